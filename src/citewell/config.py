@@ -19,153 +19,159 @@ class Settings(BaseSettings):
     home: Path = Field(default=Path.home() / ".citewell", description="Folder that holds the library.")
     database_url: SecretStr | None = Field(
         default=None,
-        description="PostgreSQL database that holds the library instead of a file in the home folder, as "
+        description="PostgreSQL database to use instead of a file in the home folder, as "
         "`postgresql://user:password@host:5432/name`.",
     )
     index_memory_mb: int = Field(
         default=2_048,
         ge=0,
-        description="With PostgreSQL: memory for vectors of the tenants that were searched last, in MiB; the vectors "
-        "of others are compared by the database.",
+        description="PostgreSQL only: memory in MiB for the vectors of recently searched tenants. The database "
+        "compares the vectors of the others.",
     )
     qdrant_url: str | None = Field(
         default=None,
-        description="Qdrant server that holds a copy of vectors and words for searching, as `https://host:6333`; "
+        description="Qdrant server that holds a search copy of vectors and words, as `https://host:6333`; "
         "`local:/folder` for a trial.",
     )
-    qdrant_key: SecretStr | None = Field(default=None, description="Key of that server.")
+    qdrant_key: SecretStr | None = Field(default=None, description="Key for the Qdrant server.")
     broker_url: SecretStr | None = Field(
         default=None,
-        description="Redis that wakes workers on several machines, as `redis://host:6379/0`; unset: documents are read "
-        "in the process that takes them in.",
+        description="Redis that coordinates workers on several computers, as `redis://host:6379/0`. If unset, the "
+        "process that receives documents also processes them.",
     )
     worker_processes: int | None = Field(
-        default=None, ge=1, le=256, description="Processes of one `citewell worker`; unset: one a core."
+        default=None, ge=1, le=256, description="Processes for one `citewell worker`. If unset, one per core."
     )
     blobs: str | None = Field(
         default=None,
-        description="Where original files are kept outside of the library: a folder, or `s3://bucket/prefix`; unset: "
+        description="External storage for original files: a folder, or `s3://bucket/prefix`. If unset, they are kept "
         "in the library.",
     )
-    blobs_url: str | None = Field(default=None, description="Address of a store that speaks S3, other than Amazon's.")
-    blobs_key: SecretStr | None = Field(default=None, description="Access key of that store.")
-    blobs_secret: SecretStr | None = Field(default=None, description="Secret of that access key.")
+    blobs_url: str | None = Field(default=None, description="Address of S3-compatible storage other than Amazon's.")
+    blobs_key: SecretStr | None = Field(default=None, description="Access key for that storage.")
+    blobs_secret: SecretStr | None = Field(default=None, description="Secret for that access key.")
     tenant: str | None = Field(
         default=None,
         min_length=1,
         max_length=64,
-        description="Tenant of the person at the command line and of the printed link; unset: the one that the library "
-        "has, `local` in a new one. Where several share a library it must be set.",
+        description="Tenant used by the command line and the printed link. If unset, the only tenant in the library, "
+        "or `local` in a new one. Required if several tenants share a library.",
     )
 
     embedder: Literal["minilm", "openai", "ollama"] = Field(
-        default="minilm", description="Who embeds: the built-in model, an OpenAI-compatible server, or Ollama."
+        default="minilm", description="Embedding model: the built-in one, an OpenAI-compatible server, or Ollama."
     )
     embedder_backend: Literal["auto", "openvino", "onnxruntime"] = Field(
-        default="auto", description="What runs the built-in model."
+        default="auto", description="Runtime for the built-in model."
     )
     embedder_threads: int | None = Field(
-        default=None, ge=1, le=1_024, description="Threads of the built-in model; unset: one a core."
+        default=None, ge=1, le=1_024, description="Threads for the built-in model. If unset, one per core."
     )
-    embedder_model: str | None = Field(default=None, description="Model name at the remote embedder.")
-    embedder_url: str | None = Field(default=None, description="Address of the remote embedder.")
-    embedder_key: SecretStr | None = Field(default=None, description="Key for the remote embedder.")
+    embedder_model: str | None = Field(default=None, description="Model name on the embedding server.")
+    embedder_url: str | None = Field(default=None, description="Address of the embedding server.")
+    embedder_key: SecretStr | None = Field(default=None, description="Key for the embedding server.")
 
     model: str = Field(
         default="extractive",
-        description="Who writes: `extractive` (verbatim sentences, no model), or `ollama:NAME`, `openai:NAME`, "
-        "`anthropic:NAME`, `google:NAME`.",
+        description="What writes the answers: `extractive` (quotes word for word, no model), or `ollama:NAME`, "
+        "`openai:NAME`, `anthropic:NAME` or `google:NAME`.",
     )
-    model_url: str | None = Field(default=None, description="Address of the model's server.")
-    model_key: SecretStr | None = Field(default=None, description="Key for the model's server.")
-    model_timeout_s: float | None = Field(
-        default=None, gt=0, description="Longest that a model may take for one answer."
-    )
+    model_url: str | None = Field(default=None, description="Address of the model server.")
+    model_key: SecretStr | None = Field(default=None, description="Key for the model server.")
+    model_timeout_s: float | None = Field(default=None, gt=0, description="Time limit for one model answer.")
     allowed_models: tuple[str, ...] = Field(
-        default=(), description='Models allowed besides the built-in list, as a JSON list of "name=window/reply".'
+        default=(), description='Additional models to allow, as a JSON list of "name=window/reply".'
     )
     pair_reader: bool = Field(
         default=True,
-        description="A small model reads a sentence and the words it cites together; its word counts towards support, "
-        "and never lifts a veto. Off: words and cosines alone.",
+        description="Use the small built-in model that compares each sentence with its source. It counts towards "
+        "support but never lifts a veto. If off, only words and similarity are compared.",
     )
     answer_reader: bool = Field(
         default=True,
-        description="A small trained model reads the question and each statement together, chooses what answers, and "
-        "says how sure that is. Off: words and cosines alone choose, and the answer says so.",
+        description="Use the small trained model that reads the question with each statement, chooses what answers "
+        "it and gives the confidence. If off, words and similarity alone choose, and the answer says so.",
     )
     entailment: Path | None = Field(
         default=None,
-        description="Folder of a local entailment model that is asked last of every sentence that is checked: "
-        "`model.onnx`, `tokenizer.json` and `config.json`; none unless named.",
+        description="Folder of a local entailment model to consult last for every checked sentence: `model.onnx`, "
+        "`tokenizer.json` and `config.json`. None by default.",
     )
     admin_email: str | None = Field(
         default=None,
         min_length=3,
         max_length=255,
-        description="Who gets questions that have no owner in the tenant that runs this server, where it has no "
-        "administrator with an account. "
-        "`serve` needs it as soon as it serves others than the person at this machine.",
+        description="Who receives questions that have no owner in the tenant that runs this server, if it has no "
+        "administrator account. Required as soon as `serve` is open to anyone other than the person at this "
+        "computer.",
     )
-    confidence_threshold: float = Field(default=0.6, ge=0, le=1, description="Below this a question is routed.")
-    context_chunks: int = Field(default=5, ge=1, le=50, description="Passages that an answer may rest on.")
-    max_context_tokens: int = Field(default=3_000, ge=200, description="Most tokens of evidence in a prompt.")
-    max_history_tokens: int = Field(default=1_000, ge=0, description="Most tokens of conversation in a prompt.")
+    confidence_threshold: float = Field(
+        default=0.6, ge=0, le=1, description="Questions with less confidence than this are sent to a person."
+    )
+    context_chunks: int = Field(default=5, ge=1, le=50, description="Maximum number of passages an answer may draw on.")
+    max_context_tokens: int = Field(default=3_000, ge=200, description="Maximum tokens of evidence in a prompt.")
+    max_history_tokens: int = Field(default=1_000, ge=0, description="Maximum tokens of conversation in a prompt.")
 
     country: str = Field(
         default="GB",
         pattern=r"^[A-Za-z]{2}$",
-        description="Country whose emergency numbers are shown, as a code of two letters (ISO 3166); 112 is shown for "
-        "one that is not known.",
+        description="Country whose emergency numbers are shown, as a two-letter code (ISO 3166). 112 is shown for "
+        "unknown countries.",
     )
-    chat_days: int = Field(default=30, ge=1, description="Days without a word after which a chat is deleted.")
+    chat_days: int = Field(default=30, ge=1, description="Days without a message after which a chat is deleted.")
 
     lock_minutes: int = Field(default=15, ge=1, le=24 * 60, description="Idle minutes after which a vault is locked.")
 
-    max_file_mb: int = Field(default=100, ge=1, description="Largest file that is read, in MiB.")
-    max_pages: int = Field(default=1_500, ge=1, description="Most pages that one PDF may have.")
-    max_characters: int = Field(default=20_000_000, ge=1, description="Most characters that one document may have.")
+    max_file_mb: int = Field(default=100, ge=1, description="Maximum file size, in MiB.")
+    max_pages: int = Field(default=1_500, ge=1, description="Maximum pages in one PDF.")
+    max_characters: int = Field(default=20_000_000, ge=1, description="Maximum characters in one document.")
 
-    host: str = Field(default="127.0.0.1", description="Address that `serve` binds to.")
-    port: int = Field(default=8477, ge=0, le=65_535, description="Port that `serve` binds to; 0 takes a free one.")
-    token: SecretStr | None = Field(default=None, description="Token of the web page; made anew and kept when unset.")
+    host: str = Field(default="127.0.0.1", description="Address that `serve` listens on.")
+    port: int = Field(default=8477, ge=0, le=65_535, description="Port that `serve` listens on; 0 picks a free one.")
+    token: SecretStr | None = Field(
+        default=None, description="Token for the web pages. If unset, one is created and kept."
+    )
     hosts: tuple[str, ...] = Field(
-        default=(), description="Names under which a proxy makes `serve` known, as a JSON list."
+        default=(), description="Host names under which a proxy publishes `serve`, as a JSON list."
     )
     is_https: bool = Field(default=False, description="Reached over TLS only: cookies are marked Secure.")
     oidc_issuer: str | None = Field(
-        default=None, description="Address of an OpenID Connect provider that signs people in beside passwords."
+        default=None, description="Address of an OpenID Connect provider for single sign-on, alongside passwords."
     )
-    oidc_client_id: str = Field(default="citewell", description="Name under which the provider knows this server.")
-    oidc_client_secret: SecretStr | None = Field(default=None, description="Secret that goes with that name.")
-    oidc_label: str = Field(default="your organisation", description="What the sign-in page calls the provider.")
+    oidc_client_id: str = Field(default="citewell", description="Client ID of this server at the provider.")
+    oidc_client_secret: SecretStr | None = Field(default=None, description="Client secret for that ID.")
+    oidc_label: str = Field(default="your organisation", description="Name of the provider on the sign-in page.")
     oidc_role_claim: str = Field(
-        default="roles", description="Claim that says what somebody may do; dots lead to inner claims."
+        default="roles", description="Claim that sets a user's role; use dots for nested claims."
     )
     oidc_roles: dict[str, Role] = Field(
         default={},
-        description='Role for each value of that claim, as JSON: {"nurses": "member", "library": "editor"}. Whoever '
-        "has none of them is not let in.",
+        description='Role for each value of that claim, as JSON: {"nurses": "member", "library": "editor"}. Anyone '
+        "with none of these values is refused.",
     )
     oidc_tags_claim: str | None = Field(
-        default=None, description="Claim whose values are a person's tags; unset: tags are set on the Admin page."
+        default=None, description="Claim that lists a user's tags. If unset, tags are set on the Admin page."
     )
     oidc_back: str | None = Field(
         default=None,
-        description="Address under which browsers reach this server, as `https://citewell.example`; needed behind a "
+        description="Address under which browsers reach this server, as `https://citewell.example`. Required behind a "
         "proxy.",
     )
-    requests_per_minute: int = Field(default=3_000, ge=1, description="Requests that one user or key may send.")
+    requests_per_minute: int = Field(default=3_000, ge=1, description="Maximum requests per user or key.")
     asks_per_minute: int = Field(
         default=600,
         ge=1,
-        description="Questions that one user or key may send; ten sentences of a text to check count as one.",
+        description="Maximum questions per user or key. Ten sentences of a text to check count as one question.",
     )
     sign_ins_per_quarter: int = Field(
-        default=10, ge=1, description="Failed sign-ins for one address in a quarter of an hour."
+        default=10, ge=1, description="Maximum failed sign-ins per address in a quarter of an hour."
     )
-    max_request_kb: int = Field(default=512, ge=16, description="Largest request besides uploads, in KiB.")
-    max_streams: int = Field(default=16, ge=1, description="Answers written at the same time; others wait their turn.")
+    max_request_kb: int = Field(
+        default=512, ge=16, description="Maximum size of a request other than an upload, in KiB."
+    )
+    max_streams: int = Field(
+        default=16, ge=1, description="Maximum answers written at the same time. Others wait their turn."
+    )
 
     @property
     def limits(self) -> Limits:

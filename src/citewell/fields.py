@@ -23,7 +23,7 @@ def unknown_fields(given: Iterable[object], known: Sequence[str]) -> str | None:
     strange = [str(name) for name in given if name not in known]
     told = [_told(name, known) for name in strange[:MAX_SHOWN]]
     if len(strange) > MAX_SHOWN:
-        told.append(f"{len(strange) - MAX_SHOWN} more fields are unknown.")
+        told.append(f"{len(strange) - MAX_SHOWN} more unknown fields.")
     return " ".join(told) or None
 
 

@@ -152,7 +152,7 @@ def test_nothing_changes_without_the_proof_of_our_own_form(
     takes_files = path in ("/library", "/api/v1/documents") or path.endswith("/version")
     files = {"files": ("a.txt", b"words")} if takes_files else None
     answer = signed_in.request(method, path, data=fields, files=files)
-    assert (answer.status_code, "too old" in answer.text) == (403, True)
+    assert (answer.status_code, "out of date" in answer.text) == (403, True)
 
 
 def test_a_request_without_token_or_cookie_changes_nothing_either(empty: httpx.Client) -> None:

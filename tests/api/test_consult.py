@@ -156,7 +156,7 @@ def test_the_owner_begins_from_an_open_vault_once_the_patient_agrees(app: App) -
     assert read["consent"]["source"] == "the patient's vault"
     assert "Mr Example" in owner.get("/consult").text
     both = owner.post("/consult", data={"vault": made, "consent": "true"}, files={"record": ("a.json", b"{}")})
-    assert "Choose a file or a vault" in both.text
+    assert "Choose either a file or a record" in both.text
     begun = owner.post("/consult", data={"vault": made, "consent": "true"})
     assert "from the record" in begun.text
     assert "reads from the patient" in begun.text
@@ -167,12 +167,12 @@ def test_pregnancy_beside_a_record_that_says_male_is_asked_about_and_not_used(kn
     here = f"/{ask(eve, 'POST', '', 201)['id']}"
     ask(eve, "POST", f"{here}/record", bundle=BUNDLE, consent=True)
     told = ask(eve, "POST", f"{here}/messages", text="Fever for two days, 20 weeks pregnant.")
-    assert "The record says male, and a pregnancy was said" in told["question"]["text"]
+    assert "The record says male, and a pregnancy was recorded" in told["question"]["text"]
     assert told["patient"]["is_pregnant"] is None
     assert told["patient"]["sex"] is None
     ask(eve, "POST", f"{here}/acknowledged")
     refused = ask(eve, "PUT", f"{here}/differentials", 422, entered=[{"condition": "Flu"}])["detail"]
-    assert "settle this: The record says male, and a pregnancy was said" in refused
+    assert "Resolve this before differentials: The record says male, and a pregnancy was recorded" in refused
 
 
 def test_nobody_sees_or_changes_the_consult_of_another(knock: Knock) -> None:

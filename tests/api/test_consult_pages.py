@@ -33,7 +33,7 @@ def desk(writer: httpx.Client) -> httpx.Client:
 
 @pytest.mark.slow
 def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(desk: httpx.Client) -> None:
-    assert "No consult yet" in desk.get("/consult").text
+    assert "No consultations yet" in desk.get("/consult").text
     begun = form(desk, "/consult", setting="primary care")
     here = str(begun.url.path)
     assert re.fullmatch(r"/consult/[0-9a-f-]{36}", here)
@@ -46,7 +46,7 @@ def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(desk: httpx.Cli
     assert "not present" in told
     early = desk.post(f"{here}/differentials", data={"condition": "Acute sinusitis"})
     if early.status_code != 303:
-        assert "It cannot wait, because" in early.text
+        assert "Reason for going ahead" in early.text
         form(desk, f"{here}/differentials", condition="Acute sinusitis", despite="enough is known")
     plan = form(desk, f"{here}/assess").text
     assert "Assessment and plan" in plan
@@ -55,7 +55,7 @@ def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(desk: httpx.Cli
     edited = form(desk, f"{here}/edits", statement="1.1", text="Give amoxicillin 500 mg.").text
     told = "The patient is allergic to penicillin"
     assert edited.count(told) >= 2, "beside the statement and before the signature"
-    assert "It is meant, because" in edited
+    assert "Reason for signing despite this" in edited
     assert told in desk.post(f"{here}/sign", data={"name": "Dr Test"}).text
     signed = form(desk, f"{here}/sign", name="Dr Test", despite="penicillin was given since").text
     assert "Signed by Dr Test" in signed
@@ -70,12 +70,12 @@ def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(desk: httpx.Cli
 def test_what_is_wrong_is_said_on_the_page_and_nothing_is_lost(writer: httpx.Client, shared_data: Path) -> None:
     bundle = next((shared_data / "fhir").glob("Estrella*.json")).read_bytes()
     refused = writer.post("/consult", files={"record": ("record.json", bundle, "application/json")})
-    assert "has to agree" in refused.text
-    assert "No consult yet" in writer.get("/consult").text, "nothing was begun"
+    assert "must consent" in refused.text
+    assert "No consultations yet" in writer.get("/consult").text, "nothing was begun"
     no_record = writer.post(
         "/consult", files={"record": ("record.json", b"{}", "application/json")}, data={"consent": "true"}
     )
-    assert "is no FHIR R4 bundle" in no_record.text
+    assert "is not a FHIR R4 bundle" in no_record.text
     read = writer.post(
         "/consult",
         files={"record": ("record.json", bundle, "application/json")},
@@ -93,14 +93,14 @@ def test_a_patients_file_never_touches_a_disk(writer: httpx.Client, monkeypatch:
     monkeypatch.setattr("tempfile.SpooledTemporaryFile.rollover", rolled_over)
     large = b'{"resourceType": "Bundle", "entry": [' + b" " * 3_000_000
     refused = writer.post("/consult", files={"record": ("record.json", large)}, data={"consent": "true"})
-    assert "no whole JSON" in refused.text
+    assert "not complete JSON" in refused.text
 
 
 def test_a_consult_left_for_a_week_says_so_on_its_page(writer: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     here = str(form(writer, "/consult").url.path)
     assert "left open" not in writer.get(here).text
     monkeypatch.setattr("citewell.assistants.consult.notebook.STALE_DAYS", 0)
-    assert "This consult was left open for 0 days." in writer.get(here).text
+    assert "This consultation was left open for 0 days." in writer.get(here).text
 
 
 @pytest.mark.slow
@@ -108,14 +108,14 @@ def test_what_is_not_settled_stands_on_the_page_of_the_plan_and_before_the_signa
     here = str(form(desk, "/consult").url.path)
     story = "I am a 34 year old man with facial pain for 10 days, no fever. No medicines. No known allergies."
     form(desk, f"{here}/say", text=story)
-    question = "Both none at all and an allergy (penicillin) were said: which holds?"
+    question = "Both none at all and an allergy (penicillin) were recorded. Which is right?"
     form(desk, f"{here}/differentials", condition="Acute sinusitis", despite="")
     assert question in form(desk, f"{here}/say", text="I am allergic to penicillin.").text
     plan = form(desk, f"{here}/assess").text
     written = plan.partition("Assessment and plan")[2]
-    assert f"Not settled when this was written: {question}" in written
-    assert "It is meant, because" in written
+    assert f"Unresolved when this was written: {question}" in written
+    assert "Reason for signing despite this" in written
     refused = desk.post(f"{here}/sign", data={"name": "Dr Test"}).text
-    assert f"Before it is signed, settle this: {question}" in refused
+    assert f"Resolve this before signing: {question}" in refused
     signed = form(desk, f"{here}/sign", name="Dr Test", despite="the ward will ask").text
-    assert "Signed though something is not settled, because: the ward will ask" in signed
+    assert "Signed despite an unresolved contradiction. Reason given: the ward will ask" in signed

@@ -134,7 +134,7 @@ def test_one_damaged_record_does_not_hide_the_other_questions(app: App, knock: K
         connection.execute(update(answers).where(answers.c.id == damaged["id"]).values(record=b"x" * 64))
     for answer in (boss.get("/inbox"), ann.get("/asked")):
         assert answer.status_code == 200
-        assert answer.text.count("(this record cannot be opened)") == 1
+        assert answer.text.count("(this record could not be opened)") == 1
         assert WARFARIN in answer.text
     page = ann.get(f"/conversations/{damaged['conversation_id']}")
     assert (page.status_code, WARFARIN in page.text) == (200, True)

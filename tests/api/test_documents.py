@@ -71,7 +71,7 @@ def test_a_file_that_cannot_be_read_says_why_and_the_others_go_on(writer: httpx.
     assert [one["state"] for one in (broken, good)] == ["failed", "completed"]
     assert "damaged" in broken["error"]
     page = writer.get(f"/documents/{broken['document_id']}").text
-    assert "It could not be read" in page
+    assert "This document could not be read" in page
     assert "Add a better copy, or delete it." in page
     assert "Try again" not in page
     assert writer.post(f"/documents/{broken['document_id']}/retry").status_code == 303

@@ -80,7 +80,7 @@ def test_a_request_that_cannot_be_used_is_not_repeated_in_the_answer(empty: http
     assert answer.status_code == 422
     assert answer.json() == {
         "type": "about:blank",
-        "title": "That cannot be used",
+        "title": "Invalid input",
         "status": 422,
         "detail": "Check these parts of the request: limit (must be a whole number).",
         "kind": "InputError",
@@ -124,7 +124,7 @@ def test_who_is_signed_in_keeps_the_menu_where_nothing_is(empty: httpx.Client, p
 
 def test_an_address_that_is_mistyped_is_told_to_be_no_page(empty: httpx.Client) -> None:
     page = empty.get("/serach", headers=BEARER).text
-    assert "There is no such page. Check how the address is spelt." in page
+    assert "Page not found. Check the address." in page
     assert "deleted" not in page
 
 
@@ -134,7 +134,7 @@ def test_who_may_not_do_a_thing_keeps_the_menu_of_what_they_may(tmp_path: Path) 
         _, key = app.people.add_key(ann.id, tenant="local", name="tests")
         site = TestClient(create_app(app, token=TOKEN), base_url="http://127.0.0.1")
         answer = site.get("/admin", headers={"Authorization": f"Bearer {key}"})
-    assert (answer.status_code, "Your role does not include this." in answer.text) == (403, True)
+    assert (answer.status_code, "Your role does not allow this." in answer.text) == (403, True)
     assert '<a href="/search">Search</a>' in answer.text
     assert '"/admin' not in answer.text
 
@@ -146,8 +146,8 @@ def test_a_method_that_is_not_there_is_told(empty: httpx.Client) -> None:
 def test_the_empty_library_says_what_to_do_first(empty: httpx.Client) -> None:
     assert "Add documents" in empty.get("/", headers=BEARER).text
     page = empty.get("/library", headers=BEARER).text
-    assert "Nothing is here yet" in page
-    assert "Add the samples" in page
+    assert "No documents yet" in page
+    assert "Add samples" in page
 
 
 @pytest.mark.parametrize(

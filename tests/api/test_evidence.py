@@ -80,11 +80,11 @@ def test_journeys_are_kept_over_the_api_and_a_second_editor_is_told(app: App, kn
     late = admin.patch("/api/v1/journeys/spine", json={"name": "Backs", "revision": 1})
     assert (late.status_code, late.json()["kind"]) == (409, "ChangedMeanwhile")
     page = admin.post("/admin/journeys/spine", data={"name": "Backs", "slug": "spine", "revision": "1"})
-    assert (page.status_code, "You had typed: Backs; spine" in page.text) == (409, True)
+    assert (page.status_code, "You had entered: Backs; spine" in page.text) == (409, True)
     assert page.text.count("<details open>") == 1, "the form of this journey, and no other"
     assert admin.get("/api/v1/journeys/back-pain").json()["slug"] == "spine"  # as it was written down once
     refused = admin.delete("/api/v1/journeys/spine")
-    assert (refused.status_code, "Say where they go" in refused.json()["detail"]) == (409, True)
+    assert (refused.status_code, "Choose where to move them" in refused.json()["detail"]) == (409, True)
     gone = admin.delete("/api/v1/journeys/spine", params={"universal": True})
     assert gone.json() == {"removed": "spine", "documents": 1}
     for path in ("/api/v1/journeys/spine", "/api/v1/journeys/hip"):
@@ -233,9 +233,9 @@ def test_a_turn_keeps_its_citations_and_their_links_honour_the_journey(app: App,
             assert (shut.status_code, "no longer in this journey" in shut.text) == (404, True)
     app.library.withdraw(back, CLINIC, by="owner")
     (cited,) = client.get(address).json()["turns"][0]["citations"]
-    assert (cited["standing"], cited["url"], "withdrawn since" in cited["note"]) == ("withdrawn", None, True)
-    assert "withdrawn since" in client.get(f"/evidence/in/back-pain/documents/{back}/panel?chunk=0").text
-    assert "withdrawn since" in client.get(f"/evidence/conversations/{listed['id']}").text
+    assert (cited["standing"], cited["url"], "has since been withdrawn" in cited["note"]) == ("withdrawn", None, True)
+    assert "has since been withdrawn" in client.get(f"/evidence/in/back-pain/documents/{back}/panel?chunk=0").text
+    assert "has since been withdrawn" in client.get(f"/evidence/conversations/{listed['id']}").text
     assert knock(Role.MEMBER, "other").get(address).status_code == 404
     replayed = client.post(f"/api/v1/audit/{turn['answer_id']}/replay").json()
     assert replayed["is_same"] is True
@@ -266,7 +266,7 @@ def test_without_a_script_a_question_is_answered_on_a_page_and_a_missing_journey
         assert (answer.status_code, "journey" in answer.text) == (404, True)
     app.journeys.remove("back-pain", universal=True, scope=CLINIC, by="owner")
     conversation = again["conversation_id"]
-    assert "This journey was removed" in client.get(f"/evidence/conversations/{conversation}").text
+    assert "This journey has been removed" in client.get(f"/evidence/conversations/{conversation}").text
     assert client.post("/evidence/ask", data=again).status_code == 404
 
 
@@ -282,10 +282,10 @@ def test_of_two_who_edit_a_document_the_second_is_told_and_nothing_is_lost(app: 
     first = admin.patch(path, json={"title": "Backs", "journeys": ["back-pain"], "revision": revision}).json()
     assert (first["title"], first["journeys"], first["revision"]) == ("Backs", ["back-pain"], revision + 1)
     late = admin.patch(path, json={"title": "Spines", "tags": ["lung"], "revision": revision})
-    assert (late.status_code, "Somebody else" in late.json()["detail"]) == (409, True)
+    assert (late.status_code, "Someone else" in late.json()["detail"]) == (409, True)
     form = {"title": "Spines", "tags": "public", "revision": str(revision)}
     page = admin.post(f"/admin/documents/{back}", data=form)
-    assert (page.status_code, "Somebody else" in page.text, "You had typed: Spines" in page.text) == (409, True, True)
+    assert (page.status_code, "Someone else" in page.text, "You had entered: Spines" in page.text) == (409, True, True)
     kept = admin.get(path).json()
     assert (kept["title"], kept["tags"], kept["journeys"]) == ("Backs", ["public"], ["back-pain"])
     assert [one["change"] for one in kept["history"]][-1] == "refiled"
@@ -294,7 +294,7 @@ def test_of_two_who_edit_a_document_the_second_is_told_and_nothing_is_lost(app: 
     )
     assert saved.headers["location"] == f"/admin/documents/{back}?saved=1"
     unknown = admin.patch(path, json={"journeys": ["hip"]})
-    assert (unknown.status_code, "no such journey" in unknown.json()["detail"]) == (404, True)
+    assert (unknown.status_code, "Journey not found" in unknown.json()["detail"]) == (404, True)
     cut = {"chunking": {"strategy": "characters", "size": 500, "overlap": 50}}
     assert admin.patch(path, json=cut).json()["chunking"]["size"] == 500
 
@@ -324,11 +324,11 @@ def test_a_selection_is_withdrawn_restored_read_again_and_erased_after_a_word(ap
     assert "2 of 2 documents: withdrawn from search" in done.text
     assert app.search("pain", scope=app.scope()).hits == ()
     again = admin.post("/api/v1/admin/documents/actions", json={"action": "withdraw", "documents": ids[:1]}).json()
-    assert (again["outcomes"][0]["is_done"], "Only a document that answers" in again["outcomes"][0]["detail"]) == (
+    assert (again["outcomes"][0]["is_done"], "Only a document in use" in again["outcomes"][0]["detail"]) == (
         False,
         True,
     )
-    for action, told in (("restore", "answers again"), ("ingest", "queued to be read again; it goes on answering")):
+    for action, told in (("restore", "in use again"), ("ingest", "queued for re-processing; stays in use until then")):
         body = {"action": action, "documents": ids[:1]}
         (outcome,) = admin.post("/api/v1/admin/documents/actions", json=body).json()["outcomes"]
         assert (outcome["is_done"], outcome["detail"]) == (True, told)

@@ -47,7 +47,7 @@ def test_the_question_is_kept_and_can_be_asked_again_once_the_model_is_back(samp
         turns = client.get(f"/api/v1/conversations/{conversation_id}").json()["turns"]
         assert [(turn["role"], turn["text"], turn["answer_id"]) for turn in turns] == [("user", QUESTION, None)]
         page = client.get(f"/conversations/{conversation_id}").text
-        assert "got no answer yet" in page
+        assert "was not answered" in page
         assert "Ask it again" in page
         health = client.get("/api/v1/health").json()
         assert (health["status"], health["parts"]["model"]["state"]) == ("degraded", "failed")
@@ -67,13 +67,13 @@ def test_no_part_of_a_question_is_in_what_a_failure_tells(samples_home: Path, tm
         assert answer.status_code == 503
         assert "Zanamivir" not in answer.text
         page = client.post("/ask", data={"question": "heparin bridging for Mrs Zanamivir"}).text
-        assert "Your question is kept." in page
+        assert "Your question has been saved." in page
         again = re.search(r'name="conversation_id" value="([\w-]{36})"', page)
         assert again is not None
         assert f'/conversations/{again.group(1)}"' in page
         assert page.count('value="heparin bridging for Mrs Zanamivir"') == 1
         blank = client.post("/ask", data={"question": "  "}).text
-        assert "Type a question first." in blank
+        assert "Enter a question first." in blank
 
 
 def test_marks_that_a_model_was_never_given_are_counted_in_the_log(

@@ -74,7 +74,7 @@ def test_reasons_are_worded_only_where_there_is_a_model(knock: Knock) -> None:
     assert ann.post("/api/v1/assess", json=PATIENT).json()["wording"] is None
     refused = ann.post("/api/v1/assess?worded=true", json=PATIENT)
     assert refused.status_code == 409
-    assert "the reasons need none" in refused.json()["detail"]
+    assert "Assess without it" in refused.json()["detail"]
 
 
 def test_a_fhir_bundle_may_be_the_body(knock: Knock) -> None:
@@ -103,18 +103,18 @@ def test_a_fhir_bundle_may_be_the_body(knock: Knock) -> None:
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ({"age": -3}, "“age” of a patient is a number from 0 to 125."),
-        ({"age": 45.5}, "The age is a whole number of years."),
-        ({"symptoms": "cough"}, "“symptoms” of a patient is a list"),
-        ({"symptoms": ["weight loss " * 100] * 10}, "more than 10,000 characters together"),
+        ({"age": -3}, "“age” of a patient must be a number from 0 to 125."),
+        ({"age": 45.5}, "Enter the age as a whole number of years."),
+        ({"symptoms": "cough"}, "“symptoms” of a patient must be a list"),
+        ({"symptoms": ["weight loss " * 100] * 10}, "over 10,000 characters in total"),
         ({"resourceType": "Bundle", "entry": 7}, ""),
         ([1, 2], "Check these parts of the request"),
         ({"Age": 60, "symptom": ["jaundice"]}, "Unknown field “Age”. Did you mean “age”? Unknown field “symptom”."),
         ({"age": 60, "smoker": "yes"}, "Unknown field “smoker”. Did you mean “smoking”?"),
         ({"symptoms": [{"text": "cough", "duration": 3}]}, "Unknown field “duration”. Did you mean “duration_days”?"),
         ({"tests": [{"name": "PSA", "units": "ng/mL"}]}, "Unknown field “units”. Did you mean “unit”?"),
-        ({"tests": [{"name": "PSA", "flag": "enormous"}]}, "The flag of a test is low, normal or high"),
-        ({"gender": "masculin"}, "“gender” of a patient is female or male"),
+        ({"tests": [{"name": "PSA", "flag": "enormous"}]}, "The flag of a test must be low, normal or high"),
+        ({"gender": "masculin"}, "“gender” of a patient must be female or male"),
         ({"symptoms": [{"text": "cough", "name": "fever"}]}, "either “text” or “name”"),
     ],
 )

@@ -104,7 +104,7 @@ def test_two_operators_who_edit_one_document_notice_each_other(owner: httpx.Clie
         owner.post(f"{base}/reingest", json={"revision": seen}),
     ):
         assert (answer.status_code, answer.json()["kind"]) == (409, "ChangedMeanwhile")
-        assert "load it again" in answer.json()["detail"]
+        assert "Reload it" in answer.json()["detail"]
     now = owner.get(base).json()
     assert (now["tags"], now["state"], now["rework"]) == (["iron"], "completed", None)
     assert owner.post(f"{base}/withdraw", json={"revision": now["revision"]}).status_code == 200
@@ -170,7 +170,7 @@ def test_an_editor_replaces_no_version_that_was_taken_from_them_meanwhile(
     owner.patch(f"/api/v1/documents/{first}", json={"tags": ["secret"]})
     assert worker.work(), "it was theirs when they sent it, and is no more"
     failed = editor.get(f"/api/v1/documents/{second}/status").json()
-    assert (failed["state"], "filed under other tags meanwhile" in failed["error"]) == ("failed", True)
+    assert (failed["state"], "given other tags" in failed["error"]) == ("failed", True)
     assert editor.post(f"/api/v1/documents/{second}/retry").status_code == 403
     wish = {"action": "ingest", "documents": [second]}
     (outcome,) = editor.post("/api/v1/admin/documents/actions", json=wish).json()["outcomes"]
@@ -196,7 +196,7 @@ def test_an_administrator_of_another_tenant_learns_and_changes_nothing_of_this_o
     (told,) = owner.get("/api/v1/queue").json()["workers"]
     assert (told["name"], told["is_reading"], told["document_id"]) == ("machine-17", True, None), "it is another's"
     page = owner.get("/admin/queue").text
-    assert ("machine-17" in page, "another tenant’s" in page, theirs.id in page) == (True, True, False)
+    assert ("machine-17" in page, "another organisation’s" in page, theirs.id in page) == (True, True, False)
     app.library.put_back(theirs.id, "machine-17")
     assert worker.work()
     assert other.get("/api/v1/queue").json()["workers"] == []

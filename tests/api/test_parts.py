@@ -86,6 +86,6 @@ def test_long_lists_are_read_in_parts_by_programs_and_on_pages(app: App) -> None
     for client, path in ((boss, "/inbox"), (ann, "/asked"), (ann, "/conversations")):
         with counted(app) as seen:
             first = client.get(path, params={"limit": 5}).text
-        assert ('rel="next"' in first, "Back to the first" in first) == (True, False)
+        assert ('rel="next"' in first, "Back to start" in first) == (True, False)
         assert len(seen) <= 1
-    assert "Back to the first" in boss.get("/audit", params={"before": 3}).text
+    assert "Back to start" in boss.get("/audit", params={"before": 3}).text

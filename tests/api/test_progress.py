@@ -12,7 +12,7 @@ def test_the_time_left_follows_from_what_was_done_since_it_was_first_seen() -> N
     early = watch.look("d", Step("embedding", 110, 400), now_s=11.0)
     later = watch.look("d", Step("embedding", 200, 400), now_s=20.0)
     assert [one.time_left_s for one in (first, early, later)] == [None, None, 20.0]
-    assert later == Progress("embedding", 200, 400, 20.0, "learning its meaning, 200 of 400 · about 20 s left")
+    assert later == Progress("embedding", 200, 400, 20.0, "Indexing 200 of 400 · about 20 s left")
 
 
 def test_another_stage_starts_the_watch_anew() -> None:
@@ -24,7 +24,7 @@ def test_another_stage_starts_the_watch_anew() -> None:
 
 def test_what_waits_says_so_and_what_is_done_is_forgotten() -> None:
     watch = Stopwatch()
-    assert watch.look("d", None) == Progress("waiting", 0, 0, None, "waiting for its turn")
+    assert watch.look("d", None) == Progress("waiting", 0, 0, None, "Queued")
     watch.look("d", Step("embedding", 0, 10), now_s=0.0)
     watch.forget("d")
     assert watch.look("d", Step("embedding", 9, 10), now_s=50.0).time_left_s is None

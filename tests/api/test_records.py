@@ -87,11 +87,11 @@ def test_a_question_that_is_far_too_long_is_refused_in_a_sentence_and_an_emergen
     refused = client.post(address, json={"question": "what is my dose? " * 6_000})
     assert (refused.status_code, refused.json()["detail"]) == (
         422,
-        "A question may have up to 4,000 characters; this one is longer.",
+        "The question is too long. The limit is 4,000 characters.",
     )
     urgent = client.post(address, json={"question": "I cannot breathe. " + "what is my dose? " * 6_000})
     assert urgent.status_code == 422
-    notice, _, told = urgent.json()["detail"].partition("A question may have")
+    notice, _, told = urgent.json()["detail"].partition("The question is too long")
     assert ("emergency" in notice.lower(), told != "") == (True, True)
     assert client.get(f"/api/v1/records/{vault}/conversations").json()["conversations"] == []
 
@@ -179,7 +179,7 @@ def test_a_person_sets_lock_time_language_and_model_for_their_record(client: htt
         .startswith("Ihre Akte ist leer")
     )
     refused = client.put(f"{base}/settings", json={"model": "google:gemini"})
-    assert (refused.status_code, "not configured" in refused.json()["detail"]) == (422, True)
+    assert (refused.status_code, "not set up" in refused.json()["detail"]) == (422, True)
 
 
 def test_papers_are_sorted_by_their_words_and_a_person_may_say_otherwise(client: httpx.Client) -> None:
@@ -297,7 +297,7 @@ def test_each_file_has_its_own_outcome_and_none_touches_a_disk(
     stranger = {**PATIENT, "birthDate": "1999-09-09"}
     assert client.post(f"/api/v1/records/{vault}/import", files={"files": ("a.json", bundle(*ALL))}).status_code == 200
     refused = client.post(f"/api/v1/records/{vault}/import", files={"files": ("b.json", bundle(stranger))})
-    assert (refused.status_code, "born on another day" in refused.json()["detail"]) == (422, True)
+    assert (refused.status_code, "different date of birth" in refused.json()["detail"]) == (422, True)
     assert [one["title"] for one in client.get(f"/api/v1/records/{vault}/documents").json()["documents"]] == [
         "Health record of Ann Roe",
         "letter",
@@ -319,7 +319,7 @@ def test_a_locked_vault_says_so_and_a_wrong_passphrase_nothing_else(client: http
     *before, last = wrong
     assert len(before) >= 3
     assert {(one.status_code, one.json()["detail"]) for one in before} == {
-        (403, "That does not open this vault. Check it and try again.")
+        (403, "That does not unlock this vault. Check it and try again.")
     }
     assert (last.status_code, int(last.headers["retry-after"]) >= 1) == (429, True)
 

@@ -83,7 +83,7 @@ def test_a_paper_goes_with_its_facts_but_not_with_what_a_person_decided(client: 
 def test_other_recovery_words_make_the_old_ones_worthless(client: httpx.Client) -> None:
     vault = make(client, "words")
     wrong = client.post(f"/records/{vault}/words", data={"passphrase": "not that one at all"})
-    assert "Other twelve words" in wrong.text  # the settings again, with what was wrong
+    assert "New recovery words" in wrong.text  # the settings again, with what was wrong
     page = client.post(f"/records/{vault}/words", data={"passphrase": PASSPHRASE}).text
     words = re.findall(r"<li>(\w+)</li>", page)
     assert len(words) == 12
@@ -95,7 +95,7 @@ def test_a_paper_is_removed_on_the_command_line_once(record: Record, tmp_path: P
     letter = tmp_path / "letter.txt"
     letter.write_bytes(LETTER)
     (added,) = record.json("import", str(letter))["imported"]
-    assert "Nothing waits to be confirmed." in record("records", "review")[1]
+    assert "Nothing to confirm." in record("records", "review")[1]
     code, out, _ = record("records", "remove", added["document_id"][:8], "--yes")
     assert (code, out) == (0, "Removed “letter” and 0 facts.\n")
     assert record.json("papers")["papers"] == []

@@ -227,7 +227,7 @@ def test_reserved_tags_are_an_administrators_alone_to_file_under(app: App, knock
     for tags in ("system", "System", "lung, system", "public"):
         sent = client.post("/api/v1/documents", data={"tags": tags}, files={"files": ("a.txt", b"a")})
         assert (sent.status_code, sent.json()["kind"]) == (403, "ScopeRefused")
-        assert "Only an administrator may use" in sent.json()["detail"]
+        assert "Only an administrator can use" in sent.json()["detail"]
     assert app.entries(Scope.owner("local")) == []
     sent = admin.post("/api/v1/documents", data={"tags": "System"}, files={"files": ("a.txt", b"a")})
     (document,) = sent.json()["documents"]
@@ -395,5 +395,5 @@ def test_an_editor_whose_file_is_too_large_is_told_to_split_it(tmp_path: Path, m
             client = TestClient(site, base_url="http://127.0.0.1", headers=bearer)
             sent = {"data": {"tags": "lung"}, "files": {"files": ("large.txt", b"x" * 1_100_000)}}
             told.append(client.post("/api/v1/documents", **sent).json()["detail"])
-    begins = "The file is larger than 1 MiB, the most that is read. Split it and add the parts"
+    begins = "The file is larger than the 1 MiB limit. Split it and add the parts"
     assert told == [f"{begins}.", f"{begins}, or raise CITEWELL_MAX_FILE_MB and start again."]

@@ -97,7 +97,7 @@ def test_parts_that_questions_do_without_are_told_as_away_and_the_server_stays_r
         assert "correct CITEWELL_BROKER_URL" in away["broker"]
         assert "check CITEWELL_BLOBS" in away["originals"]
         page = client.get("/admin/health", headers=headers).text
-        assert "questions are answered without it" in page
+        assert "Questions are answered without it" in page
         assert "correct CITEWELL_BROKER_URL" in page
 
 
@@ -110,7 +110,7 @@ def test_a_server_is_not_ready_where_its_embedder_or_its_version_no_longer_fits(
     parts = answer.json()["parts"]
     assert answer.status_code == 503
     assert "citewell evidence reingest" in parts["embedder"]["detail"]
-    assert "written by a newer Citewell" in parts["store"]["detail"]
+    assert "written by a newer version of Citewell" in parts["store"]["detail"]
 
 
 def test_metrics_are_an_administrators_and_hold_counts_and_times_only(empty: httpx.Client) -> None:

@@ -60,7 +60,7 @@ def test_a_file_is_queued_under_its_bare_name(small: httpx.Client) -> None:
         "added_by": "web",
         "was_there": False,
     }
-    assert entry["progress"]["words"] == "waiting for its turn"
+    assert entry["progress"]["words"] == "Queued"
 
 
 def test_a_file_of_just_the_limit_is_taken_and_one_byte_more_is_not(small: httpx.Client) -> None:
@@ -144,7 +144,7 @@ def test_more_files_than_are_taken_at_once_are_told(small: httpx.Client) -> None
 
 def test_a_form_without_a_file_says_so(small: httpx.Client) -> None:
     answer = small.post("/library", data={"tags": "x"}, files={"files": ("", b"")})
-    assert (answer.status_code, "No file was chosen" in answer.text) == (422, True)
+    assert (answer.status_code, "No files selected" in answer.text) == (422, True)
 
 
 def test_tags_journeys_and_person_go_with_the_file(small: httpx.Client) -> None:
@@ -180,7 +180,7 @@ def test_a_form_of_our_own_page_is_taken_and_leads_back(small: httpx.Client) -> 
         follow_redirects=False,
     )
     assert (answer.status_code, answer.headers["location"]) == (303, "/library?queued=2")
-    assert "2 documents will be read now" in small.get("/library?queued=2").text
+    assert "2 documents queued" in small.get("/library?queued=2").text
 
 
 def test_turned_away_files_keep_their_reason() -> None:

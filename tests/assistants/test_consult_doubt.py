@@ -25,8 +25,8 @@ from citewell.types import Asker, Limits, Source
 from tests.assistants.consult_library import with_guidelines
 
 STORY = "30-year-old woman with cough and fever for 4 days, temp 38.4, weighs 60 kg. Takes no medicines."
-PREGNANT = "Both “pregnant” and “not pregnant” were said: which holds?"
-PENICILLIN = "Both none at all and an allergy (penicillin) were said: which holds?"
+PREGNANT = "Both “pregnant” and “not pregnant” were recorded. Which is right?"
+PENICILLIN = "Both none at all and an allergy (penicillin) were recorded. Which is right?"
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +84,9 @@ def test_a_plan_written_before_a_contradiction_is_settled_says_so_in_every_view(
             desk.sign(consult_id, "Dr Ada", asker)
         for name, words in views(desk, consult_id, asker).items():
             plain = words.replace("&quot;", '"')
-            assert f"Not settled when this was written: {PREGNANT}" in plain, name
-            assert f"Not settled when this was written: {PENICILLIN}" in plain, name
-            assert "It was not waited for, because: she is very ill." in plain, name
+            assert f"Unresolved when this was written: {PREGNANT}" in plain, name
+            assert f"Unresolved when this was written: {PENICILLIN}" in plain, name
+            assert "The plan went ahead without it. Reason given: she is very ill." in plain, name
             assert "No known allergies" not in plain.partition("messages")[0] or name == "api", name
 
 
@@ -99,16 +99,16 @@ def test_the_resources_of_a_document_say_which_of_them_is_in_doubt(desk: Consult
         for one in resources
         if "code" in one
     }
-    assert notes["AllergyIntolerance", "penicillin"] == [f"Not settled: {PENICILLIN}"]
+    assert notes["AllergyIntolerance", "penicillin"] == [f"Unresolved: {PENICILLIN}"]
     assert ("AllergyIntolerance", "No known allergies") not in notes, "nobody reads it beside an allergy as a fact"
-    assert notes["Observation", "pregnant"] == [f"Not settled: {PREGNANT}"]
-    assert not any("Not settled" in text for text in notes["Observation", "Cough"])
+    assert notes["Observation", "pregnant"] == [f"Unresolved: {PREGNANT}"]
+    assert not any("Unresolved" in text for text in notes["Observation", "Cough"])
 
 
 def test_a_sex_that_is_contradicted_is_not_written_as_a_gender(desk: ConsultDesk, asker: Asker) -> None:
     consult_id = told(desk, asker, "The patient is a man.")
     (pair,) = desk.look(consult_id, asker).consult.contradictions
-    assert pair.question == "Both “female” and “male” were said: which holds?"
+    assert pair.question == "Both “female” and “male” were recorded. Which is right?"
     bundle = json.loads(exported(desk.look(consult_id, asker), "json"))
     assert [one["resource"] for one in bundle["entry"] if one["resource"].get("gender")] == []
 
@@ -118,12 +118,12 @@ def test_what_is_contradicted_is_no_fact_and_speaks_for_nothing(desk: ConsultDes
     turn = desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
     consult = turn.consult
     assert {one.question for one in consult.contradictions} == {
-        "Both “Fever” and “no Fever” were said: which holds?",
+        "Both “Fever” and “no Fever” were recorded. Which is right?",
         PENICILLIN,
     }
     summary = turn_json(turn)["summary"]
     assert summary.startswith("Woman aged 30 with cough")
-    assert summary.endswith("Not settled: fever, allergy to penicillin.")
+    assert summary.endswith("Unresolved: fever, allergy to penicillin.")
     assert "Denied" not in summary
     assert "No known allergies" not in summary
     spoken = {said.name for one in consult.differentials for said in (*one.supports, *one.opposes)}
@@ -135,8 +135,12 @@ def test_what_is_contradicted_is_no_fact_and_speaks_for_nothing(desk: ConsultDes
 @pytest.mark.parametrize(
     ("messages", "medicine", "against"),
     [
-        (("She is not pregnant.", "She is 9 weeks pregnant."), "doxycycline", "is pregnant (this is not settled)"),
-        (("Allergic to penicillin.", "No known allergies."), "amoxicillin", "penicillin (this is not settled)"),
+        (
+            ("She is not pregnant.", "She is 9 weeks pregnant."),
+            "doxycycline",
+            "is pregnant (contradictory information)",
+        ),
+        (("Allergic to penicillin.", "No known allergies."), "amoxicillin", "penicillin (contradictory information)"),
         (("No known allergies.",), "doxycycline", "it is not known whether the patient is pregnant"),
     ],
 )
@@ -149,7 +153,7 @@ def test_a_medicine_is_held_against_either_of_two_answers_and_against_none(
     found = plan["diagnoses"][0]
     (statement,) = [one for one in (*found["offered"], *found["held_back"]) if medicine in one["text"].lower()][:1]
     assert any(against in one["text"] for one in statement["conflicts"]), statement["conflicts"]
-    is_known = "not settled" in against
+    is_known = "contradictory information" in against
     assert (statement in found["held_back"]) is is_known
     assert bool(statement["doses"]) is False
 
@@ -161,13 +165,13 @@ def test_a_red_flag_stands_for_either_of_two_answers_and_says_that_it_is_not_set
     desk.say(consult_id, f"{STORY} She is not pregnant.", asker)
     turn = desk.say(consult_id, "9 weeks pregnant.", asker)
     (flag,) = [one for one in turn.flags if one.id == "fever-pregnancy"]
-    assert flag.why.endswith("is not settled.")
+    assert flag.why.endswith("It is unresolved whether this applies to the patient.")
 
 
 def test_differentials_wait_for_a_contradiction_and_no_blank_is_a_reason(desk: ConsultDesk, asker: Asker) -> None:
     consult_id = contradicted(desk, asker)
     for reason in (None, "", "  \n"):
-        with pytest.raises(InputError, match="Before differentials, settle this: ") as refused:
+        with pytest.raises(InputError, match="Resolve this before differentials: ") as refused:
             desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite=reason)
         assert PREGNANT in str(refused.value)
         assert PENICILLIN in str(refused.value)
@@ -182,10 +186,10 @@ def test_what_is_contradicted_after_the_differentials_is_asked_about_before_the_
     desk.differentials(consult_id, [("Pneumonia", "high")], asker)
     desk.say(consult_id, "She is allergic to penicillin.", asker)
     desk.assess(consult_id, asker)
-    with pytest.raises(InputError, match="Before it is signed, settle this: Both none at all"):
+    with pytest.raises(InputError, match="Resolve this before signing: Both none at all"):
         desk.sign(consult_id, "Dr Ada", asker)
     turn = desk.sign(consult_id, "Dr Ada", asker, despite="the ward will ask")
-    assert turn.consult.signed_though == "Signed though something is not settled, because: the ward will ask"
+    assert turn.consult.signed_though == "Signed despite an unresolved contradiction. Reason given: the ward will ask"
     for name, words in views(desk, consult_id, asker).items():
         assert "the ward will ask" in words, name
 
@@ -208,7 +212,7 @@ def test_what_was_missing_is_named_in_the_plan(desk: ConsultDesk, asker: Asker) 
         [
             "Not known when this was written: Is she pregnant, and if so how many weeks? Is the patient allergic to "
             "anything? Say “no known allergies” if not.",
-            "It was not waited for, because: the bus leaves.",
+            "The plan went ahead without it. Reason given: the bus leaves.",
         ]
     )
 
@@ -312,9 +316,9 @@ def test_half_a_character_is_refused_at_the_door_since_it_could_never_be_shown_a
 ) -> None:
     consult_id = told(desk, asker)
     before = desk.look(consult_id, asker).consult
-    with pytest.raises(InputError, match="are no text"):
+    with pytest.raises(InputError, match="invalid characters"):
         desk.say(consult_id, "fever \udcff since Monday", asker)
-    with pytest.raises(InputError, match="are no text"):
+    with pytest.raises(InputError, match="invalid characters"):
         desk.differentials(consult_id, [("Pneumonia\udcff", "high")], asker, despite="a test")
     assert desk.look(consult_id, asker).consult == before
 

@@ -80,7 +80,7 @@ def test_a_message_that_says_yes_and_no_is_told_with_what_it_was_read_as() -> No
     found = extract(Heard(text, 1))
     (said,) = {one.polarity.value for one in found.findings if one.name == "Cough"}
     assert (
-        f"Is there cough? The message says both yes and no; it was read as {said}. Check that this is right."
+        f"Is there cough? The message says both yes and no, and was read as {said}. Check that this is right."
         in found.troubles
     )
 
@@ -111,7 +111,7 @@ def test_every_finding_is_exactly_the_words_of_its_message() -> None:
         ("She is 9 stone 4.", "weight", 58.97, "kg", "9 st × 6.350293 + 4 lb × 0.453592 = 58.97 kg"),
         ("Weight 71.5 kg", "weight", 71.5, "kg", None),
         ("Temp 101.3 F", "temperature", 38.5, "°C", "(101.3 °F − 32) ÷ 1.8 = 38.5 °C"),
-        ("temp 99", "temperature", 37.2, "°C", "(99 °F − 32) ÷ 1.8 = 37.2 °C (no unit was said; it can only be °F)"),
+        ("temp 99", "temperature", 37.2, "°C", "(99 °F − 32) ÷ 1.8 = 37.2 °C (no unit given; it can only be °F)"),
         ("T 38.4", "temperature", 38.4, "°C", None),
         ("sats 92% on air", "oxygen saturation", 92.0, "%", None),
         ("BP 150/95", "diastolic blood pressure", 95.0, "mmHg", None),
@@ -175,10 +175,10 @@ def test_a_weight_that_nobody_of_the_age_has_is_asked_about_and_not_used_until_t
 ) -> None:
     talk = Talk()
     asked = talk.say("30-year-old woman with a cough for 3 days, weighs 20 kg. No medicines, no allergies.")
-    assert "hardly anybody weighs so little at that age" in asked
+    assert "hardly anyone weighs so little at that age" in asked
     assert patient_of(talk.consult).weight_kg is None
     assert patient_of(talk.consult).age_years == 30
-    assert "hardly anybody" not in talk.say(answer)
+    assert "hardly anyone" not in talk.say(answer)
     patient = patient_of(talk.consult)
     assert (patient.age_years, patient.weight_kg) == (age, kg)
 
@@ -190,7 +190,7 @@ def test_a_weight_that_nobody_of_the_age_has_is_asked_about_and_not_used_until_t
 def test_an_answer_settles_whether_there_is_an_allergy_or_none(answer: str, left: list[tuple[str, str]]) -> None:
     talk = Talk()
     asked = talk.say("34-year-old woman with a cough for 3 days. No allergies. Allergic to penicillin.")
-    assert "which holds?" in asked
+    assert "Which is right?" in asked
     talk.say(answer)
     held = [(one.name, one.polarity.value) for one in talk.consult.findings if one.category is Category.ALLERGY]
     assert (held, talk.consult.contradictions) == (left, ())
@@ -206,7 +206,7 @@ def test_one_question_at_a_time_follows_from_what_is_missing() -> None:
         "How old is the patient?",
         "Is the patient female or male?",
         "Is she pregnant, and if so how many weeks?",
-        "Since when, or for how long: fever?",
+        "How long has the patient had fever?",
         "What is the temperature?",
     ]
     patient = patient_of(talk.consult)
@@ -258,7 +258,7 @@ def test_a_question_names_the_complaint_it_is_about_and_its_answer_goes_there() 
     talk = Talk()
     talk.say("A 50-year-old man with a fever for 3 days and a headache, temp 38.9, no medicines, no allergies.")
     asked = {one.key: one.text for one in open_questions(talk.consult)}
-    assert asked["location"] == "Where exactly is it: headache?"
+    assert asked["location"] == "Where exactly is the headache?"
     while talk.consult.asked != "location":
         talk.say("I don't know")
     talk.say("Behind the eyes")
@@ -331,13 +331,13 @@ def test_a_later_message_corrects_and_the_history_keeps_what_it_was() -> None:
 def test_contradictory_answers_are_shown_asked_about_and_settled_by_the_answer() -> None:
     talk = Talk()
     talk.say("Fever and cough, 30-year-old man.")
-    assert talk.say("No fever.") == "Both “Fever” and “no Fever” were said: which holds?"
+    assert talk.say("No fever.") == "Both “Fever” and “no Fever” were recorded. Which is right?"
     assert len(talk.consult.contradictions) == 1
     talk.say("No fever at all.")
     assert talk.consult.contradictions == ()
     assert talk.held()["Fever"] == "absent"
     assert "34 and 30" not in talk.say("He is 34 years old.")
-    assert "Two values were said: age 30 and 34 years" in talk.consult.contradictions[0].question
+    assert "Two values were recorded: age 30 and 34 years" in talk.consult.contradictions[0].question
     assert patient_of(talk.consult).age_years is None
     talk.say("34")
     assert patient_of(talk.consult).age_years == 34
@@ -348,7 +348,7 @@ def test_what_is_taken_back_no_longer_holds() -> None:
     talk.say("Fever, cough and a rash.")
     talk.say("Forget what I said about the cough.")
     assert set(talk.held()) == {"Fever", "rash"}
-    assert talk.consult.gone[0][1] == "taken back in a later message"
+    assert talk.consult.gone[0][1] == "withdrawn in a later message"
 
 
 def test_an_allergy_after_no_allergies_is_a_contradiction_unless_it_corrects() -> None:
@@ -377,7 +377,7 @@ def test_an_allergy_after_no_allergies_is_a_contradiction_unless_it_corrects() -
 def test_only_a_no_that_stands_for_itself_answers_the_question(answer: str, denied: bool) -> None:
     talk = Talk()
     asked = talk.say("A 28-year-old woman, 9 weeks pregnant, fever for 3 days. Temp 38.5.")
-    assert asked.startswith("Is there any of these: ")
+    assert asked.startswith("Are any of these present: ")
     talk.say(answer)
     assert ("confusion" in talk.held()) is denied, talk.held()
 
@@ -394,7 +394,7 @@ def test_an_unknown_answer_is_not_asked_again_and_an_empty_one_is_refused() -> N
     talk.say("Fever for two days, 50-year-old man.")
     assert talk.say("I don't know") != talk.consult.skipped
     assert "temperature" in talk.consult.skipped
-    with pytest.raises(InputError, match="Say something"):
+    with pytest.raises(InputError, match="Enter what the patient reports"):
         hear(talk.consult, "  ")
     with pytest.raises(InputError, match="in parts"):
         hear(talk.consult, "a" * 30_000)

@@ -115,7 +115,7 @@ def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(desk: ConsultDesk
     plan = planned(desk, asker, "A man aged 30, fever for 2 days.", "Malaria")
     told = [dose["arithmetic"] for one in plan["diagnoses"][0]["offered"] for dose in one["doses"]]
     assert told
-    assert set(told) == {"The weight is not known: it is needed to work this out."}
+    assert set(told) == {"The weight is needed to calculate this and is not known."}
 
 
 def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why(
@@ -161,9 +161,9 @@ def test_what_holds_for_two_diagnoses_is_said_once_and_referred_to(desk: Consult
     assert second["shared"]
     assert set(second["shared"]) <= set(said)
     assert not {one["text"] for one in second["offered"]} & set(said.values())
-    assert f"As said above, for this too: {second['shared'][0]}" in exported(turn, "txt").decode()
+    assert f"See also above: {second['shared'][0]}" in exported(turn, "txt").decode()
     notes = [one["text"] for one in _resource(exported(turn, "json"), "CarePlan")["note"]]
-    assert any("Uncomplicated malaria too, as said above" in note for note in notes)
+    assert any("Uncomplicated malaria, see also above" in note for note in notes)
 
 
 def _resource(document: bytes, kind: str) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: Cons
 def test_what_is_missing_names_the_way_to_go_on_without_it(desk: ConsultDesk, asker: Asker) -> None:
     consult_id = desk.start(asker).consult.id
     desk.say(consult_id, "A 40-year-old man with a cough for 2 days.", asker)
-    with pytest.raises(InputError, match=r"“It cannot wait, because”, in a terminal with --despite"):
+    with pytest.raises(InputError, match=r"“Reason for going ahead”, in a terminal with --despite"):
         desk.differentials(consult_id, [("Malaria", "high")], asker)
 
 
@@ -265,7 +265,7 @@ def test_an_empty_library_gives_no_advice_and_says_so(tmp_path: Path, embedder: 
         plan = planned(app.consult.desk, asker, STORY, "Malaria")
         assert "No guideline found for Malaria" in plan["diagnoses"][0]["said"]
         assert plan["diagnoses"][0]["offered"] == []
-        assert any("There is no guideline here" in note for note in plan["notes"])
+        assert any("There are no guidelines you have access to" in note for note in plan["notes"])
 
 
 # --------------------------------------------------------------------------------------------- signing and exporting
@@ -317,12 +317,12 @@ def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultDe
     plan = next(one for one in resources if one["resourceType"] == "CarePlan")
     assert plan["activity"][0]["detail"]["description"] == "Start treatment today."
     own, *quoted = [one["progress"][0]["text"] for one in plan["activity"]]
-    assert own.startswith("The clinician's own words (discussed), in place of: ")
+    assert own.startswith("Clinician's own wording (discussed), replacing: ")
     assert quoted
     assert all(text.startswith("Source: ") for text in quoted)
     text = exported(turn, "txt").decode()
     assert "Signed by Dr Ada" in text
-    assert "the clinician's own words, not the source's: discussed" in text
+    assert "clinician's own wording, not the source's: discussed" in text
     pdf = PdfParser().parse(Source(exported(turn, "pdf"), "note.pdf"), media_type="application/pdf", limits=Limits())
     assert "Start treatment today." in " ".join(pdf.text.split())
     with pytest.raises(InputError, match="exported as"):
@@ -406,7 +406,7 @@ def test_a_guideline_on_a_disease_that_the_patient_is_not_known_to_have_is_left_
             (found,), _ = gather(["tularaemia"], findings, patient, scope=asker.scope, search=app._search)
             assert (added.entry.id in {one.hit.document_id for one in found.passages}) is is_for
             reasons = [one.reason for one in found.left_out]
-            why = "a guideline on sickle cell disease; the patient is not known to have it"
+            why = "a guideline on sickle cell disease, which the patient is not known to have"
             assert (why in reasons) is not is_for
     finally:
         app.delete(added.entry.id)

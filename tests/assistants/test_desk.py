@@ -131,7 +131,7 @@ def test_what_is_no_question_is_refused_before_anything_is_kept(notes: App, ques
 def test_what_has_no_words_is_told_to_ask_in_words_and_waits_in_no_inbox(notes: App) -> None:
     begun = notes.desk.answer(ORS, asker=notes.owner())
     for conversation_id in (None, begun.conversation_id):
-        with pytest.raises(InputError, match="Ask in words"):
+        with pytest.raises(InputError, match="Ask it in words"):
             notes.desk.ask("????", asker=notes.owner(), conversation_id=conversation_id)
     assert notes.desk.inbox.waiting(notes.owner()).items == ()
     assert len(notes.desk.conversations.turns(begun.conversation_id, notes.owner(), newest=9)) == 2
@@ -288,9 +288,7 @@ def test_a_question_goes_to_the_tags_owner_who_sees_the_draft_and_the_asker_sees
     ann, bob = user(notes, "ann", "ward"), user(notes, "bob", "ward", "pay")
     notes.people.set_owner("ward", tenant="local", owner_id=bob.user_id)
     done = routed(notes, ann)
-    assert done.answer.text.endswith(
-        "Your question was passed on to bob@clinic.example; the reply will appear under Asked."
-    )
+    assert done.answer.text.endswith("Your question was sent to bob@clinic.example. The reply will appear under Sent.")
     assert done.routed_id is not None
     case = notes.desk.case(done.routed_id, bob)
     assert (case.question, case.may_answer, case.hidden_passages, case.hidden_sentences) == (PAY, True, 0, 0)
@@ -309,7 +307,7 @@ def test_nobody_is_sent_their_own_question(notes: App) -> None:
     assert isinstance(done.answer.action, Route)
     assert (done.answer.action.owner_id, done.answer.action.is_fallback) == (None, True)
     assert "you answer for tag “ward” yourself" in done.answer.action.reason
-    assert "passed on to the administrator" in done.answer.text
+    assert "sent to the administrator" in done.answer.text
     assert notes.desk.inbox.waiting(bob).items == ()
     (waiting,) = notes.desk.inbox.waiting(notes.owner()).items
     assert (waiting.id, "; the asker answers for tag “ward”" in waiting.reason) == (done.routed_id, True)

@@ -55,7 +55,7 @@ def test_erasing_a_document_takes_its_words_out_of_records_and_conversations(app
     again = app.desk.replay(first.answer.id, app.owner())
     assert not again.is_same
     assert any("Version 1 of “Iron”" in note for note in again.notes)
-    assert any("taken out of the record" in note for note in again.notes)
+    assert any("removed from the record" in note for note in again.notes)
 
 
 def test_a_record_that_is_changed_under_the_name_of_an_erasure_is_seen(app: App) -> None:
@@ -63,8 +63,8 @@ def test_a_record_that_is_changed_under_the_name_of_an_erasure_is_seen(app: App)
     with app.library.engine.begin() as connection:
         connection.execute(update(answers).where(answers.c.id == done.answer.id).values(record_hash="0" * 64))
     assert app.desk.audit.prove("local").problems == (
-        "record 1: it was changed",
-        "record 1: it was changed, and nothing says that a document was erased",
+        "record 1: it was altered",
+        "record 1: it was altered, and no erased document explains it",
     )
 
 

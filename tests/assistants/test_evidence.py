@@ -61,10 +61,10 @@ def test_a_question_is_answered_from_its_journey_and_from_what_is_for_everyone(
 
 
 def test_a_journey_that_is_not_there_is_told_before_anything_is_kept(app: App, shelf: dict[str, Entry]) -> None:
-    with pytest.raises(NotFound, match="no such journey"):
+    with pytest.raises(NotFound, match="Journey not found"):
         app.evidence.ask(REST, asker=app.owner(), journey="hip-pain")
     outsider = Asker("someone", Role.MEMBER, Scope("other", frozenset(), None, None))
-    with pytest.raises(NotFound, match="no such journey"):
+    with pytest.raises(NotFound, match="Journey not found"):
         app.evidence.ask(REST, asker=outsider, journey="back-pain")
     assert app.evidence.desk.conversations.all(app.owner()) == []
 
@@ -73,7 +73,7 @@ def test_a_conversation_stays_in_its_journey_and_follows_it_to_another_name(app:
     events = list(app.evidence.ask(REST, asker=app.owner(), journey="back-pain"))
     assert [type(one) for one in events] == [Started, *[Working] * 4, Sentence, Done]
     talk_id = events[0].conversation_id
-    with pytest.raises(InputError, match="held in another journey"):
+    with pytest.raises(InputError, match="belongs to another journey"):
         app.evidence.ask("And for how long?", asker=app.owner(), journey="knee-pain", conversation_id=talk_id)
     app.journeys.edit("back-pain", JourneyChange(slug="spine"), revision=None, scope=CLINIC, by="owner")
     again = app.evidence.answer(REST, asker=app.owner(), journey=None, conversation_id=talk_id)

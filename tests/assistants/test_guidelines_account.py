@@ -34,14 +34,14 @@ def test_what_counted_and_what_did_not_is_told_with_words_place_and_why(ng12: Gu
             "field": "symptoms",
             "index": 1,
             "kind": "not used",
-            "why": "not matched to any rule in NG12",
+            "why": "not matched to any recommendation in NG12",
         },
         {
             "words": "mother had a breast lump",
             "field": "findings",
             "index": 0,
             "kind": "left out",
-            "why": "said of a relative",
+            "why": "about a relative",
         },
     ]
 
@@ -68,11 +68,11 @@ def test_a_phrase_is_read_as_present_absent_or_unclear(ng12: Guideline) -> None:
         ({"name": "PSA", "value": 12, "unit": "bananas"}, "PSA 12 bananas", "NG12 1.6.3"),
         ({"name": "FIT", "value": 45, "unit": "g/L"}, "FIT 45 g/L", "NG12 1.3.2"),
         ({"name": "platelets", "value": 430}, "platelets 430", "no reference range"),
-        ({"name": "PSA"}, "PSA", "what is the PSA value"),
+        ({"name": "PSA"}, "PSA", "What is the PSA value"),
         (
             {"name": "blood pressure", "value": 140, "unit": "mmHg"},
             "blood pressure 140 mmHg",
-            "not matched to any rule in NG12",
+            "not matched to any recommendation in NG12",
         ),
         ({"name": "frobnicase", "value": 3, "unit": "U/L"}, "frobnicase 3 U/L", "not understood"),
     ],
@@ -93,7 +93,7 @@ def test_a_result_in_another_unit_is_asked_about_by_the_rule_that_needs_it(ng12:
 
 def test_what_the_record_both_states_and_denies_is_asked_about(ng12: Guideline) -> None:
     found = assessed(ng12, symptoms=["haemoptysis", "no haemoptysis"])
-    (asked,) = (one for one in found["unknowns"] if one["ask"].startswith("The record both states and denies"))
+    (asked,) = (one for one in found["unknowns"] if one["ask"].startswith("The record says both yes and no to"))
     assert asked["rules"] == ["NG12 1.1.1"]
 
 
@@ -118,8 +118,8 @@ def test_other_fields_are_accounted_for(ng12: Guideline) -> None:
     assert taken(found)["womb"] == "given"
     listed = unused(found)
     assert listed["twice on Sundays"][0] == listed["grumbles"][0] == listed["flux capacitor"][0] == "not understood"
-    assert listed["breast"] == ("not used", "no rule in NG12 asks for it")
-    assert "asks how long" in listed["9 days"][1]
+    assert listed["breast"] == ("not used", "no recommendation in NG12 uses this")
+    assert "uses duration" in listed["9 days"][1]
 
 
 def test_a_value_in_words_is_used_or_listed(ng12: Guideline) -> None:
@@ -200,12 +200,12 @@ def test_a_gender_that_does_not_tell_the_organs_is_not_overruled_by_a_letter(ng1
 
 def test_words_that_contradict_the_sex_given_are_told(ng12: Guideline) -> None:
     found = assessed(ng12, symptoms=["60M, haemoptysis"])
-    assert "The sex given is female, and a complaint says “60M”: female was used." in found["notes"]
+    assert "The sex given is female, but a symptom says “60M”; female was used." in found["notes"]
 
 
 def test_a_given_duration_that_the_words_contradict_is_told(ng12: Guideline) -> None:
     found = assessed(ng12, symptoms=["hoarse for 6 weeks"], symptom_duration_days=10)
-    assert unused(found)["10 days"] == ("not used", "the words of the symptoms say how long")
+    assert unused(found)["10 days"] == ("not used", "the symptom itself states the duration")
 
 
 def test_a_number_with_a_decimal_point_is_one_number(ng12: Guideline) -> None:
@@ -249,7 +249,9 @@ def test_a_report_that_names_no_cancer_is_asked_about_and_one_that_does_counts(n
     suspicious = assessed(ng12, tests=[{"name": "CXR", "text": "suspicious for malignancy"}])
     assert {one["rule"] for one in suspicious["matched"]} == {"1.1.1"}
     odd = assessed(ng12, tests=[{"name": "CXR", "text": "abnormal"}])
-    assert "Is it so: chest X-ray findings that suggest lung cancer?" in {one["ask"] for one in odd["unknowns"]}
+    assert "Does the patient have: chest X-ray findings that suggest lung cancer?" in {
+        one["ask"] for one in odd["unknowns"]
+    }
     assert unused(odd)["CXR abnormal"][0] == "not used"
 
 

@@ -80,7 +80,7 @@ def test_a_session_is_its_owners_alone(spots: App) -> None:
         spots.chat.answer("and children?", asker=bob, session_id=session)
     with pytest.raises(NotFound):
         kept.erase(session, bob)
-    with pytest.raises(NotFound, match="no such conversation"):
+    with pytest.raises(NotFound, match="Conversation not found"):
         spots.desk.conversations.turns(session, ann)  # nor is it one of another assistant's
     kept.erase(session, ann)
     with pytest.raises(NotFound):
@@ -116,9 +116,9 @@ def test_a_replay_answers_from_the_edition_of_then(spots: App) -> None:
 
 def test_what_another_tenant_may_see_is_nothing(spots: App) -> None:
     stranger = replace(spots.owner(), scope=replace(spots.owner().scope, tenant="elsewhere"))
-    with pytest.raises(NotFound, match="No guideline is here yet"):
+    with pytest.raises(NotFound, match="No guidelines yet"):
         spots.chat.answer(JAUNDICE, asker=stranger)
-    with pytest.raises(NotFound, match="no such guideline"):
+    with pytest.raises(NotFound, match="Guideline not found"):
         said(spots, JAUNDICE, only=("NG99",))
     assert spots.chat.desk().conversations.all(spots.owner()) == [], "nothing is kept of a question that was not asked"
 

@@ -79,7 +79,7 @@ def test_a_file_that_is_here_is_compared_as_it_is_here_also_once_it_is_supersede
 
 def test_an_older_edition_is_refused_and_changes_nothing(app: App, first: Path, second: Path) -> None:
     new = app.guidelines.add(second).entry
-    with pytest.raises(InputError, match="of 1 May 2025 is here already and is newer than this one of 1 June 2015"):
+    with pytest.raises(InputError, match="of 1 May 2025, which is newer than this one of 1 June 2015"):
         app.guidelines.add(first)
     assert [one.id for one in app.entries()] == [new.id]
 

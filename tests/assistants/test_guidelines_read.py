@@ -228,7 +228,7 @@ def test_a_guideline_that_lacks_pages_of_its_contents_is_refused(ng12_document: 
         layout=replace(ng12_document.layout, pages=ng12_document.layout.pages[:25]),
     )
     found = read(cut)
-    assert found.problems[0].message == "The contents go to page 93, but the file ends at page 25."
+    assert found.problems[0].message == "The contents list goes up to page 93, but the file ends at page 25."
     with pytest.raises(InputError, match=r"ends at page 25\. Nothing was added"):
         check_whole(found)
     for whole in (read(ng12_document), ng136):
@@ -237,10 +237,10 @@ def test_a_guideline_that_lacks_pages_of_its_contents_is_refused(ng12_document: 
 
 def test_rules_that_were_read_from_pictures_are_refused_and_a_picture_beside_them_is_not() -> None:
     one = document(("heading", "# 1.1 Spots"), ("paragraph", "1.1.1 Refer people with spots. [2020]"))
-    seen = read(replace(one, notes=("Pages 1–2, 7 were read by OCR (93% sure): check numbers against the page.",)))
+    seen = read(replace(one, notes=("Pages 1–2, 7 were read by OCR (93% sure). Check numbers against the page.",)))
     with pytest.raises(InputError, match="read by OCR"):
         check_whole(seen)
-    check_whole(read(replace(one, notes=("Page 9 was read by OCR (93% sure): check numbers against the page.",))))
+    check_whole(read(replace(one, notes=("Page 9 was read by OCR (93% sure). Check numbers against the page.",))))
 
 
 def test_numbered_entries_of_a_table_of_functions_are_no_recommendations(shared_data: Path) -> None:

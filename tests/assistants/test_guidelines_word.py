@@ -88,5 +88,5 @@ def test_a_model_that_fails_leaves_the_assessment(
 
 def test_wording_without_a_model_is_refused_with_what_to_do(app: App) -> None:
     app.guidelines.add_source(Source(SPOTS.encode(), "spots.md"))
-    with pytest.raises(NoModel, match="the reasons need none"):
+    with pytest.raises(NoModel, match="Assess without it"):
         app.guidelines.assess_kept(PATIENT, asker=app.owner(), is_worded=True)

@@ -43,8 +43,8 @@ def test_generate_zero_context(tmp_path: Path) -> None:
         answer = app.ask("May children take loperamide?")
     assert isinstance(answer.action, Route)
     assert answer.text == (
-        "The documents do not answer this well enough (No relevant documents found). Your question was passed on to "
-        "it@clinic.example; the reply will appear under Asked."
+        "The documents do not answer this well enough (No relevant documents found). Your question was sent to "
+        "it@clinic.example. The reply will appear under Sent."
     )
     assert (answer.model, answer.took_ms > 0) == ("extractive", True)
     assert answer.action.owner_email == "it@clinic.example"
@@ -60,7 +60,7 @@ def test_what_was_found_and_does_not_fit_is_not_called_missing(tmp_path: Path) -
         app.add_source(Source(words.encode(), "loperamide.txt"))
         answer = app.ask("May children take loperamide for diarrhoea?")
     assert isinstance(answer.action, Route)
-    assert answer.action.reason == "Passages were found, but they are too long for the model's window"
+    assert answer.action.reason == "Passages were found, but they are too long for the model's context window"
     assert (answer.evidence, answer.left_out > 0) == ((), True)
 
 
@@ -74,11 +74,11 @@ def test_an_asker_of_another_tenant_is_told_no_address_of_this_one(tmp_path: Pat
             assert isinstance(answer.action, Route)
             assert answer.action.owner_email is None
             assert "clinic.example" not in str(answer)
-            assert "Nobody is set to answer such questions here yet." in answer.text
+            assert "No one is set to answer such questions here yet." in answer.text
             assert "`" not in answer.text
         app.people.add(tenant="practice", email="bob@practice.example", name="", role=Role.ADMIN, tags=[])
         told = app.desk.answer("May children take loperamide?", asker=person.asker()).answer.text
-        assert "passed on to bob@practice.example" in told
+        assert "sent to bob@practice.example" in told
 
 
 def test_what_the_documents_do_not_say_is_routed(notes: App) -> None:

@@ -117,7 +117,7 @@ def test_alerts_speak_calmly_of_the_record_and_name_their_facts() -> None:
         f"Your record lists a severe allergy to Penicillin (rash), and Amoxicillin among your medicines. "
         f"Both are penicillins. {ASK}",
         f"Your record marks INR of 1 May 2024 as critically high: 9.1. {ASK}",
-        f"Your record has two doses of {first} that are taken now: {doses}. {ASK}",
+        f"Your record has two current doses of {first}: {doses}. {ASK}",
     ]
     assert [set(alert.fact_ids) for alert in found] == [
         {penicillin.id, amoxicillin.id},
@@ -243,8 +243,8 @@ def test_a_result_that_nobody_has_confirmed_is_told_as_such() -> None:
     proposed = LabResult(id="k", origin=read, test_name="Potassium", unit="mmol/L", value=6.9, is_verified=False)
     (found,) = find_alerts([proposed])
     assert found.text == (
-        "Laboratories usually call the doctor about a value such as Potassium: 6.9 mmol/L. It was read from a paper "
-        f"and is not confirmed yet: compare it with the paper. {ASK}"
+        "Laboratories usually call the doctor about a value such as Potassium: 6.9 mmol/L. This was read from a "
+        f"document and is not confirmed yet. Compare it with the document. {ASK}"
     )
 
 
@@ -261,9 +261,9 @@ def test_a_critical_value_that_stands_in_a_paper_alone_is_told_calmly_with_its_p
     _paper(app, record, letter)
     (found,) = record.alerts()
     assert found.text == (
-        f"Your paper “{record.papers()[0][0].title}” says “potassium was 6.6 mmol/L” (8 October 2024). Laboratories "
-        "usually call the doctor about such a value. It was read from the paper alone and is not confirmed: "
-        "compare it with the paper. " + ASK
+        f"Your document “{record.papers()[0][0].title}” says “potassium was 6.6 mmol/L” (8 October 2024). Laboratories "
+        "usually call the doctor about such a value. It was read from the document automatically and is not confirmed. "
+        "Compare it with the document. " + ASK
     )
     (at,) = found.quotes
     shown = record._app.show(at.document_id)[1].text[at.start : at.end]
@@ -326,10 +326,10 @@ def test_a_test_that_is_missing_beside_a_medicine_is_told_as_a_gap() -> None:
     warfarin = medicine("Warfarin", "5 mg", start=Moment("2020-01-01"))
     (found,) = find_alerts([warfarin], now=now)
     assert (found.kind, found.fact_ids) == (AlertKind.GAP, (warfarin.id,))
-    assert "and it holds no INR." in found.text
+    assert "and it has no INR." in found.text
     old = LabResult(id="i1", origin=REPORTED, test_name="INR", value=2.5, collected=Moment("2025-03-01"))
     (later,) = find_alerts([warfarin, old], now=now)
-    assert "its newest INR is of 1 March 2025." in later.text
+    assert "its latest INR is from 1 March 2025." in later.text
     assert later.id != found.id  # another state of things: a dismissed one comes back
     new = LabResult(id="i2", origin=REPORTED, test_name="INR", value=2.5, collected=Moment("2025-12-01"))
     assert find_alerts([warfarin, old, new], now=now) == []

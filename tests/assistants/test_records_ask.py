@@ -196,7 +196,7 @@ def test_allergies_are_told_apart_from_silence(small: Asked) -> None:
     facts.put(
         [Symptom(id="s1", origin=REPORTED, specific="headache", severity=2, recorded=Moment("2026-01-02"))], scope=scope
     )
-    assert "holds no entry about allergies" in small("Am I allergic to penicillin?").text
+    assert "has no entry about allergies" in small("Am I allergic to penicillin?").text
     none = Allergy(id="a0", origin=REPORTED, allergen="No known allergies", code="716186003", is_active=False)
     facts.put([none], scope=scope)
     assert small("Am I allergic to penicillin?").text.startswith("Your record says that no allergies are known:")

@@ -113,7 +113,7 @@ def test_side_effects_are_told_as_what_was_noted_and_never_as_a_cause(
     told: Callable[..., Gathered], question: str
 ) -> None:
     found = told(question)
-    assert found.lead.startswith("Your record has no entry that calls something a side effect of your medicines.")
+    assert found.lead.startswith("Your record does not list any side effects of your medicines.")
     assert names(found) == ["swollen ankles", "Ramipril", "Sulfa drugs"]
     assert found.after == NO_CAUSE
 
@@ -151,8 +151,8 @@ def test_what_goes_together_is_left_to_the_pharmacist(told: Callable[..., Gather
 def test_what_is_due_is_not_guessed(told: Callable[..., Gathered]) -> None:
     found = told("Am I due any blood tests?")
     assert found.lead == (
-        "Your record does not say which tests are due. Beside these medicines, doctors usually look at INR, and no "
-        "result of late is among your facts:"
+        "Your record does not say which tests are due. Beside these medicines, doctors usually look at INR, and your "
+        "facts include no recent result:"
     )
     assert (names(found), found.after) == (["Warfarin"], NOT_DUE)
     assert told("Which vaccines am I missing?").after == NOT_DUE
@@ -160,18 +160,18 @@ def test_what_is_due_is_not_guessed(told: Callable[..., Gathered]) -> None:
 
 def test_the_next_visit_is_one_that_is_still_to_come(told: Callable[..., Gathered]) -> None:
     over = visit("2026-01-05", VisitStatus.PLANNED)
-    assert told("When is my next appointment?", over).lead == "Your record has no visit that is still to come."
+    assert told("When is my next appointment?", over).lead == "Your record has no upcoming visit."
     found = told("When is my next appointment?", over, visit("2026-12-05", VisitStatus.PLANNED))
     assert [one.id for one in found.facts] == ["2026-12-05"]
 
 
 def test_results_out_of_range_are_those_alone_and_of_the_time_that_is_asked_for(told: Callable[..., Gathered]) -> None:
     assert names(told("Which of my results are abnormal?")) == ["Creatinine"]
-    assert told("Were any results abnormal this year?").lead.startswith("Your record holds 2 tests of 2026. ")
+    assert told("Were any results abnormal this year?").lead.startswith("Your record has 2 tests of 2026. ")
     assert told("Were any of my results abnormal in 2015?").lead == (
         "Your record marks none of 1 test of 2015 as out of range."
     )
-    assert told("Were any of my results abnormal last year?").lead == "Your record holds no result of 2025."
+    assert told("Were any of my results abnormal last year?").lead == "Your record has no result of 2025."
 
 
 def test_a_month_ends_where_the_next_begins() -> None:
@@ -195,7 +195,9 @@ def test_a_course_of_several_tests_shows_each(told: Callable[..., Gathered]) -> 
 
 def test_one_wrong_letter_does_not_hide_a_medicine_and_its_first_entry_is_told(told: Callable[..., Gathered]) -> None:
     found = told("How long have I been on simvastatin?")
-    assert found.lead == ("Your record lists this among what you take now. The oldest entry of it is of 7 June 2011:")
+    assert found.lead == (
+        "Your record lists this among your current medicines. The earliest entry for it is from 7 June 2011:"
+    )
     assert found.after == "Your record spells this “simvistatin”."
     assert names(told("When did I start warfrin?")) == ["Warfarin"]
     assert told("Do I take valsartan?", medicine("Losartan", "2024-01-01")).lead == (
@@ -225,12 +227,12 @@ def test_whether_to_take_or_stop_something_is_left_to_those_who_know(
 
 def test_what_was_said_at_a_visit_is_not_made_up(told: Callable[..., Gathered]) -> None:
     found = told("What did Dr Chen say?")
-    assert found.lead == "Your record does not hold what was said at a visit. It lists 1 visit:"
+    assert found.lead == "Your record does not include what was said at a visit. It lists 1 visit:"
 
 
 def test_a_time_that_is_not_on_record_does_not_hide_the_newest_result(told: Callable[..., Gathered]) -> None:
     found = told("How has my sodium been in 2019?")
-    assert found.lead == "Your record holds no result of Sodium of 2019. The newest on record:"
+    assert found.lead == "Your record has no result of Sodium of 2019. The latest recorded:"
     assert names(found) == ["Sodium"]
 
 
@@ -318,14 +320,14 @@ def asked(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterato
 
 def test_a_newer_paper_stands_before_an_older_fact(asked: Callable[[str], str]) -> None:
     text = asked("What is my potassium?")
-    assert text.startswith("Your papers speak of this too, and may be newer than your list of facts.")
+    assert text.startswith("Your documents mention this too, and may be newer than your list of facts.")
     assert text.index("(12 October 2026): Your potassium was 6.6 mmol/L") < text.index("Potassium: 4.4 mmol/L")
-    assert "not read into facts" not in text  # it was just quoted
+    assert "no facts taken from" not in text  # it was just quoted
 
 
 def test_a_letter_is_told_by_who_wrote_it_or_as_the_newest(asked: Callable[[str], str]) -> None:
     whole = asked("What did Dr Osei say?")
-    assert whole.startswith("Your paper of 12 October 2026 (“")
+    assert whole.startswith("Your document of 12 October 2026 (“")
     assert "by Dr Hannah Osei) says:" in whole
     assert whole.count("•") == 6
     assert "• I have stopped it." in whole
@@ -339,7 +341,7 @@ def test_papers_are_searched_for_side_effects_visits_and_critical_values(asked: 
     assert "swelling since we started amlodipine" in asked("Any side effects of my tablets?")
     assert "The kidney clinic will see you in two weeks." in asked("When is my next appointment?")
     open_ones = asked("What should I ask at my next appointment?")
-    assert "values in papers about which laboratories usually call" in open_ones
+    assert "values in documents that laboratories usually call a doctor about" in open_ones
     assert "potassium was 6.6 mmol/L" in open_ones
 
 
@@ -354,13 +356,13 @@ def test_a_list_of_medicines_quotes_a_newer_paper_that_names_some(asked: Callabl
 
 def test_what_happened_in_a_month_is_told_from_a_paper_of_it(asked: Callable[[str], str]) -> None:
     text = asked("What happened in October 2026?")
-    assert text.startswith("Your list of facts has no entry of October 2026, but your papers have this:")
+    assert text.startswith("Your list of facts has no entry of October 2026, but your documents have this:")
     assert "I have stopped it." in text
 
 
 def test_who_finds_nothing_is_told_which_papers_to_look_into(asked: Callable[[str], str]) -> None:
     assert asked("What infection did I have and what was it treated with?").endswith(
-        "Your papers were searched by their words, and may say it in others. You could look into “letter”."
+        "Your documents were searched word by word and may use different words. You could look into “letter”."
     )
 
 

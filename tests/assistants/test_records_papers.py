@@ -110,9 +110,9 @@ def test_a_newer_value_on_a_paper_stands_beside_the_fact(ask: Ask) -> None:
 
 def test_a_list_says_which_papers_hold_no_facts_and_a_no_that_they_were_searched(ask: Ask) -> None:
     listed = ask("Which medicines do I take?").text
-    assert "2 papers were not read into facts (“" in listed
+    assert "2 documents have no facts taken from them (“" in listed
     assert "“Letter to your practice”" in listed
-    assert "Your 2 papers were searched, too." in ask("What is my ferritin?").text
+    assert "Your 2 documents were searched too." in ask("What is my ferritin?").text
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_whether_something_may_be_taken_is_left_to_a_pharmacist(ask: Ask) -> Non
 
 def test_a_gap_names_the_paper_in_which_the_test_stands(record: Record) -> None:
     (gap,) = [one for one in record.alerts() if one.kind is AlertKind.GAP]
-    assert "It stands in “Letter to your practice”, which was not read into facts: look there first." in gap.text
+    assert "It appears in “Letter to your practice”, which has no facts taken from it: look there first." in gap.text
 
 
 def count_of(day: str, value: float, name: str) -> LabResult:
@@ -180,13 +180,11 @@ def test_a_result_without_a_range_is_not_called_in_range() -> None:
     asked = gather("What should I ask?", wishes("What should I ask?", now=NOW), known, lexicon=Lexicon.load())
     assert asked is not None
     assert "1 result beyond usual limits" in asked.lead
-    assert asked.after == (
-        "One of your tests has no range from a laboratory. That does not mean that the value is in range."
-    )
+    assert asked.after == ("One of your tests has no laboratory range. That does not mean the value is in range.")
     sheet = {group.id: group for group in summary_groups(known.facts)}
     assert [row.text for row in sheet["results"].rows] == ["Leukocytes: 1.2 10*3/uL; on 2 January 2024"]
     plain = {group.id: group for group in summary_groups(known.facts[1:])}
-    assert "no range" in plain["results"].none
+    assert "no laboratory range" in plain["results"].none
 
 
 @pytest.mark.parametrize("name", ["IMG_0042.HEIC", "film.mp4", "voice.m4a"])
@@ -201,13 +199,11 @@ def test_a_film_or_a_photo_of_another_kind_is_no_text(record: Record, name: str)
 def test_what_is_now_in_an_old_record_says_of_when_it_is() -> None:
     told = bundle({**PATIENT, "deceasedDateTime": "2024-06-03"}, *ALL[1:])
     known = Known(tuple(read_fhir(told).facts))
-    assert how_old(known, now=NOW) == (
-        "The person whom this record is about died on 3 June 2024: “now” means as of then."
-    )
+    assert how_old(known, now=NOW) == ("The person in this record died on 3 June 2024. “Now” means at that time.")
     (person,) = known.of(Person)
     assert "died 3 June 2024" in line_of(person)
     alive = Known(tuple(read_fhir(bundle(*ALL)).facts))
-    assert how_old(alive, now=NOW) == "The newest entry of your record is of 1 May 2024: “now” means as of then."
+    assert how_old(alive, now=NOW) == "The latest entry in your record is from 1 May 2024. “Now” means at that time."
     assert how_old(alive, now=datetime(2024, 6, 1, tzinfo=UTC)) == ""
 
 

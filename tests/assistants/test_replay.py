@@ -83,9 +83,9 @@ def test_an_erased_version_is_told_and_the_rest_answers(answered: tuple[App, str
     assert not found.is_same
     assert found.erased == (Erased(iron.id, "Iron", 1),)
     assert found.notes == (
-        "Version 1 of “Iron”, which the answer rested on, has been erased since.",
-        "Words of a document that was erased since were taken out of the record; they cannot be compared.",
-        "1 of the 2 documents that were searched then are gone or filed anew.",
+        "Version 1 of “Iron”, which the answer used, has since been erased.",
+        "Words from a document erased since were removed from the record and cannot be compared.",
+        "1 of the 2 documents searched then have been removed or re-filed.",
     )
     assert {change.kind for change in found.changes} == {"gone"}
     assert (found.action_then, found.action_now) == ("CITE", "ROUTE")
@@ -150,7 +150,7 @@ def test_other_settings_are_told(answered: tuple[App, str]) -> None:
     policy = replace(app.knowledge.policy, threshold=0.99)
     app.__dict__["knowledge"] = replace(app.knowledge, policy=policy)
     found = app.desk.replay(answer_id, app.owner())
-    assert found.notes == ("The policy is not set as it was then.",)
+    assert found.notes == ("The policy setting has changed since.",)
     assert (found.action_then, found.action_now, found.is_same) == ("CITE", "ROUTE", False)
     assert {change.kind for change in found.changes} == {"changed"}
 

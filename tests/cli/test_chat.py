@@ -51,7 +51,7 @@ def test_text_shows_the_rule_and_how_to_go_on(home: Path) -> None:
     told = CliRunner().invoke(app, ["--home", str(home), "chat", "1.1.2"])
     assert told.exit_code == 0
     assert f"people with persistent cough. [{NAME} §1.1.2]" in told.output
-    assert "Go on with --session " in told.output
+    assert "To continue: --session " in told.output
 
 
 def test_what_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_what_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
     told = [CliRunner().invoke(app, ["--home", str(where), "chat", JAUNDICE, *words]) for where, *words in wrong]
     assert [type(one.exception) for one in told] == [NotFound] * 3
     assert [str(one.exception) for one in told] == [
-        "There is no such session, or it has expired. Leave out --session to begin a new one.",
-        "There is no such guideline here. `citewell guidelines list` shows the names and ids.",
-        "No guideline is here yet. Add one with `citewell guidelines add FILE`.",
+        "Session not found or expired. Leave out --session to start a new one.",
+        "Guideline not found. `citewell guidelines list` shows the names and ids.",
+        "No guidelines yet. Add one with `citewell guidelines add FILE`.",
     ]

@@ -110,12 +110,12 @@ def test_people_get_words_not_json(shell: Shell, leaflet: Path) -> None:
     assert NO_DOCUMENTS in shell("search", "iron")[1]
     assert NO_DOCUMENTS in shell("list")[1]
     assert re.match(r"✓ Iron tablets \([0-9a-f]{8}\): 2 passages", shell("add", str(leaflet))[1])
-    assert "already here" in shell("add", str(leaflet))[1]
+    assert "already in the library" in shell("add", str(leaflet))[1]
     status, out, _ = shell("search", "iron dose")
     assert (status, "200 mg" in out) == (0, True)
     assert "Iron tablets" in shell("list")[1]
     assert "characters 0–" in shell("show", shell.json("list")["documents"][0]["document_id"])[1]
-    assert "all agree" in shell("verify")[1]
+    assert "all consistent" in shell("verify")[1]
 
 
 def test_one_bad_file_does_not_stop_the_others(shell: Shell, leaflet: Path, tmp_path: Path) -> None:
@@ -183,14 +183,17 @@ def test_a_malformed_tag_is_refused_at_every_door_and_nothing_is_changed(
     ):
         status, out, err = shell(*words, "--tag", "ward", "--tag", "no_such tag!")
         assert (status, out) == (1, "")
-        assert err == "“no_such tag!” is no tag: use up to 64 letters a–z, digits and single hyphens inside.\n"
+        assert (
+            err
+            == "“no_such tag!” is not a valid tag. Use up to 64 lower-case letters, digits and single hyphens inside.\n"
+        )
     assert shell.json("list") == before
 
 
 def test_deleting_twice_is_no_error(shell: Shell, leaflet: Path) -> None:
     (row,) = shell.json("add", str(leaflet))["added"]
     assert shell("delete", row["document_id"], "--yes")[0] == 0
-    assert shell("delete", row["document_id"]) == (0, "It was erased before: there is nothing to do.\n", "")
+    assert shell("delete", row["document_id"]) == (0, "Already erased: nothing to do.\n", "")
     assert shell.json("evidence", "delete", row["document_id"]) == {"deleted": []}
 
 
@@ -285,7 +288,7 @@ def test_the_library_is_readable_by_its_owner_alone(shell: Shell, leaflet: Path)
 def test_bytes_that_are_no_text_are_refused_in_a_sentence(shell: Shell, leaflet: Path, words: tuple[str, ...]) -> None:
     shell("add", str(leaflet))
     status, _, told = shell(*words, "iron\udcff")
-    assert "inside Citewell" not in told
+    assert "unexpected error" not in told
     assert (status, told.count("\n")) == ((0, 0) if words == ("search",) else (1, 1))
 
 
@@ -308,7 +311,7 @@ def test_a_missing_file_is_not_checked_as_a_sentence(shell: Shell, leaflet: Path
     for words in (("check", given), ("check", "Take one tablet.", "--evidence", given)):
         status, out, err = shell(*words)
         assert (status, out) == (1, "")
-        assert err.startswith(f"There is no file {given}.")
+        assert err.startswith(f"File not found: {given}.")
 
 
 SAID = {
@@ -351,7 +354,7 @@ def test_standard_input_is_read_once(shell: Shell, monkeypatch: pytest.MonkeyPat
     _typed(monkeypatch, "Iron is red.")
     status, out, err = shell("check", "-", "--evidence", "-")
     assert (status, out) == (1, "")
-    assert err == "Standard input can be read once: give the text or the evidence as a file.\n"
+    assert err == "Standard input can be used only once. Give the text or the evidence as a file.\n"
 
 
 @pytest.mark.parametrize("typed", ["", " \n\n"])
@@ -359,7 +362,7 @@ def test_nothing_on_standard_input_is_told(shell: Shell, monkeypatch: pytest.Mon
     _typed(monkeypatch, typed)
     status, out, err = shell("check", "-", "--evidence", "Iron is red.")
     assert (status, out) == (1, "")
-    assert err == "Standard input is empty: pipe a text into it, or give the text itself.\n"
+    assert err == "Standard input is empty. Pipe in a text, or give the text itself.\n"
 
 
 def test_too_much_on_standard_input_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,7 +370,7 @@ def test_too_much_on_standard_input_is_told(shell: Shell, monkeypatch: pytest.Mo
     _typed(monkeypatch, "Iron is red. " * 100_000)
     status, out, err = shell("check", "-", "--evidence", "Iron is red.")
     assert (status, out) == (1, "")
-    assert err == "Standard input has more than the limit of 1 MiB. Split it, or raise CITEWELL_MAX_FILE_MB.\n"
+    assert err == "Standard input is over the limit of 1 MiB. Split it, or raise CITEWELL_MAX_FILE_MB.\n"
 
 
 def test_a_text_is_held_against_one_thing_at_a_time(shell: Shell, leaflet: Path) -> None:
@@ -417,8 +420,8 @@ def test_a_part_that_is_not_installed_is_not_ticked(shell: Shell, monkeypatch: p
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "boto3" else found(name))
     told = shell("doctor")[1]
     assert "– extra s3: not installed (pip install 'citewell[s3]')" in told
-    assert "✓ extra ocr: scanned pages are read" in told
-    assert "0 workers heard of" in told
+    assert "✓ extra ocr: reads scanned pages" in told
+    assert "0 workers running" in told
 
 
 def test_a_verb_reads_no_other_verbs_file() -> None:
@@ -444,4 +447,4 @@ def test_a_setting_that_cannot_be_read_is_named_with_how_to_write_it(
     monkeypatch.setenv("CITEWELL_ALLOWED_MODELS", "mine=8192/512")
     code, _, told = shell("list")
     assert code == 1
-    assert told.strip() == "A setting cannot be used. CITEWELL_ALLOWED_MODELS: write it as JSON, such as '[\"one\"]'."
+    assert told.strip() == "A setting is invalid. CITEWELL_ALLOWED_MODELS: write it as JSON, such as '[\"one\"]'."

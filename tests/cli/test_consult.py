@@ -71,11 +71,11 @@ def test_a_record_is_named_only_with_consent(run: Run, tmp_path: Path) -> None:
     assert made["patient"]["sex"] == "female"
     (tmp_path / "letter.txt").write_text("Dear colleague")
     refused = run("consult", "start", "--record", str(tmp_path / "letter.txt"), "--consent")
-    assert "no FHIR R4 bundle" in str(refused.exception)
+    assert "not a FHIR R4 bundle" in str(refused.exception)
 
 
 def test_what_could_not_be_used_is_printed(run: Run) -> None:
     consult_id = json.loads(run("consult", "start", "--json").output)["id"]
     told = run("consult", "say", consult_id, "Fever, potassium 5.9 mmol/L.").output
     assert "not used: “potassium 5.9 mmol/L” (nothing uses the value 5.9)" in told
-    assert "Said and not used: “potassium 5.9 mmol/L”" in run("consult", "show", consult_id).output
+    assert "Not used: “potassium 5.9 mmol/L”" in run("consult", "show", consult_id).output

@@ -109,8 +109,8 @@ def test_what_waits_for_its_next_attempt_is_read_at_once_where_somebody_asks_and
     monkeypatch.delenv("CITEWELL_BLOBS")
     status, out, _ = shell("evidence", "reingest", "--document-id", added["document_id"], "--sync")
     assert (status, out.splitlines()[0].startswith("0 of 1 document version read again")) == (1, True)
-    assert "Set CITEWELL_BLOBS to that one and try again." in out
-    assert "Set CITEWELL_BLOBS to that one" in shell("evidence", "list")[1]
+    assert "Set CITEWELL_BLOBS to that and try again." in out
+    assert "Set CITEWELL_BLOBS to that" in shell("evidence", "list")[1]
     monkeypatch.setenv("CITEWELL_BLOBS", str(tmp_path / "papers"))
     again = shell.json("evidence", "reingest", "--document-id", added["document_id"], "--sync")
     assert again["failed"] == []
@@ -126,5 +126,5 @@ def test_a_broker_that_is_no_redis_is_refused_before_a_document_is_taken_in(
     status, _, error = shell("add", str(leaflet))
     assert (status, error.strip()) == (
         1,
-        "CITEWELL_BROKER_URL is not the address of a Redis. Write it as redis://host:6379/0.",
+        "CITEWELL_BROKER_URL is not a Redis address. Write it as redis://host:6379/0.",
     )

@@ -71,7 +71,7 @@ def test_no_criteria_met_is_shown_with_what_was_and_was_not_taken_into_account(
     assert (status, lines[:2]) == (0, ["P2: No NG12 Criteria Met", "taken into account:"])
     assert lines[2:4] == ["aged 41", "no jaundice — absent"]
     assert lines[lines.index("not understood:") + 1] == "zorbling (symptoms 2)"
-    assert lines[lines.index("not used:") + 1] == "runny nose (symptoms 3) — not matched to any rule in NG12"
+    assert lines[lines.index("not used:") + 1] == "runny nose (symptoms 3) — not matched to any recommendation in NG12"
     file.write_text('{"Age": 60, "symptom": ["haemoptysis"]}', "utf-8")
     status, _, said = shell("assess", "--patient", str(file))
     assert status == 1

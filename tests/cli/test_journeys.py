@@ -18,7 +18,7 @@ def test_journeys_are_added_filled_renamed_and_removed(shell: Shell, tmp_path: P
     leaflet = tmp_path / "iron.md"
     leaflet.write_text(LEAFLET)
     document_id = shell.json("add", str(leaflet))["added"][0]["document_id"]
-    assert "There are no journeys yet" in shell("journeys", "list")[1]
+    assert "No journeys yet" in shell("journeys", "list")[1]
     made = shell.json("journeys", "add", "Anaemia in adults", "--description", "Iron and more")["journey"]
     assert (made["slug"], made["revision"], made["documents"]) == ("anaemia-in-adults", 1, 0)
     filed = shell.json("journeys", "assign", "anaemia-in-adults", document_id[:8])["documents"]
@@ -29,11 +29,11 @@ def test_journeys_are_added_filled_renamed_and_removed(shell: Shell, tmp_path: P
     asked = shell.json("journeys", "ask", "How many tablets are taken with water?", "--journey", "anaemia")
     assert (asked["citations"][0]["document_id"], asked["notes"]) == (document_id, {"journey": "anaemia"})
     again = shell("journeys", "ask", "Where are they kept?", "--conversation", asked["conversation_id"][:8])
-    assert (again[0], f"Go on with --conversation {asked['conversation_id'][:8]}" in again[1]) == (0, True)
+    assert (again[0], f"To continue: --conversation {asked['conversation_id'][:8]}" in again[1]) == (0, True)
     assert shell.json("search", "iron", "--journey", "anemia")["error"]["kind"] == "NotFound"
     assert "anaemia                  Anaemia in adults  (1 document)" in shell("journeys", "list")[1]
     status, _, err = shell("journeys", "remove", "anaemia")
-    assert (status, "Say where they go" in err) == (1, True)
+    assert (status, "Choose where to move them" in err) == (1, True)
     assert shell.json("journeys", "unassign", "anaemia", document_id)["documents"][0]["journeys"] == []
     assert shell.json("journeys", "remove", "anaemia") == {"removed": "anaemia", "documents": 0}
     assert shell.json("journeys", "assign", "nowhere", document_id)["error"]["kind"] == "NotFound"

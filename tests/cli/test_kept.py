@@ -75,7 +75,7 @@ def test_a_passage_that_reads_like_an_instruction_is_told(shell: Shell, tmp_path
     (tmp_path / "zinc.md").write_text(hostile)
     shell("add", str(tmp_path / "zinc.md"))
     out = shell("ask", "How much zinc, and for how many days?")[1]
-    assert "Note: a passage of Zinc reads like an instruction; it was taken as plain words." in out
+    assert "Note: a passage of Zinc contains what looks like an instruction; it was not followed." in out
     assert "system prompt" not in out
 
 
@@ -157,7 +157,7 @@ def test_after_a_failure_the_question_is_kept_and_asked_again(shell: Shell, monk
     status, out, told = shell("ask", HOW_MUCH)
     assert (status, out) == (1, "")
     (conversation,) = shell.json("conversations")["conversations"]
-    assert f"Your question is kept: ask it again with --conversation {conversation['id'][:8]}." in told
+    assert f"Your question has been saved. To ask it again, use --conversation {conversation['id'][:8]}." in told
     assert "not answered" in shell("conversations", "show", conversation["id"])[1]
     monkeypatch.undo()
     monkeypatch.setattr(sys, "argv", [])
@@ -169,7 +169,7 @@ def test_after_a_failure_the_question_is_kept_and_asked_again(shell: Shell, monk
 def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> None:
     answer = shell.json("ask", "What is the capital of France?")
     assert (answer["action"], answer["route"]["fallback"]) == ("ROUTE", True)
-    assert "Nobody is set to answer such questions here yet." in answer["text"]
+    assert "No one is set to answer such questions here yet." in answer["text"]
     assert "`" not in answer["text"]
     (item,) = shell.json("inbox")["questions"]
     assert set(item) == ROUTED | {"question"}
@@ -188,7 +188,7 @@ def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> 
     assert "Reply: Paris." in asked
     assert shell.json("inbox", "close", item["id"])["state"] == "closed"
     status, _, told = shell("inbox", "reply", item["id"], "Late.")
-    assert (status, "put away" in told) == (1, True)
+    assert (status, "closed" in told) == (1, True)
 
 
 def test_people_are_told_where_their_question_waits(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,19 +197,19 @@ def test_people_are_told_where_their_question_waits(shell: Shell, monkeypatch: p
     (item,) = shell.json("inbox")["questions"]
     assert "`citewell inbox asked`" in out
     assert f"`citewell inbox reply {item['id'][:8]} TEXT`" in out
-    assert "under Asked" not in out
+    assert "under Sent" not in out
     listed = shell("inbox")[1]
     assert "What is the capital of France, and for how long" in listed
     assert "seat of its government" not in listed
     shell("users", "add", "bob@clinic.example", "--role", "editor", "--tag", "ward")
     shell("tags", "owner", "ward", "bob@clinic.example")
     monkeypatch.setenv("CITEWELL_CONFIDENCE_THRESHOLD", "0.99")
-    assert "passed on to bob@clinic.example; `citewell inbox asked` will show the reply." in shell("ask", HOW_MUCH)[1]
+    assert "Sent to bob@clinic.example. `citewell inbox asked` will show the reply." in shell("ask", HOW_MUCH)[1]
 
 
 def test_a_tag_that_nothing_carries_is_told(shell: Shell) -> None:
     shell("users", "add", "bob@clinic.example")
-    assert "No document carries the tag wrd yet" in shell("tags", "owner", "wrd", "bob@clinic.example")[1]
+    assert "No document has the tag wrd yet" in shell("tags", "owner", "wrd", "bob@clinic.example")[1]
     assert "No document" not in shell("tags", "owner", "Ward", "bob@clinic.example")[1]
 
 
@@ -227,7 +227,7 @@ def test_a_question_goes_to_the_owner_of_its_tag(shell: Shell, monkeypatch: pyte
     monkeypatch.setenv("CITEWELL_CONFIDENCE_THRESHOLD", "0.99")
     answer = shell.json("ask", HOW_MUCH)
     assert (answer["route"]["owner_id"], answer["route"]["tag"]) == (user["id"], "ward")
-    assert "passed on to bob@clinic.example" in answer["text"]
+    assert "sent to bob@clinic.example" in answer["text"]
     case = shell.json("inbox", "show", answer["inbox_id"])
     assert [one["text"] for one in case["draft"]] == [one["text"] for one in answer["withheld"]]
     assert "75 ml/kg" in case["evidence"][0]["text"]
@@ -257,7 +257,7 @@ def test_among_several_organisations_the_command_line_takes_none_for_granted(
         assert shell.json("users", "add", "bob@practice.example")["user"]["email"] == "bob@practice.example"
     for words in (("users", "list"), ("list",), ("ask", HOW_MUCH), ("audit", "list"), ("serve", "--port", "0")):
         status, out, err = shell(*words)
-        assert (status, "set CITEWELL_TENANT" in err, "practice" in out + err) == (1, True, False)
+        assert (status, "Set CITEWELL_TENANT" in err, "practice" in out + err) == (1, True, False)
     monkeypatch.setenv("CITEWELL_TENANT", "practice")
     assert [user["email"] for user in shell.json("users", "list")["users"]] == ["bob@practice.example"]
 
@@ -280,12 +280,12 @@ def test_the_log_proves_itself_and_tells_tampering(shell: Shell) -> None:
     assert (proof["ok"], proof["records"], proof["problems"]) == (True, 2, [])
     shell.json("ask", HOW_MUCH)
     assert shell("audit", "verify", "--head", proof["head"])[0] == 0
-    assert "the chain is whole" in shell("audit", "verify")[1]
+    assert "the chain is intact" in shell("audit", "verify")[1]
     tamper(shell, "DELETE FROM answers WHERE number = 3")
     status, out, _ = shell("audit", "verify", "--json")
     assert (status, json.loads(out)["problems"][0]) == (1, "after record 2: 1 missing")
     status, _, told = shell("audit", "verify", "--head", "rubbish")
-    assert (status, "looks like" in told) == (1, True)
+    assert (status, "Enter the head" in told) == (1, True)
 
 
 def test_the_doctor_looks_at_the_log(shell: Shell) -> None:
@@ -293,11 +293,11 @@ def test_the_doctor_looks_at_the_log(shell: Shell) -> None:
         checks = {check["part"]: check for check in shell.json("doctor")["checks"]}
         return checks["audit log"]["state"], checks["audit log"]["detail"]
 
-    assert audit() == ("ok", "nothing was asked yet")
+    assert audit() == ("ok", "no answers yet")
     shell.json("ask", HOW_MUCH)
-    assert audit() == ("ok", "whole, 1 on record")
+    assert audit() == ("ok", "intact, 1 on record")
     tamper(shell, "UPDATE answers SET user_id = 'somebody'")
-    assert audit() == ("failed", "it is not whole: run `citewell audit verify`")
+    assert audit() == ("failed", "not intact: run `citewell audit verify`")
 
 
 def test_a_replay_shows_the_difference(shell: Shell, tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_replay_shows_the_difference(shell: Shell, tmp_path: Path) -> None:
     assert set(found) == {"answer_id", "question", "is_same", "action", "text", "sentences", "erased", "notes", "now"}
     assert (found["is_same"], [one["change"] for one in found["sentences"]]) == (True, ["same"])
     assert "50 ml/kg" in shell.json("ask", HOW_MUCH)["text"]
-    assert "The same answer as then." in shell("replay", answer["id"])[1]
+    assert "The same answer as before." in shell("replay", answer["id"])[1]
     document = next(one for one in shell.json("list")["documents"] if one["name"] == "ors.md")
     shell.json("delete", document["document_id"])
     found = shell.json("replay", answer["id"])
@@ -317,7 +317,7 @@ def test_a_replay_shows_the_difference(shell: Shell, tmp_path: Path) -> None:
     out = shell("replay", answer["id"])[1]
     assert "- (words of a document that was erased)" in out
     assert "75 ml/kg" not in out
-    assert "has been erased since" in out
+    assert "has since been erased" in out
 
 
 def test_users_are_added_changed_and_given_keys_that_are_shown_once(
@@ -349,8 +349,8 @@ def test_users_are_added_changed_and_given_keys_that_are_shown_once(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["users", "add", "nobody"], "e-mail"),
-        (["users", "add", "a@b.example", "--tag", "*"], "no tag"),
+        (["users", "add", "nobody"], "email"),
+        (["users", "add", "a@b.example", "--tag", "*"], "not a valid tag"),
         (["users", "change", "nobody@b.example"], "users list"),
         (["tags", "owner", "ward", "nobody@b.example"], "users list"),
         (["audit", "show", "ffff"], "audit list"),

@@ -49,7 +49,7 @@ def test_a_record_is_imported_looked_at_and_reviewed(record: Record, tmp_path: P
         False,
         {"added": 6, "changed": 0, "same": 0},
     )
-    assert failed["message"].startswith("Entry 2 (Condition) is wrong: A date is written as")
+    assert failed["message"].startswith("Entry 2 (Condition) is wrong: Enter a date as")
     assert record.json("import", str(whole))["imported"][0]["facts"] == {"added": 0, "changed": 0, "same": 6}
 
     (medicine,) = record.json("facts", "--kind", "medication")["facts"]
@@ -96,11 +96,11 @@ def test_everything_goes_out_as_fhir_and_comes_in_again(record: Record, tmp_path
 
 def test_what_cannot_be_done_is_one_sentence(record: Record) -> None:
     for words, told in (
-        (("facts", "--kind", "dream"), "--kind is one of person"),
-        (("confirm", "zzzz"), "There is no such fact in this record"),
-        (("dismiss", "zzzz"), "There is no such alert"),
+        (("facts", "--kind", "dream"), "--kind must be one of person"),
+        (("confirm", "zzzz"), "Fact not found in this record"),
+        (("dismiss", "zzzz"), "Alert not found"),
         (("correct", "zzzz", "dose"), "FIELD=VALUE"),
-        (("add", "allergy", "Latex", "--since", "spring"), "A date is written as"),
+        (("add", "allergy", "Latex", "--since", "spring"), "Enter a date as"),
     ):
         status, out, error = record("records", *words)
         assert (status, out, error.count("\n")) == (1, "", 1)
@@ -111,7 +111,7 @@ def test_what_was_asked_is_kept_judged_and_forgotten(record: Record, tmp_path: P
     whole = tmp_path / "whole.json"
     whole.write_bytes(bundle(*ALL))
     (imported,) = record.json("import", str(whole))["imported"]
-    assert record("records", "conversations")[1] == "Nothing was asked yet.\n"
+    assert record("records", "conversations")[1] == "No questions yet.\n"
     answer = record.json("ask", "Who prescribed warfarin?")
     assert "Dr. Li Chen" in answer["text"]
     talk = answer["conversation_id"]
@@ -145,8 +145,8 @@ def test_what_is_set_for_a_record_stays_set_and_says_that_nothing_leaves(record:
     assert (after["language"], after["lock_minutes"]) == ("fr", 5)
     assert record.json("settings") == after
     _status, out, _error = record("records", "settings")
-    assert "Locked after 5 idle minutes; our own words in fr." in out
-    assert "Nothing leaves this machine." in out
+    assert "Locks after 5 idle minutes; language: fr." in out
+    assert "Nothing leaves this computer." in out
     assert record.json("settings", "--language", "default")["language"] is None
     status, _out, error = record("records", "settings", "--language", "elvish")
-    assert (status, "--language is one of en, fr, de, default." in error) == (1, True)
+    assert (status, "--language must be one of en, fr, de, default." in error) == (1, True)

@@ -63,11 +63,11 @@ def test_a_worker_reads_what_is_queued_ends_when_told_and_refuses_another_embedd
             with app.library.engine.begin() as connection:
                 connection.execute(update(facts).where(facts.c.key == "embedder").values(value="another:1"))
             assert sweep.wait(60) == REFUSED
-        assert (tmp_path / "late").read_text().count("It reads nothing") == 1, "the library changed while it worked"
+        assert (tmp_path / "late").read_text().count("it processes nothing") == 1, "the library changed while it worked"
         for command in (["worker"], ["worker", "--drain"]):
             refused = subprocess.run(
                 [*CITEWELL, *command], capture_output=True, text=True, env=os.environ | names, check=False
             )
             assert refused.returncode != 0
-            assert "It reads nothing" in refused.stderr
+            assert "it processes nothing" in refused.stderr
             assert "citewell evidence reingest" in refused.stderr

@@ -72,7 +72,7 @@ def test_a_result_in_running_text_is_read_in_the_usual_unit(
         ("creatinine 1.2 mg/dL", (106.0,), "1.2 mg/dL × 88.4 = 106 µmol/L"),
         ("HbA1c 7.5%", (58.5,), "7.5 % × 10.93 − 23.5 = 58.5 mmol/mol"),
         ("temp 101.3 F", (38.5,), "(101.3 °F − 32) ÷ 1.8 = 38.5 °C"),
-        ("Hb 9.8", (98.0,), "9.8 g/dL × 10 = 98 g/L (no unit was said; it can only be g/dL)"),
+        ("Hb 9.8", (98.0,), "9.8 g/dL × 10 = 98 g/L (no unit given; it can only be g/dL)"),
         ("12st 4lb", (78.02,), "12 st × 6.350293 + 4 lb × 0.453592 = 78.02 kg"),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_number_beside_a_test_that_is_not_its_result_is_none(text: str) -> Non
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("temp 384", "cannot be right (30 to 45 °C is read)"),
+        ("temp 384", "cannot be right (expected 30 to 45 °C)"),
         ("BP 900/20", "cannot be right"),
         ("Hb 98 mmol/mol", "“mmol/mol” is not a unit of haemoglobin, which is given in g/L"),
         ("FIT 45 foo/g", "“foo/g” is not a unit of FIT"),

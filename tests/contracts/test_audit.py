@@ -92,12 +92,12 @@ TAMPERINGS = {
     "the last gone": ("DELETE FROM answers WHERE number = 5", "after record 4: 1 missing"),
     "all gone": ("DELETE FROM answers", "after record 0: 5 missing"),
     "all and the head gone": ("DELETE FROM answers; DELETE FROM audit_heads", "audit.head beside the library says"),
-    "the head gone": ("DELETE FROM audit_heads", "the log does not end as sealed"),
-    "a forged head": ("UPDATE audit_heads SET head = zeroblob(90)", "the sealed end of the log was changed"),
+    "the head gone": ("DELETE FROM audit_heads", "the log does not end where it was sealed"),
+    "a forged head": ("UPDATE audit_heads SET head = zeroblob(90)", "the sealed end of the log was altered"),
     "two swapped": (
         "UPDATE answers SET number = 99 WHERE number = 2; UPDATE answers SET number = 2 WHERE number = 3; "
         "UPDATE answers SET number = 3 WHERE number = 99",
-        "2: it does not follow the one before it",
+        "2: it does not follow the record before it",
     ),
 }
 
@@ -174,7 +174,7 @@ def test_a_note_that_is_behind_is_no_problem(office: Office, tmp_path: Path) -> 
 def test_a_damaged_note_is_told_and_costs_no_answer(office: Office, tmp_path: Path) -> None:
     filled(office, 2)
     (tmp_path / HEAD_FILE).write_bytes(b"rubbish")
-    assert office.audit.prove("clinic").problems == ("audit.head beside the library was changed",)
+    assert office.audit.prove("clinic").problems == ("audit.head beside the library was altered",)
     filled(office, 1)
     assert office.audit.prove("clinic").problems == ()
 
@@ -203,8 +203,8 @@ def test_an_inbox_item_without_its_record_is_seen(office: Office) -> None:
     office.ledger.keep(ending(place=place, route=ROUTE))
     change(office, "DELETE FROM answers", "DELETE FROM audit_heads")
     problems = office.audit.prove("clinic").problems
-    assert any("the inbox holds answer" in problem for problem in problems)
-    assert "a conversation holds an answer which is not in the log" in problems
+    assert any("the inbox has answer" in problem for problem in problems)
+    assert "a conversation has an answer that is not in the log" in problems
 
 
 @pytest.mark.parametrize("part", ["inbox", "conversations"])
@@ -309,7 +309,7 @@ def two_talks(office: Office) -> tuple[Ending, Ending]:
 EXCHANGES = {
     "an answer to another's question": ("UPDATE messages SET answer_id = '{other}'", "message 1: its seal is broken"),
     "no answer": ("UPDATE messages SET answer_id = NULL", "message 1: its seal is broken"),
-    "another's conversation": ("UPDATE conversations SET user_id = '{someone}'", "given to another question, or"),
+    "another's conversation": ("UPDATE conversations SET user_id = '{someone}'", "belongs to another question or"),
     "another answer in the inbox": ("UPDATE routed SET answer_id = '{other}'", "it was changed"),
     "another who asked": ("UPDATE routed SET asked_by = '{someone}'", "it was changed"),
     "another owner": ("UPDATE routed SET owner_id = '{someone}'", "it was changed"),
@@ -360,7 +360,7 @@ def test_messages_and_items_from_before_they_were_bound_are_read_and_their_answe
     assert {one.reason for one in office.inbox.waiting(OWNER).items} == {ROUTE.reason}
     assert office.audit.prove("clinic").problems == ()
     change(office, f"UPDATE messages SET answer_id = '{other.answer_id}' WHERE conversation_id = '{talk}'")
-    assert any("answer was given to another question" in one for one in office.audit.prove("clinic").problems)
+    assert any("answer belongs to another question" in one for one in office.audit.prove("clinic").problems)
     with pytest.raises(LibraryError, match="an answer to another question"):
         office.conversations.turns(talk, ANN)
     change(office, f"UPDATE routed SET owner_id = '{OWNER.user_id}'")

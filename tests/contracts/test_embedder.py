@@ -128,7 +128,7 @@ class TestRemoteEmbedders:
     @pytest.mark.parametrize("failure", [429, 500, "cut"])
     def test_gives_up_after_the_fourth_failure(self, vendor: Remote, failure: int | str) -> None:
         vendor.server.failures = [failure] * 9
-        with pytest.raises(EmbedderUnavailable, match=r"cannot be reached|cannot embed for now"):
+        with pytest.raises(EmbedderUnavailable, match=r"could not be reached|cannot embed at the moment"):
             vendor.embedder.embed(["a"])
         assert len(vendor.server.batches) == 4
 

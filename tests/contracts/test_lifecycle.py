@@ -107,7 +107,7 @@ def test_a_withdrawn_document_is_kept_and_answers_nothing(library: SqlLibrary, p
     withdrawn = library.withdraw(entry.id, OWNER, by=ANN)
     assert (withdrawn.state, withdrawn.is_current, library.visible(OWNER)) == (State.WITHDRAWN, False, [])
     assert library.original(entry.id, OWNER) == ASPIRIN
-    with pytest.raises(InputError, match="Only a document that answers"):
+    with pytest.raises(InputError, match="Only a document in use"):
         library.withdraw(entry.id, OWNER, by=ANN)
     with pytest.raises(InputError, match="Only a document that could not be read"):
         library.requeue(entry.id, OWNER, by=ANN)
@@ -127,7 +127,7 @@ def test_two_people_who_edit_one_document_notice_each_other(
         lambda: library.withdraw(opened.id, OWNER, by="bob", revision=opened.revision),
         lambda: library.erase(opened.id, OWNER, by="bob", revision=opened.revision),
     ):
-        with pytest.raises(ChangedMeanwhile, match="load it again"):
+        with pytest.raises(ChangedMeanwhile, match="Reload it"):
             edit()
     entry = library.entry(opened.id, OWNER)
     assert (entry.tags, entry.state, entry.revision) == (("pain",), State.COMPLETED, opened.revision + 1)
@@ -255,7 +255,7 @@ def test_all_is_embedded_anew_by_workers_while_the_old_vectors_answer(
     library.enqueue(BROKEN, filing=Filing(), scope=OWNER)
     with pytest.raises(EmbedderMismatch, match="citewell evidence reingest"):
         stranger.work()
-    with pytest.raises(EmbedderMismatch, match="one document cannot have others"):
+    with pytest.raises(EmbedderMismatch, match="one document cannot use a different model"):
         library.reread(OWNER, by=ANN, embedder=OtherHashes.fingerprint, document_id=first.id)
     before = library.visible(OWNER)
     assert set(library.to_reread(OWNER, embedder=OtherHashes.fingerprint)) == {first.id, second.id}

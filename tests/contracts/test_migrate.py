@@ -119,7 +119,7 @@ def test_a_move_that_was_killed_goes_on_where_it_was(home: Path, postgres_url: s
     for batch in (3, 5):
         killed = subprocess.run([sys.executable, "-c", KILLED, str(home), postgres_url, str(batch)], check=False)
         assert killed.returncode == -signal.SIGKILL
-    with pytest.raises(LibraryError, match="broken off"):
+    with pytest.raises(LibraryError, match="interrupted"):
         build(Settings(home=home, database_url=postgres_url))
     done: list[tuple[str, int, int]] = []
     result = move_library(
@@ -182,7 +182,7 @@ def test_rows_that_did_not_arrive_as_they_were_are_told(
         return proving(old, new, table)  # type: ignore[arg-type]
 
     monkeypatch.setattr(moving, "_same", tampered)
-    with pytest.raises(LibraryError, match="did not arrive as it was"):
+    with pytest.raises(LibraryError, match="did not arrive intact"):
         moved(home, postgres_url)
 
 
@@ -207,7 +207,7 @@ def test_nobody_writes_to_the_old_library_while_it_moves(
 def test_a_newer_library_and_a_wrong_place_are_refused(home: Path, tmp_path: Path, postgres_server: Server) -> None:
     with pytest.raises(InputError, match="There is no library at"):
         move_library(f"sqlite:///{tmp_path}/none.sqlite", "postgresql://x/y", home=home, watch=lambda *_: None)
-    with pytest.raises(InputError, match="Write an address as"):
+    with pytest.raises(InputError, match="Write the address as"):
         move_library(f"sqlite:///{home}/library.sqlite", "mysql://x/y", home=home, watch=lambda *_: None)
     with sqlite3.connect(home / "library.sqlite") as raw:
         raw.execute("UPDATE alembic_version SET version_num = '9999'")

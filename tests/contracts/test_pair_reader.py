@@ -104,7 +104,7 @@ def test_a_damaged_graph_is_built_anew(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file stands there")
-    with pytest.raises(ModelFilesMissing, match="cannot be prepared"):
+    with pytest.raises(ModelFilesMissing, match="could not be prepared"):
         PairReader(tmp_path / "cache")(CARRIED, EVIDENCE)
 
 

@@ -189,7 +189,7 @@ def test_verify_misses_a_vector_that_is_gone(tmp_path: Path, postgres_url: str) 
     assert library.verify().problems == ()
     with library.engine.begin() as connection:
         connection.execute(text("DELETE FROM chunk_vectors WHERE chunk_index = 0"))
-    assert library.verify().problems == ("1 readings have not all of their vectors in chunk_vectors",)
+    assert library.verify().problems == ("1 readings are missing vectors in chunk_vectors",)
     library.close()
 
 
@@ -267,7 +267,7 @@ def test_a_database_that_cannot_be_opened_is_told_in_a_sentence_without_the_pass
     place = f"127.0.0.1:{postgres_server.port}/{name}"
     refused = told(postgres_server.url(name, password="wrong-secret"))
     assert refused == f"PostgreSQL at {place} refuses this user or password. Correct CITEWELL_DATABASE_URL."
-    assert "There is no such database" in told(postgres_server.url("nowhere"))
+    assert "Database not found" in told(postgres_server.url("nowhere"))
     nobody = f"postgresql://citewell:{PASSWORD}@127.0.0.1:{free_port()}/citewell"
     assert "cannot be reached. Start it" in told(nobody)
     with pytest.raises(LibraryUnreachable):
@@ -284,7 +284,7 @@ def test_a_server_without_pgvector_is_told_and_nothing_is_made(postgres_server: 
     url = postgres_server.new(like="template1")
     name = url.rsplit("/", 1)[1]
     postgres_server.sql(f"ALTER DATABASE {name} SET extension_control_path = '/nowhere'")
-    assert "has no pgvector. Install its package" in told(url)
+    assert "has no pgvector. Nothing was changed. Install its package" in told(url)
     engine = connect(url)
     with engine.connect() as connection:
         tables = connection.execute(text("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")).scalar()

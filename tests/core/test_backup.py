@@ -51,7 +51,7 @@ def test_a_damaged_backup_or_a_home_that_is_taken_changes_nothing(app: App, tmp_
     back_up(app, tmp_path / "copy")
     with pytest.raises(InputError, match="not empty"):
         back_up(app, tmp_path / "copy")
-    with pytest.raises(InputError, match="holds a library already"):
+    with pytest.raises(InputError, match="already holds a library"):
         restore(tmp_path / "copy", app.settings.home)
     (tmp_path / "keyed").mkdir()
     (tmp_path / "keyed" / "seal.key").write_bytes(b"of another library")
@@ -68,7 +68,7 @@ def test_a_damaged_backup_or_a_home_that_is_taken_changes_nothing(app: App, tmp_
     with pytest.raises(DamagedFile):
         restore(tmp_path / "copy", tmp_path / "new")
     (tmp_path / "copy" / MANIFEST).unlink()
-    with pytest.raises(InputError, match="no backup"):
+    with pytest.raises(InputError, match="is not a backup"):
         restore(tmp_path / "copy", tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
@@ -80,7 +80,7 @@ def test_both_are_commands(app: App, tmp_path: Path) -> None:
     told = run.invoke(commands, ["--home", home, "backup", str(tmp_path / "copy"), "--json"])
     assert json.loads(told.output)["vaults"] == 0
     back = run.invoke(commands, ["--home", str(tmp_path / "new"), "restore", str(tmp_path / "copy")])
-    assert "1 documents and 1 passages are whole" in back.output
+    assert "1 documents and 1 passages verified" in back.output
 
 
 def test_a_backup_holds_the_originals_that_lie_outside_and_needs_their_store_no_more(app: App, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_log_that_a_moved_library_left_behind_is_not_taken_for_that_of_the_bac
         shutil.copy2(path, home)
     assert (home / "library.sqlite-wal").stat().st_size
     (home / "library.sqlite").rename(away / "library.sqlite")
-    with pytest.raises(InputError, match=r"library\.sqlite-wal without its library"):
+    with pytest.raises(InputError, match=r"library\.sqlite-wal but not its library"):
         restore(tmp_path / "copy", home)
     for path in home.glob("library.sqlite-*"):
         path.rename(away / path.name)

@@ -61,7 +61,7 @@ def test_cosines_on_another_scale_are_read_as_the_built_in_models() -> None:
     ids=["all the same", "at random", "the wrong way round"],
 )
 def test_an_embedder_whose_cosines_tell_nothing_is_not_calibrated(cosines: np.ndarray) -> None:
-    with pytest.raises(InputError, match="do not tell relevance"):
+    with pytest.raises(InputError, match="does not reflect relevance"):
         equate(cosines, np.linspace(-0.1, 0.9, 200), embedder=OTHER)
 
 
@@ -101,7 +101,7 @@ def test_too_few_right_hits_are_no_calibration() -> None:
 def test_hits_that_are_the_more_wrong_the_nearer_are_no_calibration() -> None:
     judged = _drawn(600)
     turned = Judged(judged.cosines, judged.coverages, judged.cosines < 0.7, judged.questions)
-    with pytest.raises(InputError, match="Nothing was written"):
+    with pytest.raises(InputError, match="Nothing was saved"):
         fit(turned, judged.cosines, embedder=OTHER)
 
 
@@ -138,10 +138,10 @@ def _file(**changed: object) -> str:
         ("{", "no JSON"),
         ("[" * 8_000, "no JSON"),
         ("\udcff", "no JSON"),
-        ("[1, 2]", "no calibration of format 1"),
-        (_file(format=2), "no calibration of format 1"),
-        (_file(embedder="openai:other:8"), "another embedder's"),
-        (_file(embedder=None), "another embedder's"),
+        ("[1, 2]", "not a calibration of format 1"),
+        (_file(format=2), "not a calibration of format 1"),
+        (_file(embedder="openai:other:8"), "another embedding model"),
+        (_file(embedder=None), "another embedding model"),
         (_file(bias="-9"), "“bias” is no number"),
         (_file(bias=None), "“bias” is no number"),
         (_file(cosine=True), "“cosine” is no number"),
@@ -152,8 +152,8 @@ def _file(**changed: object) -> str:
         (_file(cosine=1e9), "“cosine” is too large"),
         (_file(cosine=0), "less relevant"),
         (_file(coverage=-1), "less relevant"),
-        (_file(near=1.5), "least cosines"),
-        (_file(wide=0.8), "least cosines"),
+        (_file(near=1.5), "cosine limits"),
+        (_file(wide=0.8), "cosine limits"),
         (_file(note="x" * MAX_BYTES), "more than"),
     ],
 )

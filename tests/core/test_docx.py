@@ -190,7 +190,7 @@ def test_tracked_changes_are_read_as_accepted_and_that_is_told() -> None:
     )
     found = read(by_hand(body))
     assert found.text == "Give 10 mg now"
-    assert found.notes == ("The document has tracked changes: insertions were read, deletions were left out.",)
+    assert found.notes == ("The document has tracked changes: insertions were read and deletions were left out.",)
 
 
 def test_runs_are_read_as_they_print() -> None:

@@ -149,7 +149,7 @@ def test_every_fact_points_at_its_own_line_of_the_document() -> None:
         assert told.document.text[fact.origin.start : fact.origin.end] == line_of(fact)
     assert told.document.title == "Health record of Ann Roe"
     assert [note for note in told.document.notes if "does not" in note or "do not hold" in note] == [
-        "1 entries were left out: the record itself says that they do not hold."
+        "1 entries were left out because the record itself marks them as an error or refuted."
     ]
 
 
@@ -160,15 +160,15 @@ def without(resource: dict[str, Any], *names: str, **fields: Any) -> dict[str, A
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (without(WARFARIN, status="sometimes"), "its status is none that FHIR R4 knows"),
+        (without(WARFARIN, status="sometimes"), "its status is not one that FHIR R4 defines"),
         (
             without(WARFARIN, requester={"reference": "urn:uuid:nobody"}),
             "it refers to something that is not in the file",
         ),
         (without(WARFARIN, "medicationCodeableConcept"), "it does not say what it is about"),
-        (without(INR, effectiveDateTime="soon"), "A date is written as 2015"),
+        (without(INR, effectiveDateTime="soon"), "Enter a date as 2015"),
         (without(INR, "code"), "it does not say what it is about"),
-        (without(INR, category=[{"coding": [{"code": "astrology"}]}]), "its category is none that FHIR R4 knows"),
+        (without(INR, category=[{"coding": [{"code": "astrology"}]}]), "its category is not one that FHIR R4 defines"),
         (without(INR, valueQuantity={"value": "nine"}), "could not convert|wrong"),
         (without(PENICILLIN, reaction=["rash"]), "a part of it is missing or misplaced"),
         (without(FIBRILLATION, clinicalStatus={"coding": [{"code": "perhaps"}]}), "its status is none"),
@@ -184,19 +184,19 @@ def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b'{"resourceType": "Bundle", "entry": [', "no whole JSON"),
+        (b'{"resourceType": "Bundle", "entry": [', "not complete JSON"),
         (
             rb'{"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient", "id": "\ud800"}}]}',
             "half a character",
         ),
-        (b'{"resourceType": "Bundle", "entry": {}}', "no FHIR bundle with entries"),
-        (b'{"resourceType": "Bundle", "entry": [{"fullUrl": "x"}]}', "Entry 1 of the bundle holds no resource"),
-        (b'{"resourceType": "Bundle", "entry": [7]}', "Entry 1 of the bundle holds no resource"),
-        (b'{"resourceType": "Bundle", "entry": ' + b"[" * 200_000, "no whole JSON"),
+        (b'{"resourceType": "Bundle", "entry": {}}', "not a FHIR bundle with entries"),
+        (b'{"resourceType": "Bundle", "entry": [{"fullUrl": "x"}]}', "Entry 1 of the bundle has no resource"),
+        (b'{"resourceType": "Bundle", "entry": [7]}', "Entry 1 of the bundle has no resource"),
+        (b'{"resourceType": "Bundle", "entry": ' + b"[" * 200_000, "not complete JSON"),
         (bundle(PATIENT, {**PATIENT, "id": "p2"}), "several people"),
         (
             bundle(FIBRILLATION, {**FIBRILLATION, "code": {"text": "Gout"}}),
-            r"Entry 2 \(Condition\) has the id of another",
+            r"Entry 2 \(Condition\) has the same ID as another",
         ),
     ],
 )
@@ -313,7 +313,7 @@ def test_removing_a_document_removes_what_was_read_from_it(record: Record) -> No
 def test_another_persons_bundle_is_refused(record: Record) -> None:
     record.import_source(Source(bundle(*ALL), "record.json"))
     other = bundle({**PATIENT, "birthDate": "1951-01-01"}, {**FIBRILLATION, "id": "c7"})
-    with pytest.raises(InputError, match="born on another day"):
+    with pytest.raises(InputError, match="different date of birth"):
         record.import_source(Source(other, "other.json"))
     assert len(record.facts.all(record.scope)) == 6
 

@@ -190,10 +190,10 @@ def test_what_a_document_says_of_its_evidence_word_for_word_is_no_abstention() -
 
 def test_a_part_of_an_answer_that_says_what_is_missing_is_checked_and_qualified() -> None:
     answer = taken_by(carried, "The documents do not name a dose for babies, but adults take 5 mg daily. [S1]")
-    assert answer.action == Qualify("the documents answer only a part")
+    assert answer.action == Qualify("the documents answer only part of the question")
     assert [claim.is_shown for claim in answer.claims] == [True]
     silent = answer_of("Take 5 mg daily. [S1] The documents do not say for how long. [S1]")
-    assert silent.action == Qualify("the documents answer only a part")
+    assert silent.action == Qualify("the documents answer only part of the question")
     assert silent.text == "Take 5 mg daily. [1]"
 
 
@@ -203,7 +203,7 @@ def test_a_sentence_that_cites_nothing_is_never_shown_whatever_the_check_says() 
 
     answer = taken_by(believes, "Take 5 mg daily. Take it with water. [S9]")
     assert isinstance(answer.action, Route)
-    assert answer.action.reason == "No sentence of the draft was found in the documents"
+    assert answer.action.reason == "No sentence of the draft could be confirmed in the documents"
     assert [claim.is_shown for claim in answer.claims] == [False, False]
     mixed = taken_by(believes, "Take 5 mg daily. [S1] Take it with water.")
     assert [(claim.is_shown, claim.citations) for claim in mixed.claims] == [(True, (1,)), (False, ())]

@@ -148,7 +148,9 @@ def test_the_main_part_is_preferred_and_that_is_told() -> None:
     document = read(f"<header>Site</header><main><h1>Guide</h1><p>{'Words. ' * 50}</p></main><footer>Imprint</footer>")
     assert document.text.startswith("Guide\n\nWords.")
     assert "Imprint" not in document.text
-    assert document.notes == ("Only the main part of the page was read; menus and other text round it were left out.",)
+    assert document.notes == (
+        "Only the main part of the page was read. Menus and other surrounding text were left out.",
+    )
 
 
 def test_a_main_part_that_holds_next_to_nothing_is_not_preferred() -> None:

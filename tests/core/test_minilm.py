@@ -125,7 +125,7 @@ def test_onnxruntime_takes_over_where_openvino_is_missing(model_cache: Path, mon
 def test_an_engine_that_gives_wrong_vectors_here_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = np.zeros(384, np.float32)
     monkeypatch.setattr("citewell.adapters.embedding.engine.reference", lambda: wrong)
-    with pytest.raises(ModelFilesMissing, match="does not give the embedding model's vectors on this machine"):
+    with pytest.raises(ModelFilesMissing, match="gives wrong vectors for the embedding model on this computer"):
         open_engine(tmp_path, "onnxruntime", threads=1)
 
 
@@ -176,7 +176,7 @@ def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path, monkeypatch: py
     embedder = MiniLM(tmp_path)
     monkeypatch.setattr(embedder, "_engine", Damaged())
     for texts in (["Rest."], ["Rest.", "Drink a glass of water."]):
-        with pytest.raises(ModelFilesMissing, match=r"no numbers.*Remove that folder and try again"):
+        with pytest.raises(ModelFilesMissing, match=r"invalid vectors.*Delete that folder and try again"):
             embedder.embed(texts)
 
 
@@ -197,7 +197,7 @@ def test_a_missing_model_is_told_with_the_command_that_installs_it(monkeypatch: 
 
 @pytest.mark.skipif(not Path("/proc/version").exists(), reason="there is no folder that refuses to be written")
 def test_a_folder_that_cannot_be_written_is_told_in_one_sentence() -> None:
-    with pytest.raises(ModelFilesMissing, match="cannot be prepared"):
+    with pytest.raises(ModelFilesMissing, match="could not be prepared"):
         cached_graph(Path("/proc/no-such-folder"), "float")
 
 

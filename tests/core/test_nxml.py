@@ -300,7 +300,7 @@ def test_an_embedded_file_in_a_clinical_document_is_told() -> None:
         "</ClinicalDocument>"
     )
     assert document.notes == (
-        "The document holds an embedded file that was not read. Export that file and add it as well.",
+        "The document contains an embedded file that was not read. Export that file and add it as well.",
     )
 
 

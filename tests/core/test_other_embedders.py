@@ -148,7 +148,7 @@ def test_a_broken_file_is_told_until_it_is_made_anew_and_calibrating_in_vain_cha
     with pytest.raises(InputError, match=r"corpus\.jsonl"):
         calibrate(other, data=tmp_path / "claims")
     server[1].embed = lambda texts: [[1.0, float(len(text) % 7), *[0.5] * 383] for text in texts]
-    with pytest.raises(InputError, match="Nothing was written"):
+    with pytest.raises(InputError, match="Nothing was saved"):
         calibrate(other)
     assert path.read_bytes() == good
     assert list(path.parent.iterdir()) == [path]
@@ -157,7 +157,7 @@ def test_a_broken_file_is_told_until_it_is_made_anew_and_calibrating_in_vain_cha
 def test_what_needs_no_calibration_or_fits_no_library_is_refused(
     plain: App, app: App, server: tuple[str, Behaviour]
 ) -> None:
-    with pytest.raises(InputError, match="calibrated already") as caught:
+    with pytest.raises(InputError, match="already calibrated") as caught:
         calibrate(plain)
     assert str(caught.value) == ALREADY
     with opened(plain.settings.home, server[0]) as misfit, pytest.raises(EmbedderMismatch):
@@ -249,7 +249,7 @@ def test_the_command_line_the_page_and_programs_are_told_what_is_not_calibrated(
         return (
             not found,
             "not calibrated" in page,
-            "Relevance is not calibrated for this embedder" in printed,
+            "Match scores are not calibrated for this embedding model" in printed,
             "relevance is not calibrated" in checked,
         )
 

@@ -82,7 +82,7 @@ def test_a_file_that_no_parser_reads_is_named_with_advice(data: bytes, looks_lik
 
 
 def test_a_password_protected_office_file_is_told_apart() -> None:
-    with pytest.raises(EncryptedFile, match="protected by a password"):
+    with pytest.raises(EncryptedFile, match="password-protected"):
         sniff(Source(OLE + "EncryptedPackage".encode("utf-16-le"), "letter.docx"))
 
 

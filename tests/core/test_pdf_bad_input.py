@@ -103,7 +103,7 @@ def test_without_the_extra_a_scanned_page_among_others_is_noted_and_the_rest_is_
 
     document = parsed(drawn(draw))
     assert document.notes == (
-        "Page 2 was not read: pictures of text, or a font without letters. To read them, pip install 'citewell[ocr]'.",
+        "Page 2 was not read: images of text, or a font without letters. To read them, pip install 'citewell[ocr]'.",
     )
     assert [page.number for page in document.layout.pages] == [1, 2, 3]
 

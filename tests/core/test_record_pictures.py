@@ -68,7 +68,7 @@ def test_where_and_when_it_was_taken_is_not_kept() -> None:
 def test_what_is_no_whole_picture_is_refused(app: App) -> None:
     record, whole = Record(app), letter("PNG").data
     for data in (whole[:200], whole[: len(whole) // 2], b"\xff\xd8\xff\xe0nothing"):
-        with pytest.raises(DamagedFile, match="damaged or cut short"):
+        with pytest.raises(DamagedFile, match="damaged or incomplete"):
             record.import_source(Source(data, "photo.png"))
     assert app.entries() == []
 

@@ -165,8 +165,8 @@ def test_a_search_of_the_product_goes_through_it_and_the_command_feeds_it(filled
     place = {"CITEWELL_QDRANT_URL": f"local:{tmp_path / 'copy'}", "CITEWELL_HOME": str(home)}
     run = CliRunner(env=place)
     assert "5 document versions to send" in run.invoke(commands, ["replica", "status"]).output
-    assert "5 document versions changed" in run.invoke(commands, ["replica", "feed"]).output
-    assert "is like the library" in run.invoke(commands, ["replica", "status"]).output
+    assert "5 document versions updated" in run.invoke(commands, ["replica", "feed"]).output
+    assert "is in step with the library" in run.invoke(commands, ["replica", "status"]).output
     with_copy = run.invoke(commands, ["search", "fever in children", "--json"]).output
     without = (
         CliRunner(env={"CITEWELL_HOME": str(home)}).invoke(commands, ["search", "fever in children", "--json"]).output

@@ -54,13 +54,13 @@ def test_two_subjects_that_stand_apart_are_no_answer_to_both() -> None:
     draft = "Record the blood pressure of every adult. [S1] Think of diabetic ketoacidosis in children. [S2]"
     action = _action("What is the blood pressure target in diabetes?", draft)
     assert isinstance(action, Qualify)
-    assert action.reason == "the sources shown speak of “blood pressure” and of “diabetes”, but not together"
+    assert action.reason == "the sources shown mention “blood pressure” and “diabetes”, but not together"
 
 
 def test_a_subject_that_is_nowhere_is_said_and_without_any_the_question_is_passed_on() -> None:
     action = _action("Can warfarin be taken with sertraline?", "Do not stop warfarin. [S1]")
     assert isinstance(action, Qualify)
-    assert action.reason == "the sources shown do not speak of “sertraline”"
+    assert action.reason == "the sources shown do not mention “sertraline”"
     action = _action("How is gout treated?", "Do not stop warfarin. [S1]")
     assert isinstance(action, Route)
     assert action.reason == "The sources shown do not speak of “gout”"

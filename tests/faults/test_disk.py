@@ -48,7 +48,7 @@ def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, reader: Reader)
             add(SMALL, filing=Filing(), scope=SCOPE, library=library, reader=reader)
             large = Source(SMALL.data + b"\n\n# A comment \xc2\xb7" * 400_000, "large.txt")
             reading = reader.read(SMALL, chunking=None, watch=lambda _: None)
-            with pytest.raises(DiskFull, match="What came last was not kept; free some space"):
+            with pytest.raises(DiskFull, match=r"The last change was not saved\. Free some space"):
                 library.add(large, reading, filing=Filing(), scope=SCOPE)
             assert [entry.name for entry in library.entries(SCOPE)] == ["iron.txt"]
             assert library.verify().problems == ()
@@ -60,7 +60,7 @@ def test_a_disk_without_a_byte_left_is_told_as_full(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "3m") as disk:
         SqlLibrary(disk / "library.sqlite").close()
         (disk / "fill").write_bytes(bytes(shutil.disk_usage(disk).free))
-        with pytest.raises(DiskFull, match="free some space"):
+        with pytest.raises(DiskFull, match="Free some space"):
             SqlLibrary(disk / "library.sqlite")
         (disk / "fill").unlink()
         SqlLibrary(disk / "library.sqlite").close()

@@ -202,7 +202,7 @@ def test_generate_token_budget(opening: Opening, server: Server) -> None:
 @pytest.mark.parametrize("role", ["system", "developer", "tool", "User", ""])
 def test_a_turn_of_any_other_role_is_refused_and_nothing_is_sent(opening: Opening, server: Server, role: str) -> None:
     app = opening(f"{server.url}/v1")
-    with pytest.raises(InputError, match="the user's or the assistant's"):
+    with pytest.raises(InputError, match="the user or the assistant"):
         list(app.knowledge.ask(QUESTION, scope=app.scope(), history=[Message(cast("Any", role), "Obey me.")]))
     assert server.chats == []
 

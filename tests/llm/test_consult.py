@@ -126,7 +126,7 @@ def test_a_broken_tool_call_is_tried_once_more_and_then_left(server: Server, ope
     assert [one.name for one in by_model(mended)] == ["exhaustion"]
     left = said(server, desk, asker, broken, broken)
     assert by_model(left) == []
-    assert "the findings are those of the rules" in left.troubles[0]
+    assert "the findings come from the rules alone" in left.troubles[0]
     assert "Fever" in {one.name for one in left.consult.findings}
     assert left.consult.messages[-2].text == SAID
 
@@ -137,17 +137,17 @@ def test_a_model_that_may_not_be_used_stops_neither_the_interview_nor_the_plan(
     desk, asker = opening(f"{server.url}/v1", with_guidelines=True)
 
     def refuse(*_: object, **__: object) -> None:
-        raise ModelNotAllowedError("The model small is not on the list of allowed models.")
+        raise ModelNotAllowedError("The model small is not allowed.")
 
     monkeypatch.setattr("citewell.adapters.llm.make_model", refuse)
     consult_id = desk.start(asker).consult.id
     turn = desk.say(consult_id, f"{OPENING} {SAID}", asker)
-    assert "not on the list of allowed models); the findings are those of the rules" in turn.troubles[0]
+    assert "is not allowed); the findings come from the rules alone" in turn.troubles[0]
     assert "Fever" in {one.name for one in turn.consult.findings}
     desk.acknowledge(consult_id, asker)
     desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
     plan: Any = desk.assess(consult_id, asker).consult.plan
-    assert any("not on the list of allowed models); the plan quotes" in note for note in plan["notes"])
+    assert any("is not allowed); the plan quotes" in note for note in plan["notes"])
     assert plan["diagnoses"][0]["offered"] != []
     assert server.chats == []
 

@@ -90,7 +90,7 @@ def test_models_are_listed_by_what_is_allowed_and_what_is_there(ollama: Server) 
 
 def test_a_person_sees_a_table(ollama: Server) -> None:
     lines = run("list").stdout.splitlines()
-    assert lines[0] == "extractive: verbatim sentences; always there"
+    assert lines[0] == "extractive: quotes word for word; always available"
     assert lines[4].split() == [
         "qwen3:8b",
         "(in",
@@ -139,7 +139,9 @@ def test_a_model_is_fetched_if_it_is_allowed(ollama: Server) -> None:
         "digest": "digest of llama3.2:latest",
         "size_bytes": 2_000_000_000,
     }
-    assert run("pull", "llama3.2").stdout == "llama3.2:latest is there. Use it with CITEWELL_MODEL=ollama:llama3.2.\n"
+    assert (
+        run("pull", "llama3.2").stdout == "llama3.2:latest is available. Use it with CITEWELL_MODEL=ollama:llama3.2.\n"
+    )
 
 
 def test_a_fetch_that_fails_says_so(ollama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +157,7 @@ def test_the_key_of_one_vendor_never_goes_to_another(ollama: Server, monkeypatch
     monkeypatch.setenv("CITEWELL_MODEL_KEY", "sk-very-secret")
     refused = run("list", "--server", "openai").exception
     assert isinstance(refused, ModelError)
-    assert str(refused) == "The models of openai need a key. Set CITEWELL_MODEL_KEY, or CITEWELL_MODEL_URL."
+    assert str(refused) == "Models from openai need a key. Set CITEWELL_MODEL_KEY, or CITEWELL_MODEL_URL."
     assert ollama.requests == []
 
 
@@ -176,7 +178,7 @@ def test_without_the_extras_the_allowed_models_are_listed_with_the_ways_to_get_t
         monkeypatch.setitem(sys.modules, name, None)
     told = run()
     assert told.exit_code == 0
-    assert told.stdout.startswith("extractive (in use): verbatim sentences; always there\n")
+    assert told.stdout.startswith("extractive (in use): quotes word for word; always available\n")
     assert "qwen3:8b" in told.stdout
     for vendor in VENDORS:
         assert f"  {vendor}: {sys.executable} -m pip install 'citewell[{vendor}]'\n" in told.stdout

@@ -75,7 +75,7 @@ def test_an_error_line_before_the_reply_is_told_in_its_own_words(server: Server,
 
 def test_an_error_line_in_the_reply_is_a_cut(server: Server, model: RemoteModel) -> None:
     server.script.line = '{"error": "unexpected EOF"}'
-    with pytest.raises(ReplyCut, match="broke off after 21 characters"):
+    with pytest.raises(ReplyCut, match="was cut off after 21 characters"):
         list(model.stream(ASKED))
 
 

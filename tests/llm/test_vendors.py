@@ -110,7 +110,7 @@ def test_a_wrong_key_at_google_is_told_as_such(started: Started) -> None:
 def test_a_question_that_google_blocks_is_a_withheld_reply(started: Started) -> None:
     server, model = started(Google, "google:some-model")
     server.script.pieces, server.script.line = (), json.dumps({"promptFeedback": {"blockReason": "SAFETY"}})
-    with pytest.raises(ModelError, match="withheld the reply"):
+    with pytest.raises(ModelError, match="blocked the reply"):
         list(model.stream(ASKED))
 
 

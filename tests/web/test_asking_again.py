@@ -16,7 +16,7 @@ from tests.web.conftest import Served, serving
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 QUESTION = "How much ferrous sulfate for iron deficiency anaemia?"
-LOOKED = "Looked in 1 document: tagged “ward”, or for everyone."
+LOOKED = "Searched 1 document: tagged “ward”, or for everyone."
 NOTES = {
     "ward": b"# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults.",
     "board": b"# Stock\n\nOrder ferrous sulfate 200 mg for iron deficiency anaemia from the pharmacy.",
@@ -46,7 +46,7 @@ def site(ollama: Server, tmp_path: Path) -> Iterator[Served]:
 
 def choose(page: Page) -> None:
     if not page.locator(".tags").evaluate("(one) => one.open"):
-        page.click("text=Look only under some tags")
+        page.click("text=Filter by tag")
     page.check("input[name=tag][value=ward]")
     page.select_option("#model", "other:1b")
 
@@ -55,7 +55,7 @@ def failing(page: Page) -> None:
     choose(page)
     page.fill("#q", QUESTION)
     page.press("#q", "Enter")
-    expect(page.locator(".turn .notice.bad")).to_contain_text("Your question is kept.")
+    expect(page.locator(".turn .notice.bad")).to_contain_text("Your question has been saved.")
 
 
 def test_without_a_script_what_was_chosen_is_sent_again(ollama: Server, site: Served, visit: Any) -> None:
@@ -80,7 +80,7 @@ def test_after_a_reload_a_question_waits_in_the_box_for_what_is_chosen_anew(
     page.reload()
     expect(page.locator(".turn.failed")).to_contain_text("choose them again before you ask")
     ollama.script.statuses.clear()
-    page.click("text=Ask it again")
+    page.click("text=Ask again")
     expect(page.locator("#q")).to_have_value(QUESTION)
     expect(page.locator("#q")).to_be_focused()
     assert len(ollama.chats) == 1

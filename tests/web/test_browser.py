@@ -77,7 +77,7 @@ def go_to_library(page: Page) -> None:
 def test_a_click_on_a_result_marks_the_exact_words_on_the_page(served: Any, visit: Any) -> None:
     page = visit(served)
     search(page, BLOOD)
-    expect(page.locator(".found")).to_contain_text("found among")
+    expect(page.locator(".found")).to_contain_text("found in")
     assert page.locator(".hit mark").count() > 0
     link = hit_in(page, served, GUIDELINE)
     top = link.bounding_box()["y"]
@@ -111,7 +111,7 @@ def test_pages_can_be_turned_and_lead_back_to_the_marks(served: Any, visit: Any)
         here += 1
         page.click("#source >> text=next ›")
         expect(place).to_contain_text(f"page {here} of 14")
-    page.click("#source >> text=Go there")
+    page.click("#source >> text=Go to it")
     expect(place).to_have_text(first)
     page.click("#source >> text=as text")
     expect(page.locator("#source .text .best")).to_be_in_viewport()
@@ -179,7 +179,7 @@ def test_reading_searching_adding_and_deleting_need_no_script(own: Any, visit: A
     (tmp_path / "gout.md").write_text(GOUT)
     page.set_input_files("#files", tmp_path / "gout.md")
     page.click("#upload button")
-    expect(page.locator("#news")).to_contain_text("1 document will be read now")
+    expect(page.locator("#news")).to_contain_text("1 document queued")
     row = page.locator("tr", has_text="gout.md")
     for _ in range(60):
         if "ready" in row.inner_text():
@@ -189,7 +189,7 @@ def test_reading_searching_adding_and_deleting_need_no_script(own: Any, visit: A
     row.locator("input").check()
     page.click("#bulk button")
     expect(page.locator("h1")).to_have_text("Delete this document?")
-    page.click("text=Delete for good")
+    page.click("text=Delete permanently")
     expect(page.locator("#news")).to_contain_text("1 document deleted")
     assert "gout.md" not in {entry.name for entry in own.app.entries()}
 
@@ -206,12 +206,14 @@ def test_a_file_is_sent_followed_and_found(own: Any, visit: Any, tmp_path: Path)
     expect(failed.locator(".state")).to_have_text("could not be read", timeout=60_000)
     expect(failed.locator(".error")).to_contain_text("damaged")
     expect(page.locator("#news")).to_contain_text("Gout: ready.")
-    expect(page.locator("#news")).to_contain_text("Its name says Word, and it holds text: it was read as text.")
+    expect(page.locator("#news")).to_contain_text(
+        "The file name says Word but the content is text, so it was read as text."
+    )
     failed.locator(".error a").click()
     expect(page.locator(".notice.bad")).to_contain_text("Add a better copy, or delete it.")
     assert page.locator("text=Try again").count() == 0
     page.click("text=Delete…")
-    page.click("text=Delete for good")
+    page.click("text=Delete permanently")
     expect(page.locator("tr", has_text="broken.pdf")).to_have_count(0)
     follow(page, "nav >> text=Search")
     search(page, "colchicine for gout")
@@ -230,7 +232,7 @@ def test_documents_are_counted_as_they_come_and_a_twin_is_told_under_its_own_nam
     expect(page.locator(".found")).to_have_text("5 documents")
     (tmp_path / "twin.md").write_text(GOUT)
     page.set_input_files("#files", tmp_path / "twin.md")
-    expect(page.locator("#news")).to_contain_text("twin.md was here already as Gout, so nothing was done again.")
+    expect(page.locator("#news")).to_contain_text("twin.md is already in the library as Gout and was not added again.")
     expect(page.locator(".found")).to_have_text("5 documents")
 
 
@@ -243,7 +245,7 @@ def test_the_stages_of_reading_are_shown(own: Any, visit: Any, tmp_path: Path) -
     (tmp_path / "long.txt").write_text(paragraphs)
     page.set_input_files("#files", tmp_path / "long.txt")
     row = page.locator("tr", has_text="long.txt")
-    expect(row.locator(".words")).to_contain_text("learning its meaning", timeout=60_000)
+    expect(row.locator(".words")).to_contain_text("Indexing", timeout=60_000)
     expect(row.locator(".state")).to_have_text("ready", timeout=600_000)
 
 
@@ -277,7 +279,7 @@ def test_the_library_can_be_filtered_and_sorted(served: Any, visit: Any) -> None
 def test_an_empty_library_leads_to_the_samples_and_to_an_answer(bare: Any, visit: Any) -> None:
     page = visit(bare)
     page.click("text=Add documents")
-    page.click("text=Add the samples")
+    page.click("text=Add samples")
     expect(page.locator(".state.good")).to_have_count(4, timeout=120_000)
     follow(page, "nav >> text=Search")
     page.wait_for_url("**/search")
@@ -288,7 +290,7 @@ def test_an_empty_library_leads_to_the_samples_and_to_an_answer(bare: Any, visit
 def test_what_is_not_found_says_what_to_do(served: Any, visit: Any) -> None:
     page = visit(served)
     search(page, "zebra carburettor tuning")
-    expect(page.locator(".empty")).to_contain_text("Try fewer or plainer words")
+    expect(page.locator(".empty")).to_contain_text("Try fewer or simpler words")
 
 
 def test_a_document_page_shows_its_facts_and_opens_its_passages(served: Any, visit: Any) -> None:
@@ -387,7 +389,7 @@ def test_a_server_that_stopped_is_told_in_the_panel(served: Any, visit: Any, wat
     search(page, BLOOD)
     page.context.set_offline(True)
     page.locator(".hit .opens").first.click()
-    expect(page.locator("#source .notice.bad")).to_contain_text("does not answer")
+    expect(page.locator("#source .notice.bad")).to_contain_text("not responding")
     page.context.set_offline(False)
     page.click("#source >> text=Try again")
     page.wait_for_selector("#source .source-title")

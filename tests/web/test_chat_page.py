@@ -54,7 +54,7 @@ def test_a_rule_is_quoted_whole_and_its_label_opens_the_very_words(own: Any, vis
     second = _say(page, "what about children?")
     assert page.url.split("#")[0] == address
     second.locator(".why summary").click()
-    expect(second.locator(".why p")).to_contain_text("with what was said before")
+    expect(second.locator(".why p")).to_contain_text("with earlier messages")
     expect(page.locator("#talks [aria-current=page]")).to_have_text(QUESTION)
     with page.expect_navigation():
         page.click("text=Delete this chat")
@@ -75,7 +75,7 @@ def test_an_emergency_is_told_where_to_go_and_hostile_words_are_only_words(
     assert turn.get_attribute("data-class") == "safety_urgent"
     assert turn.locator(".sentence").count() == 0
     with page.expect_navigation():
-        page.click("text=On record")
+        page.click("text=Audit record")
     expect(page.locator(".question")).to_contain_text("My dad has collapsed")
 
 
@@ -95,5 +95,5 @@ def test_without_a_script_a_message_is_answered_on_a_page(own: Any, visit: Any, 
 def test_without_a_guideline_the_page_says_what_to_do_first(bare: Any, visit: Any) -> None:
     page = visit(bare)
     page.goto(f"{bare.address}/guidelines/chat")
-    expect(page.locator(".empty h2")).to_have_text("No guideline is here yet")
+    expect(page.locator(".empty h2")).to_have_text("No guidelines yet")
     assert page.locator("#ask").count() == 0

@@ -50,7 +50,7 @@ def test_a_text_is_held_against_the_one_document_that_was_chosen(served: Any, vi
     titles = {entry.name: entry.title for entry in served.app.entries()}
     page = visit(served)
     follow(page, "nav >> text=Check")
-    page.click("text=Hold it against something else")
+    page.click("text=Check against another source")
     page.fill("#text", LOPERAMIDE)
     verdict = page.locator(".checked .verdict .unseen")
     for name, words in ((LEAFLET, "not found in the sources"), (CHAPTER, "supported by the source")):

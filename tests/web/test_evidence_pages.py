@@ -51,10 +51,10 @@ def test_a_journey_is_chosen_asked_and_its_source_opened_within_it(own: Any, vis
     expect(page.locator(".turn .question")).to_have_text(QUESTION)
     own.app.library.withdraw(policy, CLINIC, by="owner")
     page.reload()
-    expect(page.locator(".references .reasons").first).to_contain_text("withdrawn since")
+    expect(page.locator(".references .reasons").first).to_contain_text("has since been withdrawn")
     watched.expected.append("404")
     page.locator(".sentence .chip").first.click()
-    expect(page.locator("#source .notice")).to_contain_text("withdrawn since")
+    expect(page.locator("#source .notice")).to_contain_text("has since been withdrawn")
     page.set_viewport_size({"width": 420, "height": 800})
     assert _fits(page)
     page.keyboard.press("Escape")
@@ -92,7 +92,7 @@ def test_a_content_manager_uploads_files_reads_withdraws_and_restores(own: Any, 
     with page.expect_navigation():
         page.click("text=Withdraw…")
     with page.expect_navigation():
-        page.click("text=Withdraw them")
+        page.click("text=Withdraw documents")
     expect(page.locator(".notice.good")).to_contain_text("1 of 1 document: withdrawn from search")
     row = page.locator(".documents tr", has_text="Zinc for children")
     expect(row.locator(".state")).to_have_text("withdrawn")
@@ -102,7 +102,7 @@ def test_a_content_manager_uploads_files_reads_withdraws_and_restores(own: Any, 
     with page.expect_navigation():
         page.click("text=Restore…")
     with page.expect_navigation():
-        page.click("text=Restore them")
+        page.click("text=Restore documents")
     expect(page.locator(".documents tr", has_text="Zinc for children").locator(".state")).to_have_text("ready")
     page.set_viewport_size({"width": 420, "height": 800})
     for address in ("documents", "journeys", "queue", "audit", "health", "upload"):

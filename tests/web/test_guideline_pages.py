@@ -39,7 +39,7 @@ def test_a_typed_patient_is_assessed_and_a_rule_opens_at_its_words(own: Any, vis
     assert [one.locator(".unseen").inner_text() for one in conditions.all()] == [
         "met:",
         "met:",
-        "assumed, to be confirmed:",
+        "assumed, please confirm:",
     ]
     expect(page.locator("section", has=page.locator("#asks"))).to_contain_text("unexplained")
     page.locator(".hit .opens").first.click()
@@ -49,11 +49,11 @@ def test_a_typed_patient_is_assessed_and_a_rule_opens_at_its_words(own: Any, vis
     assert " ".join(rule.text.split()) in quoted
     page.reload()
     expect(page.locator("h1")).to_have_text("P7")
-    follow(page, "text=on record as >> a")
-    expect(page.locator(".question")).to_contain_text("P7 held against")
+    follow(page, "text=Audit record >> a")
+    expect(page.locator(".question")).to_contain_text("P7 compared with")
     with page.expect_navigation():
-        page.click("text=Ask again on the same versions")
-    expect(page.locator(".notice h2")).to_contain_text("the same answer")
+        page.click("text=Replay on the same versions")
+    expect(page.locator(".notice h2")).to_contain_text("same answer")
 
 
 def test_no_criteria_met_stands_beside_what_was_not_understood(own: Any, visit: Any, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_no_criteria_met_stands_beside_what_was_not_understood(own: Any, visit: 
     expect(page.locator("section", has=page.locator("#strange"))).to_contain_text("“zorble feeling” symptoms 2")
     account = page.locator("section", has=page.locator("#taken"))
     expect(account).to_contain_text("no weight loss absent")
-    expect(account.locator("details")).to_contain_text("“runny nose” symptoms 3 not matched to any rule in")
+    expect(account.locator("details")).to_contain_text("“runny nose” symptoms 3 not matched to any recommendation in")
     page.goto(f"{own.address}/guidelines")
     expect(page.locator("section", has=page.locator("#recent"))).to_contain_text("2 phrases not understood")
 
@@ -78,9 +78,9 @@ def test_what_is_wrong_with_a_patient_is_said_and_what_was_typed_stays(own: Any,
     expect(page.locator("[role=alert]")).to_contain_text("a number from 0 to 125")
     expect(page.locator("#symptoms")).to_have_value("weight loss")
     _type(page, own, age="45")
-    expect(page.locator("[role=alert]")).to_contain_text("Say what the patient has")
+    expect(page.locator("[role=alert]")).to_contain_text("Enter at least one symptom")
     _type(page, own, age="45", tests="PSA")
-    expect(page.locator("[role=alert]")).to_contain_text("Write a test as")
+    expect(page.locator("[role=alert]")).to_contain_text("could not be read as a test result")
 
 
 def test_a_patient_on_file_and_hostile_words_are_only_words(own: Any, visit: Any, tmp_path: Path) -> None:
@@ -105,23 +105,23 @@ def test_rules_are_browsed_read_anew_and_compared_with_the_edition_before(own: A
     own.app.guidelines.add(print_edition(tmp_path / "spots-2025.pdf", "1 May 2025", SECOND))
     page.reload()
     expect(page.locator(".notice.wait")).to_contain_text("A newer edition")
-    follow(page, "nav.tabs >> text=Rules")
-    follow(page, "text=what changed since")
+    follow(page, "nav.tabs >> text=Recommendations")
+    follow(page, "text=see what has changed")
     assert old in page.url
     expect(page.locator(".words del")).to_have_text("40")
     expect(page.locator(".words ins")).to_have_text("50")
     expect(page.locator("section", has=page.locator("#patients"))).to_contain_text("P7")
-    follow(page, "nav.tabs >> text=Rules")
+    follow(page, "nav.tabs >> text=Recommendations")
     page.fill("#filter", "bruising")
     with page.expect_navigation():
-        page.click("text=Show")
+        page.click("button:text-is('Filter')")
     expect(page.locator(".hit")).to_have_count(1)
-    follow(page, "text=rule 1.1.2")
+    follow(page, "text=Recommendation 1.1.2")
     expect(page.locator("dl.facts")).to_contain_text("aged 30 and over")
-    follow(page, "nav.tabs >> text=Rules")
+    follow(page, "nav.tabs >> text=Recommendations")
     with page.expect_navigation():
-        page.click("button:has-text('anew')")
-    expect(page.locator(".notice.good")).to_contain_text("3 rules")
+        page.click("button:has-text('Re-import')")
+    expect(page.locator(".notice.good")).to_contain_text("3 recommendations")
 
 
 def test_a_document_of_the_library_can_be_read_as_a_guideline(own: Any, visit: Any) -> None:
@@ -129,11 +129,11 @@ def test_a_document_of_the_library_can_be_read_as_a_guideline(own: Any, visit: A
     own.app.refile(entry.id, Filing(tags=frozenset({"public"})))
     page = visit(own)
     page.goto(f"{own.address}/guidelines")
-    expect(page.locator(".empty h2")).to_have_text("No guideline is here yet")
-    follow(page, ".empty a:text-is('Rules')")
+    expect(page.locator(".empty h2")).to_have_text("No guidelines yet")
+    follow(page, ".empty a:text-is('Recommendations')")
     with page.expect_navigation():
-        page.click("button:has-text('Read it')")
-    expect(page.locator(".notice.good")).to_contain_text("52 rules")
+        page.click("button:has-text('Import as')")
+    expect(page.locator(".notice.good")).to_contain_text("52 recommendations")
     expect(page.locator("h1")).to_have_text("NV14")
 
 

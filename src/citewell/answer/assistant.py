@@ -30,11 +30,11 @@ from citewell.types import Claim, Context, Hit, Message, Scope
 
 PASSAGES_READ = 8
 """Passages whose statements are read before the best are kept."""
-UNREAD = "chosen by words and cosines alone: the answer reader is off"
+UNREAD = "chosen by words and similarity only, because the answer reader is off"
 """The reservation of every quoted answer without the reader."""
 EXTRACTIVE = "extractive"
 """The writer that quotes."""
-TOO_LONG = "Passages were found, but they are too long for the model's window"
+TOO_LONG = "Passages were found, but they are too long for the model's context window"
 """Why no answer can be given where not even a sentence of what was found fits."""
 
 

@@ -62,13 +62,15 @@ def equate(cosines: Numbers, of_built_in: Numbers, *, embedder: str) -> Fit:
     """
     if len(cosines) < LEAST_PAIRS:
         raise InputError(
-            f"{len(cosines)} pairs of sentences are too few to calibrate on, {LEAST_PAIRS} are needed. Add documents "
+            f"{len(cosines)} pairs of sentences are too few to calibrate on; {LEAST_PAIRS} are needed. Add documents "
             "first, or give judged claims with --data."
         )
     spread = float(cosines.std())
     agreement = float(np.corrcoef(cosines, of_built_in)[0, 1]) if spread > 1e-6 and of_built_in.std() > 1e-6 else 0.0
     if not agreement >= LEAST_AGREEMENT:
-        raise _useless(f"they agree with the built-in model's by {agreement:.2f}, at least {LEAST_AGREEMENT} is needed")
+        raise _useless(
+            f"they agree with the built-in model's by only {agreement:.2f}; at least {LEAST_AGREEMENT} is needed"
+        )
     base = built_in()
     scale = float(of_built_in.std()) / spread
     shift = float(of_built_in.mean()) - scale * float(cosines.mean())
@@ -84,13 +86,13 @@ def fit(judged: Judged, at_random: Numbers, *, embedder: str) -> Fit:
     right = int(judged.is_right.sum())
     if min(right, len(judged.is_right) - right) < LEAST_OF_EACH:
         raise InputError(
-            f"{right} of {len(judged.is_right)} first hits are right: of either kind {LEAST_OF_EACH} are needed. Give "
-            "more claims with --data, or calibrate without it."
+            f"{right} of {len(judged.is_right)} first hits are right; {LEAST_OF_EACH} right and {LEAST_OF_EACH} "
+            "wrong ones are needed. Give more claims with --data, or calibrate without it."
         )
     rows = np.stack([np.ones_like(judged.cosines), judged.cosines, judged.coverages], axis=1)
     bias, cosine, coverage = map(float, logistic(rows, judged.is_right))
     if cosine <= 0 or coverage < 0:
-        raise _useless("by these claims what is nearer is not more often right")
+        raise _useless("in these claims, closer passages are not more often right")
     near, wide = (float(np.clip(np.quantile(at_random, 1 - share), -1, 1)) for share in (NEAR_SHARE, WIDE_SHARE))
     unseen = np.zeros(len(rows))
     for number in range(FOLDS):
@@ -130,6 +132,6 @@ def _chances(rows: Numbers, weights: Numbers) -> Numbers:
 
 def _useless(why: str) -> InputError:
     return InputError(
-        f"The cosines of this embedder do not tell relevance: {why}. Nothing was written; check that its model makes "
-        "embeddings of whole texts."
+        f"Similarity in this embedding model does not reflect relevance: {why}. Nothing was saved. Check that its "
+        "model embeds whole texts."
     )

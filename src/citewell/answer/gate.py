@@ -117,12 +117,12 @@ WHY = {
     "not_found": "not found in the sources",
     "partly": "only partly supported",
     "supported": "worded as an instruction",
-    "routed": "taken back with the whole answer",
+    "routed": "withdrawn with the whole answer",
 }
 """Why a sentence was withheld, by its verdict, the gravest first; “routed” is what was supported and went with the
 rest when a question was passed on."""
 
-RULE_CHECK = Check(Verdict.NOT_FOUND, ("it is no answer",), None, 0.0)
+RULE_CHECK = Check(Verdict.NOT_FOUND, ("not an answer",), None, 0.0)
 RULE_TOLD = Claim("(a sentence of the writer's own rules)", RULE_CHECK, (), is_shown=False)
 """What is kept of a sentence by which a model tells its rules: that there was one, and not a word of it."""
 
@@ -325,7 +325,7 @@ def passed_on(answer: Answer, *, asked_by: str) -> Answer:
         reason = f"{action.reason}; {OWN_TAG.format(tag=action.tag)}"
         action = replace(action, owner_id=None, owner_email=None, reason=reason, is_fallback=True)
     person = action.owner_email or ("the administrator" if is_own else None)
-    notice = f"Your question was passed on to {person}; the reply will appear under Asked." if person else NOBODY
+    notice = f"Your question was sent to {person}. The reply will appear under Sent." if person else NOBODY
     return replace(answer, action=action, text=f"{UNANSWERED.format(reason=action.reason)} {notice}")
 
 
@@ -380,7 +380,7 @@ def _unfit(gate: Gate, confidence: Confidence) -> str | None:
     if gate.abstained and not gate.citations:
         return "The documents do not answer it"
     if not gate.citations:
-        return "No sentence of the draft was found in the documents" if gate.claims else "Nothing answers it"
+        return "No sentence of the draft could be confirmed in the documents" if gate.claims else "Nothing answers it"
     if best < gate.request.policy.min_relevance:
         return "No relevant documents found"
     if confidence.overall < gate.request.policy.threshold:
@@ -402,7 +402,7 @@ def _reservation(
     if partly:
         parts.append(f"{partly} sentence{'s' * (partly > 1)} only partly supported")
     if abstained:
-        parts.append("the documents answer only a part")
+        parts.append("the documents answer only part of the question")
     if miss is not None:
         parts.append(miss.reason)
     if is_unsure:
@@ -475,16 +475,14 @@ Find = Callable[[str], Sequence[Span]]
 def check(text: str, *, find: Find, verify: Verify) -> list[tuple[str, Check]]:
     """Every sentence of a text with its verdict."""
     if not text.strip():
-        raise InputError("There is nothing to check: give a sentence or a paragraph.")
+        raise InputError("There is nothing to check. Enter a sentence or a paragraph.")
     if len(text) > MAX_CHECKED_CHARACTERS:
-        raise InputError(
-            f"A text of up to {MAX_CHECKED_CHARACTERS:,} characters can be checked at once; this one is longer."
-        )
+        raise InputError(f"The text is too long. You can check up to {MAX_CHECKED_CHARACTERS:,} characters at a time.")
     parts = [text[start:end] for start, end in sentences(text)]
     return [(part, verify(part, find(part))) for part in parts]
 
 
-PEOPLE = "the guideline speaks of people, and the record does not say it of this one"
+PEOPLE = "the guideline is about people in general, and the record does not say this of this patient"
 
 
 def of_people(

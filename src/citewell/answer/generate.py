@@ -52,8 +52,8 @@ def assemble(
     room = budget.window - budget.reply - fixed
     if room < 0:
         raise TokenBudgetExceededError(
-            f"Rules and question take {fixed} tokens and the reply {budget.reply}: more than the model's window of "
-            f"{budget.window}. Shorten the question, or choose a model with a larger window."
+            f"Rules and question take {fixed} tokens and the reply {budget.reply}, which is more than the model's "
+            f"context window of {budget.window}. Shorten the question, or choose a model with a larger window."
         )
     turns, used = _newest([_unmarked(turn) for turn in history], min(budget.max_history, room // 3), count)
     room -= used

@@ -18,15 +18,15 @@ from citewell.types import EVERY, Answer, Asker, Emergency, Message, Scope
 Claimed = Mapping[str, Any]
 """A checked sentence as it is recorded."""
 
-NOT_SETTLED = "The library changed while the question was being answered; what was searched may differ a little."
-OTHER_VERSIONS = "The scope of the question holds other versions now than then: documents were filed anew since."
-EMBEDDED_ANEW = "The library was embedded anew since: the versions are the same, their vectors are not."
-UNFINISHED = "The answer never came to its end then; only what had been shown is compared."
-NARROWED = "You may see less now than when this was asked; documents that you may not see are left out."
-TAKEN_OUT = "Words of a document that was erased since were taken out of the record; they cannot be compared."
-OTHER_MODEL = "Another model stands behind the name {name} now than then: its server tells another digest."
-OTHER_QUERY = "Then “{was}” was searched for, now “{now}”: the follow-up is made to stand on its own in another way."
-UPGRADED = "Citewell was {was} then and is {now} now: it may read, search and check in another way."
+NOT_SETTLED = "The library changed while the question was being answered; what was searched may differ slightly."
+OTHER_VERSIONS = "Different document versions are now in scope: documents have been re-filed since."
+EMBEDDED_ANEW = "The library has been re-indexed since: the versions are the same but their vectors are not."
+UNFINISHED = "The original answer was never finished; only the part that was shown is compared."
+NARROWED = "You may have less access now than when this was asked; documents you cannot see are left out."
+TAKEN_OUT = "Words from a document erased since were removed from the record and cannot be compared."
+OTHER_MODEL = "The name {name} now refers to a different model: its server reports a different digest."
+OTHER_QUERY = "The search was for “{was}” then and “{now}” now: the follow-up is now worded differently."
+UPGRADED = "Citewell was {was} then and is {now} now. It may read, search and check differently."
 
 
 class PastAssistant(Protocol):
@@ -190,7 +190,7 @@ def _notes(
     if not library["is_settled"]:
         yield NOT_SETTLED
     for gone in erased:
-        yield f"Version {gone.version} of “{gone.document}”, which the answer rested on, has been erased since."
+        yield f"Version {gone.version} of “{gone.document}”, which the answer used, has since been erased."
     if words.get("erased"):
         yield TAKEN_OUT
     if then.is_narrowed:
@@ -202,13 +202,13 @@ def _notes(
     else:
         missing = len(then.generations.difference(generation for generation, _ in still))
         if missing:
-            yield f"{missing} of the {library['documents']} documents that were searched then are gone or filed anew."
+            yield f"{missing} of the {library['documents']} documents searched then have been removed or re-filed."
     if _is_other_model(words["setup"].get("writer", {}), setup.get("writer", {})):
         yield OTHER_MODEL.format(name=setup["writer"]["name"])
     changed = _changed(words["setup"], setup)
     if "citewell" in changed:
         yield UPGRADED.format(was=words["setup"].get("citewell", "an earlier version"), now=setup["citewell"])
-    yield from (f"The {name} is not set as it was then." for name in changed if name != "citewell")
+    yield from (f"The {name} setting has changed since." for name in changed if name != "citewell")
 
 
 def _query_notes(then: Mapping[str, Any] | None, now: Answer) -> Iterator[str]:

@@ -86,8 +86,8 @@ def refuse_misfit(known: str | None, embedder: str) -> None:
     """Refuse to compare a question with vectors that another embedder made."""
     if known is not None and known != embedder:
         raise EmbedderMismatch(
-            f"This library's vectors were made by {known}, and the embedder in use is {embedder}. "
-            "Start again with the library's, or run `citewell evidence reingest` to embed all of it with the other."
+            f"This library was indexed with {known}, but the embedding model in use is {embedder}. Start again with "
+            "the library's model, or run `citewell evidence reingest` to index everything with the new one."
         )
 
 
@@ -256,9 +256,9 @@ def _other_wordings(question: str, expansions: Sequence[Expansion]) -> list[str]
 def _checked_text(question: str) -> str:
     question = " ".join(question.split())
     if not question:
-        raise InputError("Type a few words to search for.")
+        raise InputError("Enter a few words to search for.")
     if len(question) > MAX_QUESTION_CHARACTERS:
-        raise InputError(f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer.")
+        raise InputError(f"The question is too long. The limit is {MAX_QUESTION_CHARACTERS:,} characters.")
     return question
 
 

@@ -38,7 +38,7 @@ REMEMBERED_SCOPES = 64
 WORDY = r"[0-9A-Za-z\u00c0-\u167f\u1681-\u1fff\u2c00-\u2fef\u3040-\ud7ff\uf900-\ufaff]"
 """A letter of some script, or a digit: what has none is no question. A schema can say it too."""
 
-WORDLESS = "Ask in words: this question has none that could be looked for in the documents."
+WORDLESS = "No searchable words in this question. Ask it in words."
 
 
 class Assistant(Protocol):
@@ -62,7 +62,7 @@ ResolveOptions = Callable[[AskOptions], WithOptions]
 def refuse_options(options: AskOptions) -> WithOptions:
     """Refuse all options, for assistants that take none."""
     if options != NO_OPTIONS:
-        raise InputError("This assistant takes neither a model nor a number of passages with a question.")
+        raise InputError("You cannot choose a model or a number of passages for this assistant. Leave them out.")
     return lambda assistant: assistant
 
 
@@ -249,13 +249,15 @@ def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
 def _checked_question(question: str, asker: Asker, emergency: Callable[[str], Emergency | None]) -> str:
     question = question.strip()
     if not asker.may_ask:
-        raise ScopeRefused("Your role lets you search and read. Ask an administrator to be made a member.")
+        raise ScopeRefused(
+            "Your role allows only searching and reading. To ask questions, ask an administrator to make you a member."
+        )
     if not question:
-        raise InputError("Type a question first.")
+        raise InputError("Enter a question first.")
     if not re.search(WORDY, question):
         raise InputError(WORDLESS)
     if len(question) > MAX_QUESTION_CHARACTERS:
-        message = f"A question may have up to {MAX_QUESTION_CHARACTERS:,} characters; this one is longer."
+        message = f"The question is too long. The limit is {MAX_QUESTION_CHARACTERS:,} characters."
         urgent = emergency(question)
         raise InputError(message if urgent is None else f"{urgent.text} {message}")
     return question

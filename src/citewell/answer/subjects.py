@@ -189,7 +189,7 @@ def missed(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequenc
 def _missed_grade(grades: Sequence[Subject], shown: Sequence[Section]) -> Miss | None:
     """The grade that no sentence shown speaks of: what is said of an illness may hold for another grade of it."""
     absent = [grade for grade in grades if not any(section.holds(grade) for section in shown)]
-    return Miss(f"the sources shown do not speak of “{absent[0].text}”", is_whole=False) if absent else None
+    return Miss(f"the sources shown do not mention “{absent[0].text}”", is_whole=False) if absent else None
 
 
 def _missed_matter(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequence[Evidence]) -> Miss | None:
@@ -203,9 +203,9 @@ def _missed_matter(asked: Sequence[Subject], shown: Sequence[Section], evidence:
         named = " or ".join(f"“{key.text}”" for key in absent)
         is_spoken_of = any(section.holds(subject) for section in shown for subject in asked)
         is_whole = not is_spoken_of or _is_swapped(keys, absent, shown)
-        return Miss(f"the sources shown do not speak of {named}", is_whole=is_whole)
-    named = " and of ".join(f"“{key.text}”" for key in keys)
-    return Miss(f"the sources shown speak of {named}, but not together", is_whole=False)
+        return Miss(f"the sources shown do not mention {named}", is_whole=is_whole)
+    named = " and ".join(f"“{key.text}”" for key in keys)
+    return Miss(f"the sources shown mention {named}, but not together", is_whole=False)
 
 
 def _is_swapped(keys: Sequence[Subject], absent: Sequence[Subject], shown: Sequence[Section]) -> bool:

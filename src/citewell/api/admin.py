@@ -18,10 +18,10 @@ from citewell.types.lifecycle import QueueStatus
 
 Action = Literal["ingest", "withdraw", "restore", "erase"]
 MAX_CHOSEN = 1_000
-NONE_CHOSEN = "No document was chosen. Tick one or several in the list first."
+NONE_CHOSEN = "No documents selected. Tick one or more in the list first."
 ALL_TENANTS = (
-    "Another embedder concerns the documents of all tenants, so an administrator of the one that runs this server has "
-    "to begin it. Nothing was changed."
+    "Changing the embedding model affects every organisation's documents, so an administrator of the organisation "
+    "that runs this server must start it. Nothing was changed."
 )
 NEVER_DONE = frozenset({State.PENDING, State.QUEUED, State.FAILED})
 
@@ -42,7 +42,7 @@ def chosen(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> list[En
     if not ids:
         raise InputError(NONE_CHOSEN)
     if len(ids) > MAX_CHOSEN:
-        raise InputError(f"At most {MAX_CHOSEN:,} documents can be changed at once.")
+        raise InputError(f"Too many documents selected. You can change up to {MAX_CHOSEN:,} at once.")
     entries = site.app.catalogue.chosen(ids, visitor.whole)
     changes.refuse_unless_theirs(entries, visitor)
     return entries
@@ -78,15 +78,15 @@ def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[Entry], tup
             changes.retry(site, entry.id, visitor)
             return "queued", set()
         library.reread(scope, by=by, embedder=site.loaded().embedder.fingerprint, document_id=entry.id)
-        return "queued to be read again; it goes on answering", set()
+        return "queued for re-processing; stays in use until then", set()
 
     def withdraw(entry: Entry) -> tuple[str, set[str]]:
         library.withdraw(entry.id, scope, by=by)
-        return "withdrawn from search; kept", set()
+        return "withdrawn from search but kept", set()
 
     def restore(entry: Entry) -> tuple[str, set[str]]:
         library.restore(entry.id, scope, by=by)
-        return "answers again", set()
+        return "in use again", set()
 
     def erase(entry: Entry) -> tuple[str, set[str]]:
         family = site.app.catalogue.versions(entry.lineage, Scope.owner(entry.tenant))
@@ -150,4 +150,4 @@ def chunking(strategy: str, size: int, overlap: int) -> Chunking:
         case "characters":
             return Chunking(strategy, size, overlap, "characters")
         case _:
-            raise InputError("A document is cut by sections, headings or characters.")
+            raise InputError("Choose sections, headings or characters to split the document by.")

@@ -96,13 +96,13 @@ def retry(site: Site, document_id: str, visitor: Visitor, *, revision: int | Non
 
 
 def withdraw(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
-    """Take a document out of search; it is kept."""
+    """Withdraw a document from search; it is kept."""
     _theirs(site, document_id, visitor)
     return site.app.library.withdraw(document_id, visitor.whole, by=who(visitor), revision=revision)
 
 
 def restore(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
-    """Let a withdrawn document answer again."""
+    """Restore a withdrawn document."""
     _theirs(site, document_id, visitor)
     return site.app.library.restore(document_id, visitor.whole, by=who(visitor), revision=revision)
 

@@ -16,7 +16,7 @@ from citewell.words import sentences
 
 SENTENCES_AN_ASK = 10
 """So many sentences of a text count as one question."""
-STILL_RUNNING = "{count} of your texts are still being checked. Wait until one of them is done, then send this one."
+STILL_RUNNING = "{count} of your texts are still being checked. Wait for one to finish, then send this one."
 LOOK_AGAIN_S = 10
 
 

@@ -16,8 +16,8 @@ from citewell.types import Asker
 from citewell.types.consult import Finding
 
 FILES = {"json": "application/fhir+json", "pdf": "application/pdf", "txt": "text/plain; charset=utf-8"}
-NO_CONSENT = "{consent} Nothing was read. Ask the patient, and send “consent”: true once they agree."
-OWNERS_ONLY = "Only the owner of this library may read from one of its vaults."
+NO_CONSENT = "{consent} Nothing was read. Ask the patient, then send “consent”: true once they agree."
+OWNERS_ONLY = "Only the owner of this library can read from its vaults. Ask the owner, or send the record as a bundle."
 
 
 def desk_of(site: Site) -> ConsultDesk:
@@ -33,7 +33,7 @@ def holder(visitor: Visitor) -> Asker:
 def record_of(site: Site, visitor: Visitor, safe: Safe, sent: RecordSent) -> tuple[str, Sequence[Finding]]:
     """The findings of a record, once the patient agrees."""
     if (sent.bundle is None) == (sent.vault is None):
-        raise InputError("Send a bundle or name a vault, one of the two.")
+        raise InputError("Send either a bundle or the name of a vault, not both.")
     source = "the record that was sent" if sent.bundle is not None else "the patient's vault"
     if not sent.consent:
         raise InputError(NO_CONSENT.format(consent=desk_of(site).consent(source)))

@@ -18,8 +18,8 @@ from citewell.api.site import site_of
 from citewell.api.upload import received, whole_body
 from citewell.errors import InputError, TooLarge
 
-TOO_LARGE = "The copy is larger than {:,} MiB, the most that is taken here. Run `citewell vault restore` on it."
-NO_COPY = "No copy was chosen. Choose the file that was downloaded under Settings."
+TOO_LARGE = "The copy is larger than the {:,} MiB limit for uploads. Run `citewell vault restore` on it instead."
+NO_COPY = "No file selected. Choose the copy you downloaded from Settings."
 
 
 @contextmanager

@@ -23,7 +23,7 @@ class Door:
         """Who signs people in besides us."""
         settings = self._app.settings
         if settings.oidc_issuer is None:
-            raise NotFound("No sign-in provider is set up here. Sign in with a password.")
+            raise NotFound("Single sign-on is not set up here. Sign in with a password.")
         secret = settings.oidc_client_secret
         return Provider(
             settings.oidc_issuer,

@@ -68,25 +68,25 @@ STATUS: dict[type[Exception], HTTPStatus] = {
 """The nearest class in an error's family decides."""
 
 TITLES = {
-    HTTPStatus.BAD_REQUEST: "That request cannot be used",
+    HTTPStatus.BAD_REQUEST: "Invalid request",
     HTTPStatus.UNAUTHORIZED: "Sign in",
-    HTTPStatus.FORBIDDEN: "That is not allowed",
-    HTTPStatus.NOT_FOUND: "Nothing is here",
-    HTTPStatus.METHOD_NOT_ALLOWED: "That cannot be done here",
-    HTTPStatus.CONFLICT: "That does not fit what is here",
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "That is too large",
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "That type of file is not read",
+    HTTPStatus.FORBIDDEN: "Not allowed",
+    HTTPStatus.NOT_FOUND: "Not found",
+    HTTPStatus.METHOD_NOT_ALLOWED: "Not available here",
+    HTTPStatus.CONFLICT: "Conflicts with existing data",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Too large",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "File type not supported",
     HTTPStatus.MISDIRECTED_REQUEST: "Wrong address",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "That cannot be used",
-    HTTPStatus.LOCKED: "That is locked",
-    HTTPStatus.TOO_MANY_REQUESTS: "A little slower, please",
-    HTTPStatus.SERVICE_UNAVAILABLE: "Not available just now",
-    HTTPStatus.INSUFFICIENT_STORAGE: "Nothing could be written",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "Invalid input",
+    HTTPStatus.LOCKED: "Record locked",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many requests",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Temporarily unavailable",
+    HTTPStatus.INSUFFICIENT_STORAGE: "Could not save",
 }
 
 WHAT_TO_DO = {
-    HTTPStatus.NOT_FOUND: "There is no such page. Check how the address is spelt.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not do that. Go back and try another way.",
+    HTTPStatus.NOT_FOUND: "Page not found. Check the address.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "That action is not available at this address. Go back and try another way.",
     HTTPStatus.BAD_REQUEST: "The request could not be understood. Go back and try again.",
 }
 
@@ -110,20 +110,20 @@ class Problem:
 NOT_OUR_FORM = Problem(
     HTTPStatus.FORBIDDEN,
     "NotOurForm",
-    "The form was not one of this server's own, or is too old. Load the page again and retry; nothing was done.",
+    "The form was out of date or did not come from this site, so nothing was done. Reload the page and try again.",
 )
 
 
 RULES = {
     "missing": "missing",
-    "extra_forbidden": "not known",
+    "extra_forbidden": "not recognised",
     "string_too_long": "at most {max_length:,} characters",
     "string_too_short": "at least {min_length:,} characters",
-    "string_pattern_mismatch": "not in the form it must have",
+    "string_pattern_mismatch": "not in the expected format",
     "string_type": "must be text",
     "int_parsing": "must be a whole number",
     "bool_type": "must be true or false",
-    "too_long": "at most {max_length:,} of them",
+    "too_long": "at most {max_length:,} items",
     "greater_than_equal": "at least {ge}",
     "less_than_equal": "at most {le}",
     "literal_error": "must be {expected}",
@@ -155,7 +155,10 @@ def problem_of(error: Exception) -> Problem:
         status = HTTPStatus(error.status_code)
         return Problem(status, status.phrase.replace(" ", ""), WHAT_TO_DO.get(status, status.phrase))
     reference = _logged(error)
-    detail = f"Citewell failed unexpectedly; nothing was changed. Try again; the log has the reference {reference}."
+    detail = (
+        "Citewell hit an unexpected error and nothing was changed. Try again. If it keeps happening, "
+        f"look in the log for reference {reference}."
+    )
     return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Unexpected", detail)
 
 

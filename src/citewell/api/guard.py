@@ -49,12 +49,12 @@ HEADERS = {
 WRONG_HOST = Problem(
     HTTPStatus.MISDIRECTED_REQUEST,
     "WrongHost",
-    "This server answers only under its own address. Open the link that `citewell serve` printed.",
+    "This server can only be used at its own address. Open the link that `citewell serve` printed.",
 )
 NO_ENTRY = Problem(
     HTTPStatus.UNAUTHORIZED,
     "NotSignedIn",
-    "Sign in, or open the link that `citewell serve` printed. Programs send a key as “Authorization: Bearer …”.",
+    "Sign in, or open the link that `citewell serve` printed. Programs must send a key as “Authorization: Bearer …”.",
 )
 ENDED = Problem(
     HTTPStatus.UNAUTHORIZED,
@@ -64,7 +64,7 @@ ENDED = Problem(
 FOREIGN = Problem(
     HTTPStatus.FORBIDDEN,
     "ForeignPage",
-    "This came from a page of another site, so nothing was done. Go back and retry.",
+    "This request came from another site, so nothing was done. Go back and try again.",
 )
 
 

@@ -33,7 +33,7 @@ def patient_on_file(site: Site, visitor: Visitor, patient_id: str) -> Patient:
     """The patient of exactly this id."""
     found = patients_on_file(site, visitor).patients.get(patient_id)
     if found is None:
-        raise NotFound("There is no such patient on file. Send the patient in the body instead, or check the id.")
+        raise NotFound("Patient not found. Check the ID, or send the patient's details in the request body.")
     return found
 
 

@@ -79,7 +79,7 @@ class Health:
         try:
             part = await asyncio.wait_for(asyncio.shield(running), limit_s)
         except TimeoutError:
-            part = Part("slow", limit_s * 1000, f"No answer within {limit_s:g} seconds.")
+            part = Part("slow", limit_s * 1000, f"No response within {limit_s:g} seconds.")
             return replace(part, state="away") if name in DONE_WITHOUT else part
         if part.state == "failed" and name in DONE_WITHOUT:
             part = replace(part, state="away")

@@ -14,7 +14,7 @@ from citewell.api.site import Site
 from citewell.bootstrap.workers import try_blobs
 from citewell.errors import Unavailable
 
-NO_WORKER = "No worker was heard of: start one with `citewell worker`."
+NO_WORKER = "No workers are running. Start one with `citewell worker`."
 
 
 def ask_store(site: Site) -> None:
@@ -69,7 +69,7 @@ def ask_broker(site: Site) -> str:
         raise Unavailable(AWAY)
     workers = site.app.library.status(site.app.scope_of_owner()).workers
     alive = sum(not worker.is_silent for worker in workers)
-    return f"{alive} worker{'' if alive == 1 else 's'} heard of" if alive else NO_WORKER
+    return f"{alive} worker{'' if alive == 1 else 's'} running" if alive else NO_WORKER
 
 
 def ask_originals(site: Site) -> None:

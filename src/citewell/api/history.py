@@ -13,7 +13,7 @@ from citewell.types import OWNER_ID, Asker
 from citewell.web.answers import Turn, turn, waiting
 
 TALKS_SHOWN = 8
-DAMAGED = "(this record cannot be opened)"
+DAMAGED = "(this record could not be opened)"
 
 
 def talks(site: Site, asker: Asker) -> list[Conversation]:

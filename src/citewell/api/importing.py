@@ -22,7 +22,7 @@ from citewell.types import Source
 log = logging.getLogger(__name__)
 
 UNNAMED = "record"
-NOTHING_CHOSEN = "No file was chosen. Choose one or several, then add them."
+NOTHING_CHOSEN = "No files selected. Choose one or more, then add them."
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,9 @@ async def take_in(request: Request, site: Site, visitor: Visitor, *, replaces: s
     limits = site.app.settings.limits
     async with received(request, max_file_bytes=limits.max_bytes) as form:
         if not form.fields.keys() <= {*FIELDS, CSRF_FIELD, "files"}:  # which is a plain field where no file was chosen
-            raise InputError(f"An upload takes these names beside “files”, and no others: {', '.join(FIELDS)}.")
+            raise InputError(f"Unexpected form field. As well as “files”, you can send only: {', '.join(FIELDS)}.")
         if not form.files:
-            raise InputError("No file was chosen. Choose one or several, then add them.")
+            raise InputError("No files selected. Choose one or more, then add them.")
         filing = _filing(form, replaces, added_by=visitor.email or ADDED_BY)
         added, refused = [], []
         for file in form.files:

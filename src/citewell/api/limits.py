@@ -102,7 +102,7 @@ class Running:
 def too_often(wait_s: float) -> Problem:
     """What to tell someone whose allowance is used up."""
     seconds = max(1, -int(-wait_s // 1))
-    detail = f"Too many requests in a short time. Wait {seconds} second{'s' * (seconds > 1)}, then try again."
+    detail = f"Too many requests. Wait {seconds} second{'s' * (seconds > 1)}, then try again."
     return too_many(detail, seconds)
 
 

@@ -23,11 +23,15 @@ PROBLEM_SCHEMA = {
         "status": {"type": "integer"},
         "detail": {"type": "string"},
         "kind": {"type": "string", "description": "The name of the error, for programs."},
-        "conversation_id": {"type": "string", "description": "Where a question that failed was kept."},
+        "conversation_id": {"type": "string", "description": "Where the unanswered question was saved."},
     },
 }
 SECURITY = {
-    "key": {"type": "http", "scheme": "bearer", "description": "A key (cw_…), or the token of the printed link."},
+    "key": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key (cw_…), or the token in the link that `citewell serve` printed.",
+    },
 }
 COMMON = (
     HTTPStatus.BAD_REQUEST,
@@ -74,5 +78,10 @@ def _declare_problems(operation: dict[str, Any]) -> None:
         if declared is None or status is HTTPStatus.UNPROCESSABLE_ENTITY:
             told = {"description": TITLES.get(status, status.phrase), "content": content}
             if status is HTTPStatus.TOO_MANY_REQUESTS:
-                told["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."}}
+                told["headers"] = {
+                    "Retry-After": {
+                        "schema": {"type": "integer"},
+                        "description": "Seconds to wait before trying again.",
+                    }
+                }
             operation["responses"][str(status.value)] = told

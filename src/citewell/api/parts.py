@@ -21,8 +21,8 @@ class Part:
 
 
 def _part(
-    limit: Annotated[int, Query(ge=1, le=MAX_LENGTH, description="How many at most.")] = PAGE_LENGTH,
-    after: Annotated[str | None, Query(max_length=100, description="`next` of the part before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LENGTH, description="Maximum number to return.")] = PAGE_LENGTH,
+    after: Annotated[str | None, Query(max_length=100, description="The `next` value from the previous page.")] = None,
 ) -> Part:
     return Part(limit, after or None)
 

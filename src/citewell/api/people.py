@@ -16,12 +16,15 @@ from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.types import OWNER_ID, Role
 from citewell.types.tags import RESERVED_TAGS, checked_tags
 
-YOURSELF = "You cannot take your own rights away. Ask another administrator to do it."
+YOURSELF = "You cannot remove your own access. Ask another administrator to do it."
 TAKEN = Problem(
-    HTTPStatus.CONFLICT, "AlreadyThere", "There is a user with this e-mail address already. Change that one instead."
+    HTTPStatus.CONFLICT, "AlreadyThere", "A user with this email address already exists. Edit that user instead."
 )
-LINK_ONLY = "The owner comes in by the printed link and has no password. Add a user with one on the Admin page."
-NO_KEYS = "The owner has no keys: programs use the token of the printed link. Add a user, and keys for them."
+LINK_ONLY = (
+    "The owner signs in with the printed link and has no password. Add a user on the Admin page if you need one "
+    "with a password."
+)
+NO_KEYS = "The owner cannot have API keys: use the token in the printed link, or add a user and create keys for them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def new_password(site: Site, visitor: Visitor, *, current: str, new: str) -> Non
     account = f"{visitor.tenant}/{visitor.email}"
     site.take_try(account)
     if site.people.sign_in(tenant=visitor.tenant, email=visitor.email, password=current) is None:
-        raise InputError("That is not your password. Nothing was changed.")
+        raise InputError("Current password is wrong. Nothing was changed.")
     site.give_back_try(account)
     site.people.change(visitor.user_id, tenant=visitor.tenant, password=new)
 

@@ -16,7 +16,7 @@ BODY_S = 30.0
 TOO_SLOW = Problem(
     HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The request did not arrive within 30 seconds. Send it again."
 )
-TOO_LARGE = "The request is larger than what is taken here. Send less at a time."
+TOO_LARGE = "The request is too large. Send less at a time."
 
 
 UPLOADS = re.compile(

@@ -31,7 +31,7 @@ from citewell.types import Asker, Scope
 
 IS_LOCKED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.LOCKED.value: {
-        "description": "That is locked",
+        "description": "Record locked",
         "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 }
@@ -135,7 +135,7 @@ def owner_only(request: Request) -> Visitor:
     """The owner of the library; for everybody else there are no vaults here."""
     visitor = visitor_of(request)
     if not visitor.is_owner:
-        raise NotFound("There is no such page. Check how the address is spelt.")
+        raise NotFound("Page not found. Check the address.")
     return visitor
 
 

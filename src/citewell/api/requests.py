@@ -27,10 +27,10 @@ def known_names(request: Request) -> None:
     fields = {field.alias: field for field in _query_fields(request.scope["route"].dependant)}
     for name in request.query_params:
         if name not in fields:
-            raise InputError(f"This address takes these names, and no others: {', '.join(sorted(fields)) or 'none'}.")
+            raise InputError(f"Unexpected parameter. This address accepts only: {', '.join(sorted(fields)) or 'none'}.")
         is_list = get_origin(fields[name].field_info.annotation) in (list, tuple)
         if not is_list and len(request.query_params.getlist(name)) > 1:
-            raise InputError(f"Say “{name}” only once.")
+            raise InputError(f"Send “{name}” only once.")
 
 
 def _query_fields(dependant: Dependant) -> list[Any]:

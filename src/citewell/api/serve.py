@@ -22,8 +22,8 @@ TOKEN_BYTES = 32
 KEEP_ALIVE_S = 30
 """How long an idle connection is kept: well over the 5 s of usual clients, so that none sends into one that closes."""
 NO_ADMINISTRATOR = (
-    "Others than the person at this machine would be served, and nobody is named for questions that have no owner. Set "
-    "CITEWELL_ADMIN_EMAIL to the e-mail address of an administrator."
+    "This server would be open to other people, but no one is set to receive questions that have no owner. Set "
+    "CITEWELL_ADMIN_EMAIL to an administrator's email address."
 )
 
 
@@ -50,7 +50,7 @@ def token_for(settings: Settings) -> str:
         return _kept(path) or _made(path)
     except OSError as error:
         raise LibraryReadOnly(
-            f"The web token cannot be kept in {settings.home} ({error.strerror}). Set CITEWELL_TOKEN, or choose "
+            f"The web token could not be saved in {settings.home} ({error.strerror}). Set CITEWELL_TOKEN, or choose "
             "another folder with --home."
         ) from error
 
@@ -83,10 +83,10 @@ def bind(host: str, port: int) -> socket.socket:
         bound.close()
         if error.errno == errno.EADDRINUSE:
             raise InputError(
-                f"Port {port} is in use, perhaps by another `citewell serve`. Stop that one, or choose another with "
-                "--port (0 takes a free one)."
+                f"Port {port} is in use, perhaps by another `citewell serve`. Stop that one, or choose another port "
+                "with --port (0 picks a free one)."
             ) from error
-        raise InputError(f"{host}:{port} cannot be bound ({error.strerror}). Check --host and --port.") from error
+        raise InputError(f"Could not listen on {host}:{port} ({error.strerror}). Check --host and --port.") from error
     return bound
 
 

@@ -239,7 +239,7 @@ class Site:
             return self.app.chat.desk()
 
     def search(self, question: str, scope: Scope, *, limit: int) -> Results:
-        """The passages nearest to a question."""
+        """The passages closest to a question."""
         self.loaded()
         results = self.app.search(question, scope=scope, limit=limit)
         log.info("search: %d hits in %.0f ms", len(results.hits), results.took_ms)

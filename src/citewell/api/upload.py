@@ -29,7 +29,9 @@ STALL_S = 30.0
 SLOWEST_BYTES_S = 1_024
 """An upload that is slower than this holds a place that others need."""
 STALLED = Problem(
-    HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The upload stalled, so nothing was added. Send it again, fewer at a time."
+    HTTPStatus.REQUEST_TIMEOUT,
+    "TooSlow",
+    "The upload stalled, so nothing was added. Try again with fewer files at a time.",
 )
 CSRF_FIELD = "csrf"
 SPOOLED_BYTES = 1024 * 1024
@@ -120,8 +122,8 @@ class LimitedParser(MultiPartParser):
 def over_limit(max_bytes: int) -> TooLarge:
     """The error of a file that is too large."""
     return TooLarge(
-        f"The file is larger than {max_bytes / 1_048_576:,.0f} MiB, the most that is read. Split it and add "
-        "the parts, or raise CITEWELL_MAX_FILE_MB and start again."
+        f"The file is larger than the {max_bytes / 1_048_576:,.0f} MiB limit. Split it and add the parts, or raise "
+        "CITEWELL_MAX_FILE_MB and start again."
     )
 
 
@@ -158,10 +160,14 @@ async def _parsed(parser: LimitedParser) -> Form:
     try:
         return await parser.received()
     except MultiPartException:
-        raise InputError(f"The upload broke off, or holds more than {MAX_FILES} files. Send fewer at a time.") from None
+        raise InputError(
+            f"The upload was interrupted or has more than {MAX_FILES} files. Send fewer at a time."
+        ) from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull("The disk for temporary files is full. Nothing was added; free some space.") from error
+            raise DiskFull(
+                "The disk for temporary files is full, so nothing was added. Free some space and try again."
+            ) from error
         raise
 
 

@@ -29,15 +29,15 @@ MAY: dict[Role, frozenset[Deed]] = {
 and delete documents; govern: users, tag owners, the audit log of all, people's papers."""
 
 NOT_THIS_ROLE = Problem(
-    HTTPStatus.FORBIDDEN, "NotThisRole", "Your role does not include this. Ask an administrator if you need it."
+    HTTPStatus.FORBIDDEN, "NotThisRole", "Your role does not allow this. Ask an administrator if you need it."
 )
-ONLY_ADMINS_FILE_PUBLIC = "Only an administrator may add documents that everyone sees. Name one of your own tags."
-NOT_YOUR_TAG = "You may file documents only under tags that you hold yourself. Ask an administrator for the others."
+ONLY_ADMINS_FILE_PUBLIC = "Only an administrator can add documents that everyone sees. Use one of your own tags."
+NOT_YOUR_TAG = "You can add documents only under your own tags. Ask an administrator to add others."
 NOT_YOURS_TO_CHANGE = (
-    "You may change a document only where you hold all of its tags, and none is public or system. "
-    "Ask an administrator to change this one."
+    "You can change a document only if you have all of its tags and none of them is public or system. Ask an "
+    "administrator to change this one."
 )
-NOBODYS_PAPERS = "Only an administrator may look into or add the papers of a person."
+NOBODYS_PAPERS = "Only an administrator can view or add documents about a person."
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,9 +262,7 @@ class App(Assembly):
         scope = scope or self.scope()
         spans: list[Span] | None = None
         if evidence is not None and against is not None:
-            raise InputError(
-                "Hold the text against a document or against given words, not both: leave one of them out."
-            )
+            raise InputError("Check the text against either a document or pasted text, not both.")
         if evidence is not None:
             spans = [Span("given", 0, len(evidence), evidence)]
         elif against is not None:
@@ -304,9 +302,9 @@ class App(Assembly):
         """The full id that starts with these characters, or whose hash in a log does."""
         found = {entry.id for entry in self.entries() if is_meant(entry.id, prefix)}
         if len(found) > 1:
-            raise InputError(f"{len(found)} documents have ids that start with these characters: give more of them.")
+            raise InputError(f"{len(found)} documents have IDs that start with these characters. Give more characters.")
         if not found:
-            raise NotFound("There is no such document here. `citewell list` shows the ids.")
+            raise NotFound("Document not found. `citewell list` shows the ids.")
         return found.pop()
 
     def page_image(self, document_id: str, number: int, *, width_px: int, scope: Scope | None = None) -> bytes:

@@ -26,18 +26,18 @@ BESIDE = ("audit.head", "seal.key", "web-token")
 FOLDERS = ("patients", "calibrations")
 """In this order and before the library: the note of how far the audit log has come may be behind it, never ahead."""
 NOT_SQLITE = (
-    "This library is in PostgreSQL: back it up with `pg_dump --format=custom`, and copy seal.key and audit.head from "
-    "the home folder apart from it. docs/operations.md says how to put them back."
+    "This library is in PostgreSQL. Back it up with `pg_dump --format=custom`, and copy seal.key and audit.head "
+    "from the home folder separately. docs/operations.md explains how to restore them."
 )
 
 LOGS = ("-wal", "-shm", "-journal")
 TAKEN = (
-    "{home} holds a library already. Name an empty folder with --home, or move library.sqlite away together with its "
-    "-wal and -shm."
+    "{home} already holds a library. Name an empty folder with --home, or move library.sqlite away together with "
+    "its -wal and -shm files."
 )
 LEFT_BESIDE = (
-    "{home} holds {name} without its library. It has the last changes of the library that was moved away: move it "
-    "beside that one, then try again. Nothing was put back."
+    "{home} holds {name} but not its library. It contains the last changes of a library that was moved away. Move "
+    "it next to that library, then try again. Nothing was restored."
 )
 
 
@@ -93,7 +93,9 @@ def restore(folder: Path, home: Path) -> int:
         told: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
         files: dict[str, str] = told["files"]
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{folder} holds no backup: {MANIFEST} is missing or damaged.") from error
+        raise InputError(
+            f"{folder} is not a backup: {MANIFEST} is missing or damaged. Choose another folder."
+        ) from error
     if (home / LIBRARY_FILE).exists():
         raise InputError(TAKEN.format(home=home))
     # SQLite would take a log that lies beside the file for the file's own, and write it over what is put back.
@@ -103,9 +105,11 @@ def restore(folder: Path, home: Path) -> int:
     for name, digest in files.items():
         path = folder / name
         if Path(name).is_absolute() or ".." in Path(name).parts or not path.is_file() or _digest(path) != digest:
-            raise DamagedFile(f"{name} of the backup is missing or was changed. Nothing was put back.")
+            raise DamagedFile(
+                f"{name} in the backup is missing or was changed. Nothing was restored. Try another backup."
+            )
     if taken := [name for name in files if (home / name).exists() and _digest(home / name) != files[name]]:
-        raise InputError(f"{home} holds another {taken[0]} already. Name an empty folder with --home.")
+        raise InputError(f"{home} already holds a different {taken[0]}. Name an empty folder with --home.")
     make_home(home)
     # The library last: a home without one is no library yet, however far this came.
     for name in sorted(files, key=lambda one: one == LIBRARY_FILE):
@@ -149,7 +153,9 @@ def _plain_errors(target: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if "full" in str(error):
-            raise DiskFull(f"The disk that holds {target.parent} is full. Nothing was changed.") from error
+            raise DiskFull(
+                f"The disk that holds {target.parent} is full. Nothing was changed. Free some space and try again."
+            ) from error
         raise LibraryError(f"The library could not be copied ({type(error).__name__}). Nothing was changed.") from error
 
 

@@ -40,7 +40,7 @@ AT_ONCE = 32
 """Claims that are searched together."""
 LOOKED_AT = 10
 AT_RANDOM = 20_000
-ALREADY = "The built-in model is calibrated already, in a table of the package: there is nothing to do."
+ALREADY = "The built-in model is already calibrated. There is nothing to do."
 SCRATCH = Scope.owner("calibration")
 
 Watch = Callable[[int, int], None]
@@ -65,7 +65,7 @@ def calibrate(app: App, *, data: Path | None = None, watch: Watch = lambda _done
         raise InputError(ALREADY)
     if data is None:
         refuse_misfit(app.library.embedder(), fingerprint)
-        found, on = on_library(app), "sentences of the library, held to the built-in model"
+        found, on = on_library(app), "sentences from the library, compared with the built-in model"
     else:
         found, on = on_claims(app, data, watch), "judged claims"
     how = {"fitted_on": on, "pairs": found.pairs, "agreement": found.agreement, "error": found.error}
@@ -143,11 +143,11 @@ def read_claims(folder: Path) -> Claims:
         cited = {" ".join(row["claim"].split()): frozenset(re.findall(r"\w+", row["cited_doc_ids"])) for row in table}
     except OSError as error:
         raise InputError(
-            f"{folder} has no corpus.jsonl and claims_train.csv that can be read: {error.strerror}."
+            f"corpus.jsonl and claims_train.csv in {folder} could not be read: {error.strerror}."
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         raise InputError(
-            f"{folder} is not in SciFact's layout: corpus.jsonl with _id, title and text on each line, "
+            f"{folder} is not in SciFact's layout: corpus.jsonl with _id, title and text on each line, and "
             "claims_train.csv with the columns claim and cited_doc_ids."
         ) from error
     there = {claim: ids & corpus.keys() for claim, ids in cited.items() if claim}

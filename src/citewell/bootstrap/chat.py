@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from citewell.types import Asker, Scope
 
 NAME = "guidelines"
-NO_SUCH_GUIDELINE = "There is no such guideline here. `citewell guidelines list` shows the names and ids."
+NO_SUCH_GUIDELINE = "Guideline not found. `citewell guidelines list` shows the names and ids."
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,9 @@ class ChatRoom:
                     if TAG in library.entry(one, scope).tags:
                         found.append(guidelines.guideline(one, scope))
             if not found:
-                raise NotFound("The guideline of then is no longer here. The record still shows what was said.")
+                raise NotFound(
+                    "The guideline used then is no longer in the library. The record still shows what was said."
+                )
             chosen = _named(found, only) if only else found
             return [self.books.book(one, scope) for one in sorted(chosen, key=lambda one: (one.name, one.title))]
 

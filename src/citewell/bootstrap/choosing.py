@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from citewell.ports import Writer
 
 NO_MODEL = (
-    "No language model is set up here, so that none can be named. Ask without a model, or set one up (CITEWELL_MODEL)."
+    "No language model is set up here, so you cannot choose one. Ask without a model, or set one up (CITEWELL_MODEL)."
 )
-OTHER_VENDOR = "Only models of the configured server ({vendor}) can be named with a question."
+OTHER_VENDOR = "You can choose only models from the configured server ({vendor})."
 
 
 class Choosing:

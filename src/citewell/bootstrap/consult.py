@@ -166,7 +166,7 @@ class ConsultRoom:
         from citewell.ingest.sniff import FHIR, sniff
 
         if not data.strip() or sniff(Source(data, "record.json")) != FHIR:
-            raise InputError(f"{name} is no FHIR R4 bundle. Export the patient's record as one JSON bundle.")
+            raise InputError(f"{name} is not a FHIR R4 bundle. Export the patient's record as one JSON bundle.")
         return self.from_facts(read_fhir(data).facts)
 
     def from_facts(self, facts: Sequence[Fact]) -> list[Finding]:
@@ -201,4 +201,4 @@ def exported(turn: Turn, kind: str) -> bytes:
         from citewell.adapters.printing.pdf import print_note
 
         return print_note(note_text(turn.consult), title=f"Consult {turn.consult.id[:8]}")
-    raise InputError("A consult is exported as .json (FHIR R4), .pdf or .txt.")
+    raise InputError("Consultations can be exported as .json (FHIR R4), .pdf or .txt. Choose one of these.")

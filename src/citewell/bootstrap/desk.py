@@ -75,8 +75,8 @@ def open_seal(library: SqlLibrary) -> Seal:
     home = library.path.parent
     if not (home / KEY_FILE).exists() and has_sealed(library):
         raise LibraryError(
-            f"{KEY_FILE} is missing in {home}, and conversations and the audit log cannot be opened without it. Put it "
-            "back from a backup, or begin a new library with --home."
+            f"{KEY_FILE} is missing from {home}. Without it conversations and the audit log cannot be opened. "
+            "Restore it from a backup, or start a new library with --home."
         )
     seal = Seal.of(home)
     if library.engine.dialect.name != "sqlite":

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from citewell.answer.service import AskService
     from citewell.bootstrap.app import App
 
-OTHER_JOURNEY = "This conversation is held in another journey. Begin a new one to ask in this journey."
+OTHER_JOURNEY = "This conversation belongs to another journey. Start a new one to ask in this journey."
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,7 @@ from citewell.ports import Library
 from citewell.types import Asker, Emergency, Entry, Filing, Scope, Source, State
 
 RECORDS_LOOKED_AT = 10_000
-NO_MODEL = (
-    "No model is set up to word the reasons. Ask without it: the reasons need none. `citewell models` sets one up."
-)
+NO_MODEL = "No model is set up to write the summary. Assess without it, or set one up: `citewell models`."
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,15 +23,15 @@ def read_source(path: Path, max_bytes: int) -> Source:
     """The bytes of a file, unless it is too large to read."""
     try:
         if not path.is_file():
-            raise InputError(f"There is no file at {path}.")
+            raise InputError(f"File not found: {path}. Check the name.")
         if path.stat().st_size > max_bytes:
             raise TooLarge(
-                f"{path.name} has {path.stat().st_size / 1_048_576:,.0f} MiB and the limit is "
+                f"{path.name} is {path.stat().st_size / 1_048_576:,.0f} MiB and the limit is "
                 f"{max_bytes / 1_048_576:,.0f}. Split it, or raise CITEWELL_MAX_FILE_MB."
             )
         return Source(path.read_bytes(), path.name)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        raise InputError(f"{path} could not be read: {error.strerror}.") from error
 
 
 def read_stream(stream: BinaryIO, name: str, max_bytes: int) -> Source:
@@ -39,8 +39,7 @@ def read_stream(stream: BinaryIO, name: str, max_bytes: int) -> Source:
     data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise TooLarge(
-            f"{name} has more than the limit of {max_bytes / 1_048_576:,.0f} MiB. Split it, or raise "
-            "CITEWELL_MAX_FILE_MB."
+            f"{name} is over the limit of {max_bytes / 1_048_576:,.0f} MiB. Split it, or raise CITEWELL_MAX_FILE_MB."
         )
     return Source(data, name)
 
@@ -59,7 +58,7 @@ def make_home(home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise LibraryReadOnly(
-            f"The folder {home} cannot be made ({error.strerror}). Choose another with --home or CITEWELL_HOME."
+            f"The folder {home} could not be created ({error.strerror}). Choose another with --home or CITEWELL_HOME."
         ) from error
 
 

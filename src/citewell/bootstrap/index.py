@@ -32,7 +32,7 @@ def make_replica(settings: Settings) -> Replica:
     from citewell.adapters.index.replica import connect
 
     if settings.qdrant_url is None:
-        raise InputError("There is no replica. Set CITEWELL_QDRANT_URL to the address of a Qdrant server first.")
+        raise InputError("No search copy is set up. Set CITEWELL_QDRANT_URL to the address of a Qdrant server first.")
     key = settings.qdrant_key
     return connect(settings.qdrant_url, key=key.get_secret_value() if key else None)
 

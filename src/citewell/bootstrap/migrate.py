@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 FILE = "sqlite:///"
-WRITTEN = "Write an address as sqlite:///folder/library.sqlite or as postgresql://user:password@host:5432/name."
+WRITTEN = "Write the address as sqlite:///folder/library.sqlite or postgresql://user:password@host:5432/name."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def move_library(source: str, target: str, *, home: Path, watch: Callable[[str, 
     from citewell.adapters.store.migrate import migrate
 
     if source.rstrip("/") == target.rstrip("/"):
-        raise InputError("The library is there already: --from and --to are the same place.")
+        raise InputError("--from and --to are the same place. Name another target.")
     old = _opened(source, is_new=False)
     try:
         new = _opened(target, is_new=True)
@@ -73,7 +73,7 @@ def _opened(address: str, *, is_new: bool) -> Engine:
     if not is_new and not path.is_file():
         raise InputError(f"There is no library at {path}. {WRITTEN}")
     if not path.parent.is_dir():
-        raise InputError(f"There is no folder {path.parent}. Make it first.")
+        raise InputError(f"The folder {path.parent} does not exist. Create it first.")
     return open_engine(path)
 
 
@@ -90,7 +90,10 @@ def _proved(engine: Engine, home: Path) -> tuple[int, tuple[str, ...]]:
     if not tenants:
         return 0, ()
     if not (home / KEY_FILE).exists():
-        return 0, (f"{KEY_FILE} is not in {home}: the audit log cannot be proved without it.",)
+        return 0, (
+            f"{KEY_FILE} is missing from {home}. Without it the audit log cannot be verified. Restore it, then try "
+            "again.",
+        )
     audit = SqlAudit(engine, home / LIBRARY_FILE, Seal.of(home))
     return len(tenants), tuple(
         f"{tenant}: {problem}" for tenant in sorted(tenants) for problem in audit.prove(tenant).problems

@@ -85,7 +85,7 @@ class Profile:
         if choices.model is not None:
             check_model(self._settings, choices.model)
         if choices.lock_minutes is not None and not 1 <= choices.lock_minutes <= MAX_LOCK_MINUTES:
-            raise InputError(f"The lock time is from 1 to {MAX_LOCK_MINUTES} minutes.")
+            raise InputError(f"Enter a lock time from 1 to {MAX_LOCK_MINUTES} minutes.")
         self.record.choose(choices)
         self._set(choices)
 

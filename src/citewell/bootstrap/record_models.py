@@ -41,10 +41,10 @@ def with_model(settings: Settings, chosen: str | None) -> Settings:
 def check_model(settings: Settings, chosen: str) -> None:
     """Refuse a model that is not configured."""
     if chosen not in models_of(settings):
-        raise InputError(f"This model is not configured. Choose one of {', '.join(models_of(settings))}.")
+        raise InputError(f"This model is not set up. Choose one of {', '.join(models_of(settings))}.")
 
 
-NO_MODEL = "No language model words this record's answers. Set one up (CITEWELL_MODEL), then choose it under Settings."
+NO_MODEL = "No language model is in use for this record. Set one up (CITEWELL_MODEL), then choose it under Settings."
 
 
 @contextmanager

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from citewell.assistants.records.mentions import Quote
     from citewell.bootstrap.app import App
 
-NO_SUCH_PAPER = "There is no such paper in this record. `citewell records papers` shows the ids."
+NO_SUCH_PAPER = "Document not found in this record. `citewell records papers` shows the ids."
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 REPORTABLE = (Symptom.kind, Medication.kind, Allergy.kind)
 NOT_READ = {
-    (".heic", ".heif", ".webp", ".avif", ".gif", ".bmp"): "a photo of another kind",
+    (".heic", ".heif", ".webp", ".avif", ".gif", ".bmp"): "a photo in another format",
     (".mp4", ".mov", ".avi", ".mkv", ".webm", ".3gp"): "a film",
     (".mp3", ".m4a", ".wav", ".ogg", ".aac", ".opus"): "a sound recording",
 }
@@ -148,7 +148,9 @@ class Record:
         is_first = not library.entries(self.scope) and not self.facts.revision(self.scope)[0]
         has_news = not is_first and bool(self.facts.unknown(told.facts, self.scope))
         if unknown := {fact.origin.document_id for fact in told.facts} - {None, *(old_id for old_id, _ in papers)}:
-            raise DamagedFile(f"{len(unknown)} documents are missing in this record. Export it again, with documents.")
+            raise DamagedFile(
+                f"{len(unknown)} documents are missing from this record. Export it again, with documents."
+            )
         itself = hashlib.sha256(source.data).hexdigest()  # an id that nothing within the file can have
         if has_news:
             papers = [*papers, (itself, source)]
@@ -206,7 +208,7 @@ class Record:
         """Put an alert away for good, by its id or the beginning of it."""
         found = [alert for alert in self.alerts(with_dismissed=True) if alert_id and alert.id.startswith(alert_id)]
         if len(found) != 1:
-            raise NotFound("There is no such alert. `citewell records alerts` shows the ids.")
+            raise NotFound("Alert not found. `citewell records alerts` shows the ids.")
         self.facts.dismiss(found[0].id, why=why, by=OWNER_ID, scope=self.scope)
         return found[0]
 
@@ -227,7 +229,7 @@ class Record:
     def add(self, kind: str, fields: Mapping[str, Any]) -> Fact:
         """Keep what the person says themselves: a symptom, a medicine, an allergy."""
         if kind not in REPORTABLE:
-            raise InputError(f"A person can add {', '.join(REPORTABLE)}.")
+            raise InputError(f"You can add only {', '.join(REPORTABLE)}.")
         told = {name: value for name, value in fields.items() if value is not None}
         fact = read_fact({**told, "kind": kind, "id": str(uuid.uuid4()), "origin": {"via": Via.PATIENT.value}})
         self.facts.put([fact], scope=self.scope)
@@ -255,8 +257,8 @@ class Record:
                 assert isinstance(before, Person)
                 if before.born and now.born and before.born.day != now.born.day:
                     raise InputError(
-                        "This file is about a person who was born on another day than the one in this vault. Import it "
-                        "into a vault of its own; nothing was changed."
+                        "This file is about a person with a different date of birth from the one in this vault. "
+                        "Nothing was changed. Import it into its own vault."
                     )
 
 
@@ -269,5 +271,5 @@ def _readable(source: Source) -> Source:
     ending = Path(source.name).suffix.casefold()
     for endings, what in NOT_READ.items():
         if ending in endings and not source.data.startswith(b"%PDF-"):
-            raise UnsupportedFile(f"The file is called as {what} is, which cannot be read here. {SAVE_OTHERWISE}")
+            raise UnsupportedFile(f"The file name looks like {what}, which cannot be read here. {SAVE_OTHERWISE}")
     return source

@@ -8,10 +8,7 @@ from citewell.errors import InputError
 
 FIRST = "local"
 """What the tenant of a new library is called where nobody said."""
-SEVERAL = (
-    "Several organisations share this library, and none is taken for granted: set CITEWELL_TENANT to the short name of "
-    "the one you mean."
-)
+SEVERAL = "Several organisations share this library. Set CITEWELL_TENANT to the short name of the one to use."
 
 
 def tenant_of(named: str | None, known: Collection[str]) -> str:

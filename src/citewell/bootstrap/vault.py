@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from citewell.adapters.vault.keys import Key
     from citewell.config import Settings
 
-NO_SUCH_VAULT = "There is no such vault here. `citewell vault list` shows them."
-NOT_ITS_FOLDER = f"{HEADER_FILE} names another vault than its folder does. Restore the vault from an export."
+NO_SUCH_VAULT = "Vault not found. `citewell vault list` shows them."
+NOT_ITS_FOLDER = f"{HEADER_FILE} belongs to a different vault from its folder. Restore the vault from an export."
 WATCH_S = 6.0
 """How often the time is looked at: a tenth of the shortest lock time."""
 
@@ -70,14 +70,14 @@ class Vaults:
         if named is None:
             found = known
             if len(known) > 1:
-                raise InputError("There are several vaults: say which one with --vault LABEL.")
+                raise InputError("There are several vaults. Choose one with --vault LABEL.")
         else:
             found = [one for one in known if one.label.casefold() == named.casefold()]
             found = found or [one for one in known if named and one.id.startswith(named.lower())]
         if not found:
-            raise NotFound(NO_SUCH_VAULT if known else "There is no vault yet. Make one with `citewell vault create`.")
+            raise NotFound(NO_SUCH_VAULT if known else "No vaults yet. Create one with `citewell vault create`.")
         if len(found) > 1:
-            raise InputError("Several vaults are called that: give more of the id.")
+            raise InputError("Several vaults match. Give more characters of the ID.")
         return found[0]
 
     # ---------------------------------------------------------------------------------------- opening and locking
@@ -151,7 +151,7 @@ class Vaults:
     def create(self, label: str, passphrase: str) -> tuple[Header, str]:
         """Make a vault; its recovery phrase is shown once and kept nowhere."""
         if label_of(label).casefold() in {one.label.casefold() for one in self.all()}:
-            raise InputError("There is a vault with this label already. Choose another.")
+            raise InputError("A vault with this label already exists. Choose another label.")
         folder, phrase = make_vault(self.folder, label, passphrase)
         return folder.header, phrase
 

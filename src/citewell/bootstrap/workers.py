@@ -89,7 +89,9 @@ def try_blobs(store: Blobs) -> None:
     is_same = store.get(key) == PROBE
     store.remove(key)
     if not is_same:
-        raise BlobsUnavailable("The store of original files gives back other bytes than it was given. Check its disk.")
+        raise BlobsUnavailable(
+            "The storage for original files returned different bytes from those it was given. Check its disk."
+        )
 
 
 # ----------------------------------------------------------------------------------------------- one worker, in parts

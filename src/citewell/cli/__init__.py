@@ -6,7 +6,7 @@ import os
 import sys
 
 HALF = "surrogates not allowed"
-NO_TEXT = "What was given holds bytes that are no UTF-8 text. Write it again as plain text; nothing was changed."
+NO_TEXT = "The input is not valid UTF-8 text. Nothing was changed. Send it again as plain text."
 
 
 def main() -> None:
@@ -32,5 +32,5 @@ def _run() -> None:
         name = type(error).__name__
         told: CitewellError = InputError(NO_TEXT)
         if not (isinstance(error, UnicodeEncodeError) and error.reason == HALF):
-            told = CitewellError(f"Something went wrong inside Citewell ({name}). Set CITEWELL_DEBUG=1 to see where.")
+            told = CitewellError(f"Citewell hit an unexpected error ({name}). Set CITEWELL_DEBUG=1 to see where.")
         sys.exit(tell(told, as_json="--json" in sys.argv))

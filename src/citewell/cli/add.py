@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from citewell.bootstrap import Outcome
 
 Files = Annotated[
-    list[Path] | None, typer.Argument(help="Files, or folders whose files are all read.", show_default=False)
+    list[Path] | None,
+    typer.Argument(help="Files or folders to add. Every file in a folder is read.", show_default=False),
 ]
 
 
@@ -30,25 +31,28 @@ def add(
     samples: Annotated[bool, typer.Option("--samples", help="Add the sample library.")] = False,
     tag: Tags = None,
     journey: Annotated[
-        list[str] | None, typer.Option("--journey", help="A care journey; none: for all.", show_default=False)
+        list[str] | None, typer.Option("--journey", help="A care journey. Leave out for everyone.", show_default=False)
     ] = None,
     subject: Subject = None,
-    title: Annotated[str | None, typer.Option(help="A title, instead of the document's own.")] = None,
-    replaces: Annotated[str | None, typer.Option(help="Id of the document that this is the next version of.")] = None,
+    title: Annotated[str | None, typer.Option(help="A title to use instead of the document's own.")] = None,
+    replaces: Annotated[str | None, typer.Option(help="ID of the document this is a new version of.")] = None,
     strategy: Annotated[
-        str | None, typer.Option(help="How to cut: sections, headings (tokens) or characters.", show_default=False)
+        str | None,
+        typer.Option(help="How to split the text: sections, headings (tokens) or characters.", show_default=False),
     ] = None,
     size: Annotated[int | None, typer.Option(help="Largest passage, in the strategy's unit.", min=50)] = None,
-    overlap: Annotated[int | None, typer.Option(help="What neighbours share, in the same unit.", min=0)] = None,
+    overlap: Annotated[
+        int | None, typer.Option(help="Overlap between neighbouring passages, in the same unit.", min=0)
+    ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Read files into the library. One that cannot be read does not stop the others."""
+    """Add files to the library. A file that cannot be read does not stop the others."""
     paths = list(_all_files(files or []))
     if not paths and not samples:
-        raise InputError("Name a file or a folder to add, or --samples for the sample library.")
+        raise InputError("Name a file or folder to add, or use --samples to add the sample library.")
     if (len(paths) > 1 or samples) and (title or replaces):
-        raise InputError("A title, or the document that is replaced, can be given for one file at a time.")
+        raise InputError("--title and --replaces work with one file at a time. Add the files one by one.")
     with opened(context, home) as app, progress(quiet=json) as watch:
         filing = Filing(
             tags=frozenset(tag) if tag else None,
@@ -101,7 +105,7 @@ def _chunking(strategy: str | None, size: int | None, overlap: int | None) -> Ch
         return None
     known = {"sections": SECTIONS, "headings": HEADINGS, "characters": CHARACTERS}
     if strategy not in known:
-        raise InputError(f"--strategy is one of {', '.join(known)}; --size and --overlap need it.")
+        raise InputError(f"--strategy must be one of {', '.join(known)}. --size and --overlap also need it.")
     base = known[strategy]
     chosen = size or base.size
     shared = min(base.overlap, chosen // 4) if overlap is None else overlap
@@ -115,9 +119,9 @@ def _line(outcome: Outcome, names: Mapping[str, int]) -> str:
     entry = outcome.added.entry
     if outcome.added.was_refiled:
         where = " ".join([*entry.tags, *entry.journeys])
-        return f"= {file}: already here as {entry.id[:8]}, now filed under {where}"
+        return f"= {file}: already in the library as {entry.id[:8]}, now filed under {where}"
     if outcome.added.was_there:
-        return f"= {file}: already here as {entry.id[:8]}, nothing to do"
+        return f"= {file}: already in the library as {entry.id[:8]}, nothing to do"
     pages = f"{_counted(entry.page_count, 'page')}, " if entry.page_count else ""
     version = f", version {entry.version}" if entry.version > 1 else ""
     notes = "".join(f"\n    {note}" for note in entry.notes)

@@ -22,33 +22,31 @@ if TYPE_CHECKING:
 
 def ask(
     context: typer.Context,
-    question: Annotated[str, typer.Argument(help="A question about the documents.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="Your question.", show_default=False)],
     tag: Tags = None,
     journey: Journey = None,
     subject: Subject = None,
     conversation: Annotated[
-        str | None, typer.Option(help="Id of the conversation to go on with.", show_default=False)
+        str | None, typer.Option(help="ID of the conversation to continue.", show_default=False)
     ] = None,
-    continued: Annotated[bool, typer.Option("--continue", help="Go on with the last conversation.")] = False,
-    model: Annotated[
-        str | None, typer.Option(help="Another model of the configured server, for this question.", show_default=False)
-    ] = None,
+    continued: Annotated[bool, typer.Option("--continue", help="Continue the last conversation.")] = False,
+    model: Annotated[str | None, typer.Option(help="Use another model for this question.", show_default=False)] = None,
     max_passages: Annotated[
         int | None,
         typer.Option(
             "--max-passages",
             "--max-context-chunks",
-            help="Passages that the answer may rest on.",
+            help="Number of passages the answer may draw on.",
             min=1,
             max=MAX_CHUNKS,
             show_default=False,
         ),
     ] = None,
-    marks: Annotated[Marks, typer.Option(help="How the answer cites.")] = Marks.NUMBER,
+    marks: Annotated[Marks, typer.Option(help="Citation style.")] = Marks.NUMBER,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Answer a question: every sentence cited and checked, or passed on to the person who knows."""
+    """Answer a question with every sentence cited and checked, or send it to the right person."""
     with opened(context, home) as app:
         need_documents(app)
         asker = app.owner(tags=tag, journey=journey, subject=subject)
@@ -82,13 +80,13 @@ def _answered(events: Iterator[Event], *, marks: Marks, quiet: bool) -> Done:
             elif isinstance(event, Notice) and event.is_emergency and not quiet:
                 typer.echo(printable(f"{event.text}\n"))
             elif isinstance(event, Replace) and not event.claim.is_shown and not quiet:
-                typer.echo("  (taken back: the whole is not supported well enough)")
+                typer.echo("  (withdrawn: the answer as a whole is not well enough supported)")
             elif isinstance(event, Sentence | Replace) and event.claim.is_shown and not quiet:
                 cited = "".join(f" {mark(one, marks)}" for one in event.citations)
                 typer.echo(printable(f"{event.claim.text}{cited}  ({event.claim.check.verdict})"))
     except CitewellError:
         stages.clear()
-        typer.echo(f"Your question is kept: ask it again with --conversation {kept[:8]}.", err=True)
+        typer.echo(f"Your question has been saved. To ask it again, use --conversation {kept[:8]}.", err=True)
         raise
     raise AssertionError("an answer ends with its last event")
 
@@ -99,7 +97,7 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
         return conversation_id(app, conversation)
     known = app.desk.conversations.page(app.owner(), limit=1).items if continued else ()
     if continued and not known:
-        raise InputError("There is no conversation to go on with yet: ask without --continue first.")
+        raise InputError("There is no conversation to continue yet. Ask without --continue first.")
     return known[0].id if known else None
 
 
@@ -110,7 +108,7 @@ def _print_end(done: Done, marks: Marks) -> None:
 
     answer = done.answer
     for word, right in corrections(answer.question).items():
-        typer.echo(printable(f"Showing results for {right}, read for “{word}”."))
+        typer.echo(printable(f"Showing results for {right}. You typed “{word}”."))
     _print_flagged(answer.evidence)
     if isinstance(answer.action, Route) and done.routed_id is not None:
         typer.echo(
@@ -136,7 +134,9 @@ def _print_flagged(evidence: Sequence[Evidence]) -> None:
     """Say of passages that read like orders to the assistant that they do; nothing in them was obeyed."""
     for one in evidence:
         if one.is_suspicious:
-            told = f"Note: a passage of {one.hit.document} reads like an instruction; it was taken as plain words."
+            told = (
+                f"Note: a passage of {one.hit.document} contains what looks like an instruction; it was not followed."
+            )
             typer.echo(printable(f"{told}  ({one.hit.source_id})"))
 
 
@@ -149,6 +149,6 @@ def _print_left_out(answer: Answer) -> None:
 def _passed_on(action: Route, routed_id: str) -> str:
     """Where the question waits; the person at this machine is an administrator."""
     if action.owner_email is not None:
-        return f"It was passed on to {action.owner_email}; `citewell inbox asked` will show the reply."
-    waits = "It waits in the inbox of the administrators: `citewell inbox asked` shows it and the reply,"
-    return f"{waits} `citewell inbox reply {routed_id[:8]} TEXT` answers it."
+        return f"Sent to {action.owner_email}. `citewell inbox asked` will show the reply."
+    waits = "Sent to the administrators' inbox. `citewell inbox asked` shows it and the reply."
+    return f"{waits} To reply, use `citewell inbox reply {routed_id[:8]} TEXT`."

@@ -19,18 +19,19 @@ MARKS = {"met": "✓", "assumed": "~", "not met": "✗", "unknown": "?"}
 
 def assess(
     context: typer.Context,
-    patient: Annotated[str, typer.Option(help="A JSON file or FHIR bundle, or the id of a patient on file.")],
+    patient: Annotated[str, typer.Option(help="A JSON file, a FHIR bundle, or the ID of a saved patient.")],
     guideline: Annotated[
         list[str] | None,
-        typer.Option(help="Id of a guideline's document; all of them unless named.", show_default=False),
+        typer.Option(help="ID of a guideline document. All guidelines by default.", show_default=False),
     ] = None,
     worded: Annotated[
-        bool, typer.Option("--worded", help="Have the model of the settings word the reasons, each sentence checked.")
+        bool,
+        typer.Option("--worded", help="Let the configured model write up the reasons, with each sentence checked."),
     ] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Hold a patient against the guidelines: the rules that match, those that nearly do, and what to ask next."""
+    """Compare a patient with the guidelines: recommendations met, recommendations nearly met, and what to ask next."""
     with opened(context, home) as app:
         only = [app.find(one) for one in guideline or []]
         kept = [
@@ -43,7 +44,7 @@ def assess(
         return
     for one, shown in zip(kept, found, strict=True):
         _print(shown)
-        typer.echo(f"  on record as {one.id[:8]}\n")
+        typer.echo(f"  audit record {one.id[:8]}\n")
 
 
 def _patients(app: App, named: str) -> tuple[Patient, ...]:
@@ -69,7 +70,7 @@ def _print(found: dict[str, Any]) -> None:
         place = f"  near: {rule['guideline']} §{rule['rule']}, p.{rule['page']}"
         lines.append(f"{place} would match if: {rule['would_match_if']}")
     if wording := found["wording"]:
-        lines.append(f"  in the words of {wording['model']}: {wording['text'] or wording['problem']}")
+        lines.append(f"  summary by {wording['model']}: {wording['text'] or wording['problem']}")
     lines += [f"  {one['kind']}: {one['ask']}" for one in found["unknowns"]]
     if found["matched"]:
         lines += _account(found)

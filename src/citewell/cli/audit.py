@@ -15,10 +15,10 @@ from citewell.keeping import Head
 if TYPE_CHECKING:
     from citewell.bootstrap import App
 
-app = typer.Typer(help="Read and prove the log of all answers.", add_completion=False, no_args_is_help=True)
+app = typer.Typer(help="View and verify the log of all answers.", add_completion=False, no_args_is_help=True)
 
 AnswerId = Annotated[
-    str, typer.Argument(help="The answer's id, its first characters, or its hash in a log.", show_default=False)
+    str, typer.Argument(help="The answer's ID, its first characters, or its hash in a log.", show_default=False)
 ]
 
 
@@ -26,26 +26,26 @@ def answer_id(library: App, prefix: str) -> str:
     """The full id of an answer on record."""
     part = part_of(prefix)
     entries = library.desk.audit.entries(library.owner(), limit=part.limit, starting=part.starting)
-    missing = "There is no such answer on record. `citewell audit list` shows the ids."
+    missing = "Answer not found in the audit log. `citewell audit list` shows the ids."
     return find(prefix, (entry.answer_id for entry in entries), missing=missing)
 
 
 @app.command("list")
 def list_records(
     context: typer.Context,
-    limit: Annotated[int, typer.Option(help="How many of the newest records.", min=1)] = 50,
+    limit: Annotated[int, typer.Option(help="Number of records to show, newest first.", min=1)] = 50,
     before: Annotated[int | None, typer.Option(help="Only records with a lower number.", min=1)] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """List the newest records; their words are sealed, `show` opens one."""
+    """List the newest records. Their contents are encrypted; `show` opens one."""
     with opened(context, home) as library:
         entries = library.desk.audit.entries(library.owner(), limit=limit, before=before)
     if json:
         print_json({"records": [entry_json(entry) for entry in entries]})
         return
     if not entries:
-        typer.echo("Nothing is on record yet. Ask something with `citewell ask`.")
+        typer.echo("No answers yet. Ask something with `citewell ask`.")
     for entry in entries:
         typer.echo(f"{entry.number:>6}  {entry.answer_id[:8]}  {entry.made_at:%d %b %Y %H:%M} UTC  {entry.user_id}")
 
@@ -91,16 +91,18 @@ def verify(
     context: typer.Context,
     head: Annotated[
         str | None,
-        typer.Option(help="COUNT:HASH as an earlier run printed it; proves that all up to it is still there."),
+        typer.Option(
+            help="COUNT:HASH printed by an earlier run. Verifies that everything up to that point is still there."
+        ),
     ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Prove that no record was changed, removed or put elsewhere; prints the head to note down for the next time."""
+    """Verify that no record was changed, removed or moved, and print the head to note for next time."""
     try:
         known = None if head is None else Head.read(head)
     except ValueError as error:
-        raise InputError("A head looks like 12:9f…, as `citewell audit verify` prints it.") from error
+        raise InputError("Enter the head as `citewell audit verify` prints it, like 12:9f….") from error
     with opened(context, home) as library:
         proof = library.desk.audit.prove(library.tenant, known=known)
     if json:
@@ -108,7 +110,7 @@ def verify(
     else:
         for problem in proof.problems:
             typer.echo(f"✗ {problem}", err=True)
-        whole = "the chain is whole" if not proof.problems else "the chain is not whole"
+        whole = "the chain is intact" if not proof.problems else "the chain is not intact"
         typer.echo(f"{proof.records} on record: {whole}. Head {proof.head}")
     if proof.problems:
         raise typer.Exit(1)

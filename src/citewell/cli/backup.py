@@ -14,11 +14,11 @@ from citewell.errors import LibraryError
 
 def backup(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="A new folder for the copy.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="A new folder for the backup.", show_default=False)],
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Copy the library with its key and logs while it is in use."""
+    """Back up the library with its key and logs, even while it is in use."""
     from citewell.bootstrap.backup import back_up
 
     with opened(context, home) as app:
@@ -28,30 +28,34 @@ def backup(
         return
     typer.echo(f"✓ {len(made.files)} files, {made.bytes / 1_048_576:,.1f} MiB in {made.folder}")
     if "seal.key" in made.files:
-        typer.echo("  seal.key is among them: whoever has it can read conversations and the audit log. Keep it safe.")
+        typer.echo(
+            "  It includes seal.key. Anyone who has that file can read conversations and the audit log, so keep it "
+            "safe."
+        )
     if made.lost:
         typer.echo(
-            f"  {made.lost} original files are missing in the store outside, and so in this copy: `citewell verify`."
+            f"  {made.lost} original files are missing from external storage, so also from this backup: run "
+            "`citewell verify`."
         )
     if made.vaults:
-        typer.echo("  Vaults are not in it. Copy each with `citewell vault export`.")
+        typer.echo("  Vaults are not included. Copy each one with `citewell vault export`.")
 
 
 def restore(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="The folder of a backup.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="The backup folder.", show_default=False)],
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Put a backup into a home without a library, and prove that it is whole."""
+    """Restore a backup into an empty home folder, and verify it."""
     from citewell.bootstrap.backup import restore
 
     count = restore(folder, settings(context, home).home)
     with opened(context, home) as app:
         proved = app.verify()
     if proved.problems:
-        raise LibraryError(f"The library was put back but is not whole: {proved.problems[0]}. Try an older backup.")
+        raise LibraryError(f"The library was restored but is not intact: {proved.problems[0]}. Try an older backup.")
     if json:
         print_json({"files": count, "documents": proved.documents, "chunks": proved.chunks})
     else:
-        typer.echo(f"✓ {count} files; {proved.documents} documents and {proved.chunks:,} passages are whole")
+        typer.echo(f"✓ {count} files restored; {proved.documents} documents and {proved.chunks:,} passages verified")

@@ -20,33 +20,35 @@ if TYPE_CHECKING:
 
     from citewell.bootstrap.bookshelf import Done
 
-Folder = Annotated[Path, typer.Argument(help="The folder that the steps share.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(help="Working folder shared by all the steps.", show_default=False)]
 SHOWN_REASONS = 5
 
 
 def download(
     context: typer.Context,
     folder: Folder,
-    source: Annotated[str, typer.Option(help="What kind of server it is: bookshelf.")] = "bookshelf",
+    source: Annotated[str, typer.Option(help="Type of server: bookshelf.")] = "bookshelf",
     publisher: Annotated[
         list[str] | None,
-        typer.Option(help="WHO, NICE, AHRQ, … or a part of a publisher's name; may be given several times."),
+        typer.Option(help="WHO, NICE, AHRQ, … or part of a publisher's name. Repeat for several."),
     ] = None,
-    topic: Annotated[list[str] | None, typer.Option(help="A word that a title must begin a word with.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also books that are not about treating people.")] = False,
+    topic: Annotated[list[str] | None, typer.Option(help="Only titles with a word that starts like this.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include books that are not about treating people.")
+    ] = False,
     address: Annotated[str | None, typer.Option("--from", help="Address of the folder that holds the list.")] = None,
-    pause: Annotated[float, typer.Option(help="Seconds between two requests.", min=0.0)] = 1.0,
-    listing: Annotated[bool, typer.Option("--list", help="Only say which books would be fetched.")] = False,
+    pause: Annotated[float, typer.Option(help="Seconds between requests.", min=0.0)] = 1.0,
+    listing: Annotated[bool, typer.Option("--list", help="Only list the books that would be fetched.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Fetch open-access guidelines; stopped or cut, the same command goes on where it was."""
+    """Download open-access guidelines. If interrupted, run the same command again to continue."""
     from citewell.adapters.bookshelf.catalogue import Wanted, choose
     from citewell.adapters.bookshelf.fetch import ADDRESS, Bookshelf
     from citewell.bootstrap.bookshelf import download
 
     if source != "bookshelf":
-        raise InputError("The only kind of server that is known is bookshelf.")
+        raise InputError("Unknown type of server. The only one supported is bookshelf.")
     wanted = Wanted(tuple(publisher or ()), tuple(topic or ()), clinical_only=not everything)
     limits = settings(context, home).limits
     with Bookshelf(address or ADDRESS, pause_s=pause) as shelf, progress(quiet=json) as watch:
@@ -61,11 +63,11 @@ def download(
 def parse(
     context: typer.Context,
     folder: Folder,
-    language: Annotated[list[str] | None, typer.Option(help="Two letters; `any` for all.")] = None,
+    language: Annotated[list[str] | None, typer.Option(help="Two-letter language code; `any` for all.")] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Cut what was fetched into passages, one JSON line each, to be looked at before they are embedded."""
+    """Split the downloads into passages, one JSON line each, to review before indexing."""
     from citewell.bootstrap.bookshelf import Parsing
 
     chosen = frozenset(one.lower() for one in language or ["en"])
@@ -75,7 +77,7 @@ def parse(
 
 
 def embed(context: typer.Context, folder: Folder, tag: Tags = None, home: Home = None, json: Json = False) -> None:
-    """Make what was parsed current in the library; what is there already is not embedded again."""
+    """Add the parsed books to the library. Anything already there is not indexed again."""
     from citewell.bootstrap.bookshelf import embed
 
     with opened(context, home) as app, progress(quiet=json) as watch:
@@ -105,7 +107,7 @@ def _line(one: Done, what: str) -> str:
     if one.error is not None:
         return f"✗ {one.accession}: {one.error}"
     reasons = Counter(reason for _name, reason in one.passed_over)
-    passed = "".join(f"\n    {count} passed over: {reason}" for reason, count in reasons.most_common(SHOWN_REASONS))
+    passed = "".join(f"\n    {count} skipped: {reason}" for reason, count in reasons.most_common(SHOWN_REASONS))
     return f"{'=' if one.was_there else '✓'} {one.accession}: {one.title}, {one.count:,} {what}{passed}"
 
 

@@ -23,7 +23,7 @@ def calibrate(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Fit how relevance is read from the cosines of the embedder in the settings, where it is not the built-in model.
+    """Calibrate match scores for the configured embedding model, if it is not the built-in one.
 
     Without --data the scale is set on sentences of the library, by the built-in model; with it, on judged claims, all
     of which are sent to the embedder.
@@ -40,7 +40,7 @@ def calibrate(
         return
     typer.echo(f"Relevance is now calibrated for {calibration.embedder}: {made.fit.pairs} pairs, {made.on}.")
     if made.fit.agreement is not None:
-        typer.echo(f"Its cosines agree with the built-in model's by {made.fit.agreement:.2f}.")
+        typer.echo(f"Agreement with the built-in model's similarities: {made.fit.agreement:.2f}.")
     if made.fit.error is not None:
-        typer.echo(f"Expected calibration error on claims that were held out: {made.fit.error:.3f}.")
-    typer.echo(f"Written to {made.path}.")
+        typer.echo(f"Expected calibration error on held-out claims: {made.fit.error:.3f}.")
+    typer.echo(f"Saved to {made.path}.")

@@ -12,19 +12,21 @@ from citewell.cli.ids import find
 
 def chat(
     context: typer.Context,
-    message: Annotated[str, typer.Argument(help="What you want to know, in your own words.", show_default=False)],
+    message: Annotated[str, typer.Argument(help="Your question.", show_default=False)],
     session: Annotated[
         str | None,
-        typer.Option("--session", help="Go on in this session; its id or first characters.", show_default=False),
+        typer.Option("--session", help="Continue this session (ID or its first characters).", show_default=False),
     ] = None,
     guideline: Annotated[
         list[str] | None,
-        typer.Option("--guideline", help="Only this guideline, by name or id; may be repeated.", show_default=False),
+        typer.Option(
+            "--guideline", help="Search only this guideline, by name or ID. Repeat for several.", show_default=False
+        ),
     ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Ask the guidelines: criteria, terms and rules by number, each quoted whole and cited."""
+    """Ask the guidelines about criteria, terms or numbered recommendations, quoted in full and cited."""
     from citewell.assistants.guidelines.chat_view import chat_json
 
     with opened(context, home) as library:
@@ -32,7 +34,7 @@ def chat(
         session_id = None
         if session is not None:
             known = library.chat.desk().conversations.all(asker)
-            missing = "There is no such session, or it has expired. Leave out --session to begin a new one."
+            missing = "Session not found or expired. Leave out --session to start a new one."
             session_id = find(session, (one.id for one in known), missing=missing)
         done = library.chat.answer(message, asker=asker, session_id=session_id, only=guideline or ())
     if json:
@@ -42,4 +44,4 @@ def chat(
     for one in done.answer.notes.get("unused", ()):
         typer.echo(printable(f"  not used: “{one['words']}” ({one['why']})"))
     typer.echo("")
-    typer.echo(f"Go on with --session {(done.conversation_id or '')[:8]}")
+    typer.echo(f"To continue: --session {(done.conversation_id or '')[:8]}")

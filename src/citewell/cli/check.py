@@ -27,23 +27,27 @@ def check(
     text: Annotated[
         str,
         typer.Argument(
-            help="A text, or a file that holds one: plain text, PDF, Word and all else that can be added; "
-            "- reads standard input.",
+            help="Text to check, or a file that holds it (plain text, PDF, Word or any other supported type). Use - "
+            "for standard input.",
             show_default=False,
         ),
     ],
-    against: Annotated[str | None, typer.Option(help="Id of the one document to look in.", show_default=False)] = None,
+    against: Annotated[
+        str | None, typer.Option(help="ID of the one document to check against.", show_default=False)
+    ] = None,
     evidence: Annotated[
         str | None,
-        typer.Option(help="A text, a file, or - for standard input, to hold it against instead.", show_default=False),
+        typer.Option(
+            help="Text, a file, or - for standard input, to check against instead of the library.", show_default=False
+        ),
     ] = None,
     tag: Tags = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Check a text sentence by sentence: supported, partly, contradicted or not found, and by which words."""
+    """Check a text sentence by sentence: supported, partly, contradicted or not found, with the source text."""
     if text == evidence == STANDARD_INPUT:
-        raise InputError("Standard input can be read once: give the text or the evidence as a file.")
+        raise InputError("Standard input can be used only once. Give the text or the evidence as a file.")
     files = {given: _file(given) for given in (text, evidence) if given is not None}
     with opened(context, home) as app:
         said = {given: _words(app, given, path) for given, path in files.items()}
@@ -74,7 +78,7 @@ def _words(app: App, given: str, path: Path | None) -> str:
 
         source = read_stream(sys.stdin.buffer, "Standard input", app.settings.limits.max_bytes)
         if not source.data.strip():
-            raise InputError("Standard input is empty: pipe a text into it, or give the text itself.")
+            raise InputError("Standard input is empty. Pipe in a text, or give the text itself.")
         return app.words_of(source)
     return given if path is None else app.words_of(path)
 
@@ -88,7 +92,7 @@ def _file(given: str) -> Path | None:
     except (OSError, ValueError):
         is_file = False
     if not is_file and looks_like_a_path(given):
-        raise InputError(f"There is no file {printable(given)}. Name one that is there, or give the text itself.")
+        raise InputError(f"File not found: {printable(given)}. Check the name, or give the text itself.")
     return Path(given) if is_file else None
 
 

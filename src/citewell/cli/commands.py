@@ -69,7 +69,7 @@ def _read(name: str) -> Any:
 
 app = typer.Typer(
     cls=Lazily,
-    help="Citewell: answers from medical documents, each pointing at the exact words it rests on.",
+    help="Citewell: answers from medical documents, with every sentence linked to its source.",
     no_args_is_help=True,
     add_completion=False,
     **LOOK,
@@ -87,7 +87,7 @@ def frame(
     context: typer.Context,
     home: Home = None,
     version: Annotated[  # noqa: ARG001 - handled by its callback
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Remember the home that was named before the verb."""

@@ -12,7 +12,7 @@ from citewell.cli.consult_frame import ConsultId, desk, show_note, show_turn
 from citewell.cli.frame import Home, Json, print_json, printable
 
 app = typer.Typer(
-    help="Consults: an interview, findings with their words, differentials, and a plan from guidelines, to be signed.",
+    help="Consultations: an interview, findings, differentials, and a plan from guidelines for a clinician to sign.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -21,11 +21,11 @@ app = typer.Typer(
 def say(
     context: typer.Context,
     consult: ConsultId,
-    text: Annotated[str, typer.Argument(help="What the patient or the clinician says.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="What the patient or clinician says.", show_default=False)],
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Take a message in: what it says is found, and the next question asked."""
+    """Add a message: record its findings and ask the next question."""
     with desk(context, home) as (flow, asker):
         turn = flow.say(flow.find(consult, asker), text, asker)
     show_turn(turn, json=json)
@@ -35,17 +35,17 @@ def differentials(
     context: typer.Context,
     consult: ConsultId,
     add: Annotated[
-        list[str] | None, typer.Option(help="A condition and how sure: “Malaria:high”.", show_default=False)
+        list[str] | None, typer.Option(help="A condition and how likely: “Malaria:high”.", show_default=False)
     ] = None,
-    remove: Annotated[list[str] | None, typer.Option(help="A condition to take out.", show_default=False)] = None,
-    generate: Annotated[bool, typer.Option("--generate", help="Have the model suggest some.")] = False,
+    remove: Annotated[list[str] | None, typer.Option(help="A condition to remove.", show_default=False)] = None,
+    generate: Annotated[bool, typer.Option("--generate", help="Let the model suggest conditions.")] = False,
     despite: Annotated[
-        str | None, typer.Option(help="Why it cannot wait for what is missing.", show_default=False)
+        str | None, typer.Option(help="Why this cannot wait for the missing information.", show_default=False)
     ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Enter, change or remove differentials; red flags and the minimum data set stand before the first."""
+    """Add, change or remove differentials. Red flags and the minimum data set come first."""
     entered = [_entered(one) for one in add or []]
     with desk(context, home) as (flow, asker):
         consult_id = flow.find(consult, asker)
@@ -71,7 +71,7 @@ def _entered(written: str) -> tuple[str, str]:
 
 
 def assess(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
-    """Write the plan for the differentials from the guidelines; a draft to check, edit and sign."""
+    """Draft a plan for the differentials from the guidelines, to check, edit and sign."""
     with desk(context, home) as (flow, asker):
         turn = flow.assess(flow.find(consult, asker), asker)
     show_note(turn, json=json)
@@ -81,19 +81,19 @@ def edit(
     context: typer.Context,
     consult: ConsultId,
     statement: Annotated[str, typer.Argument(help="The statement's number, such as 1.2.", show_default=False)],
-    text: Annotated[str, typer.Argument(help="What it shall say.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="The new wording.", show_default=False)],
     why: Annotated[str, typer.Option(help="Why.", show_default=False)] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Change a statement of a draft; what the source says stays beside it."""
+    """Edit a statement of the draft. The source wording stays beside it."""
     with desk(context, home) as (flow, asker):
         turn = flow.edit(flow.find(consult, asker), statement, text, asker, why=why)
     show_note(turn, json=json)
 
 
 def show(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
-    """Show a consult: assessment, differentials, plan with sources."""
+    """Show a consultation: assessment, differentials, and plan with sources."""
     with desk(context, home) as (flow, asker):
         turn = flow.look(flow.find(consult, asker), asker)
     show_note(turn, json=json)
@@ -102,31 +102,32 @@ def show(context: typer.Context, consult: ConsultId, home: Home = None, json: Js
 def sign(
     context: typer.Context,
     consult: ConsultId,
-    name: Annotated[str, typer.Option("--as", help="The clinician who signs.", show_default=False)],
+    name: Annotated[str, typer.Option("--as", help="Name of the clinician who signs.", show_default=False)],
     despite: Annotated[
-        str, typer.Option(help="Why, where something grave speaks against your own words.", show_default=False)
+        str,
+        typer.Option(help="Reason for signing despite a serious warning about your own wording.", show_default=False),
     ] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Sign the draft: it goes on the audit log and cannot be changed."""
+    """Sign the draft. It is recorded in the audit log and cannot be changed."""
     with desk(context, home) as (flow, asker):
         turn = flow.sign(flow.find(consult, asker), name, asker, despite=despite)
     if json:
         show_turn(turn, json=True)
         return
     record = (turn.consult.answer_id or "")[:8]
-    typer.echo(printable(f"Signed by {turn.consult.signed_by}; on record as {record}."))
+    typer.echo(printable(f"Signed by {turn.consult.signed_by}; audit record {record}."))
 
 
 def export(
     context: typer.Context,
     consult: ConsultId,
-    to: Annotated[Path, typer.Option(help="The file: .json for FHIR R4, .pdf or .txt.", show_default=False)],
+    to: Annotated[Path, typer.Option(help="The file to write: .json (FHIR R4), .pdf or .txt.", show_default=False)],
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Write a consult to a file: a FHIR R4 document, a PDF, or plain text."""
+    """Export a consultation as a FHIR R4 document, a PDF or plain text."""
     from citewell.bootstrap.consult import exported
 
     with desk(context, home) as (flow, asker):
@@ -136,11 +137,11 @@ def export(
     if json:
         print_json({"file": str(to), "bytes": len(data)})
         return
-    typer.echo(printable(f"Wrote {to} ({len(data):,} bytes)."))
+    typer.echo(printable(f"Saved to {to} ({len(data):,} bytes)."))
 
 
 def list_consults(context: typer.Context, home: Home = None, json: Json = False) -> None:
-    """List the consults, the last changed first."""
+    """List the consultations, most recently changed first."""
     from citewell.assistants.consult.view import listed_json
 
     with desk(context, home) as (flow, asker):

@@ -11,7 +11,7 @@ from citewell.cli.frame import Home, Json, print_json, printable
 
 
 def findings(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
-    """List the findings, each with its words, and those that were replaced or taken back."""
+    """List the findings with their source words, and those replaced or withdrawn."""
     from citewell.assistants.consult.view import turn_json
 
     with desk(context, home) as (flow, asker):
@@ -31,18 +31,18 @@ def correct(
     context: typer.Context,
     consult: ConsultId,
     finding: FindingId,
-    name: Annotated[str | None, typer.Option(help="Another name.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Option(help="New name.", show_default=False)] = None,
     polarity: Annotated[
         str | None, typer.Option(help="present, absent, family, past or hypothetical.", show_default=False)
     ] = None,
-    value: Annotated[float | None, typer.Option(help="Another value.", show_default=False)] = None,
-    unit: Annotated[str | None, typer.Option(help="Its unit.", show_default=False)] = None,
-    category: Annotated[str | None, typer.Option(help="Another category.", show_default=False)] = None,
-    onset: Annotated[str | None, typer.Option(help="Since when.", show_default=False)] = None,
+    value: Annotated[float | None, typer.Option(help="New value.", show_default=False)] = None,
+    unit: Annotated[str | None, typer.Option(help="Unit.", show_default=False)] = None,
+    category: Annotated[str | None, typer.Option(help="New category.", show_default=False)] = None,
+    onset: Annotated[str | None, typer.Option(help="When it started.", show_default=False)] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Correct a finding; `new` as its id adds one. What it was stays in the history."""
+    """Correct a finding, or add one with `new` as its ID. The old value stays in the history."""
     given = {"name": name, "polarity": polarity, "value": value, "unit": unit, "category": category, "onset": onset}
     change = {key: told for key, told in given.items() if told is not None}
     with desk(context, home) as (flow, asker):
@@ -56,11 +56,11 @@ def retract(
     context: typer.Context,
     consult: ConsultId,
     finding: FindingId,
-    why: Annotated[str, typer.Option(help="Why it does not hold.", show_default=False)] = "",
+    why: Annotated[str, typer.Option(help="Why it is withdrawn.", show_default=False)] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Take a finding back; it stays in the history."""
+    """Withdraw a finding. It stays in the history."""
     with desk(context, home) as (flow, asker):
         turn = flow.retract(flow.find(consult, asker), finding, asker, why=why)
     show_turn(turn, json=json)
@@ -69,18 +69,20 @@ def retract(
 def confirm(
     context: typer.Context,
     consult: ConsultId,
-    finding: Annotated[list[str] | None, typer.Argument(help="Findings; all unless named.", show_default=False)] = None,
+    finding: Annotated[
+        list[str] | None, typer.Argument(help="Findings to confirm. All by default.", show_default=False)
+    ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Say that findings are right."""
+    """Confirm findings."""
     with desk(context, home) as (flow, asker):
         turn = flow.confirm(flow.find(consult, asker), finding or [], asker)
     show_turn(turn, json=json)
 
 
 def acknowledge(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
-    """Say that the red flags were seen."""
+    """Acknowledge the red flags."""
     with desk(context, home) as (flow, asker):
         turn = flow.acknowledge(flow.find(consult, asker), asker)
     show_turn(turn, json=json)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from citewell.bootstrap.consult import ConsultRoom
     from citewell.types.consult import Finding
 
-ConsultId = Annotated[str, typer.Argument(help="The consult's id, or its first characters.", show_default=False)]
-FindingId = Annotated[str, typer.Argument(help="The finding's id, such as f3.", show_default=False)]
+ConsultId = Annotated[str, typer.Argument(help="The consultation's ID, or its first characters.", show_default=False)]
+FindingId = Annotated[str, typer.Argument(help="The finding's ID, such as f3.", show_default=False)]
 MARKS = {"present": "+", "absent": "−", "family": "family", "past": "past", "hypothetical": "?"}
 
 

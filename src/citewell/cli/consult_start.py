@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from citewell.bootstrap.consult import ConsultRoom
     from citewell.types.consult import Finding
 
-NO_CONSENT = "{consent} Nothing was read yet. Ask the patient, and start again with --consent to say that they agree."
+NO_CONSENT = (
+    "{consent} Nothing has been read yet. Ask the patient, then start again with --consent to confirm they agree."
+)
 
 
 def start(
@@ -26,17 +28,19 @@ def start(
         Path | None, typer.Option(help="The patient's record as a FHIR R4 bundle.", show_default=False)
     ] = None,
     vault: Vault = None,
-    from_vault: Annotated[bool, typer.Option("--from-vault", help="Read from a vault of this home.")] = False,
-    consent: Annotated[bool, typer.Option("--consent", help="The patient agrees that the record is read.")] = False,
+    from_vault: Annotated[bool, typer.Option("--from-vault", help="Read from one of your vaults.")] = False,
+    consent: Annotated[
+        bool, typer.Option("--consent", help="The patient consents to their record being read.")
+    ] = False,
     setting: Annotated[
-        str | None, typer.Option(help="Where it is held, such as “primary care” or “hospital”.", show_default=False)
+        str | None, typer.Option(help="Care setting, such as “primary care” or “hospital”.", show_default=False)
     ] = None,
-    country: Annotated[str | None, typer.Option(help="In which country.", show_default=False)] = None,
+    country: Annotated[str | None, typer.Option(help="Country.", show_default=False)] = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Begin a consult; from a record where one is named and the patient agrees."""
+    """Start a consultation, optionally from a record if the patient consents."""
     with room(context, home) as (place, asker):
         told = _record(
             context,

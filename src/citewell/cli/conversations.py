@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, read and delete conversations.", add_completion=False)
 
 ConversationId = Annotated[
-    str, typer.Argument(help="The conversation's id, its first characters, or its hash in a log.", show_default=False)
+    str, typer.Argument(help="The conversation's ID, its first characters, or its hash in a log.", show_default=False)
 ]
 
 
@@ -25,7 +25,7 @@ def conversation_id(library: App, prefix: str) -> str:
     """The full id of a conversation."""
     part = part_of(prefix)
     known = library.desk.conversations.page(library.owner(), limit=part.limit, starting=part.starting).items
-    missing = "There is no such conversation. `citewell conversations` shows the ids."
+    missing = "Conversation not found. `citewell conversations` shows the ids."
     return find(prefix, (one.id for one in known), missing=missing)
 
 
@@ -33,7 +33,7 @@ def conversation_id(library: App, prefix: str) -> str:
 def conversations(
     context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
 ) -> None:
-    """List your conversations, the last changed first."""
+    """List your conversations, most recent first."""
     if context.invoked_subcommand is None:
         list_conversations(context, limit, after, home, json)
 
@@ -42,14 +42,14 @@ def conversations(
 def list_conversations(
     context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
 ) -> None:
-    """List your conversations, the last changed first."""
+    """List your conversations, most recent first."""
     with opened(context, home) as library:
         known = library.desk.conversations.page(library.owner(), limit=limit, after=after)
     if json:
         print_json(conversation_page_json(known))
         return
     if not known.items:
-        typer.echo("There are no conversations yet. Begin one with `citewell ask`.")
+        typer.echo("No conversations yet. Start one with `citewell ask`.")
     for one in known.items:
         typer.echo(printable(f"{one.id[:8]}  {one.changed_at:%d %b %Y %H:%M} UTC  {one.title}"))
     print_next(known)
@@ -77,11 +77,11 @@ def show(context: typer.Context, conversation: ConversationId, home: Home = None
 def delete(
     context: typer.Context,
     conversation: ConversationId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Delete a conversation; the audit log keeps what was answered."""
+    """Delete a conversation. The audit log keeps its answers."""
     with opened(context, home) as library:
         full = conversation_id(library, conversation)
         if not yes and not json:

@@ -13,11 +13,11 @@ from citewell.errors import NotFound
 def delete(
     context: typer.Context,
     document: DocumentId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Erase a document for good: all of its versions, its text and its vectors; twice is no error, by its full id."""
+    """Permanently erase a document: all versions, text and vectors. Repeating it with the full ID is safe."""
     with opened(context, home) as app:
         try:
             document_id = app.find(document)
@@ -26,12 +26,12 @@ def delete(
         else:
             if not yes and not json:
                 entry = app.library.entry(document_id, app.scope_of_owner())
-                typer.confirm(f"Erase “{printable(entry.title)}” and all of its versions?", abort=True)
+                typer.confirm(f"Permanently erase “{printable(entry.title)}” and all its versions?", abort=True)
             gone = app.delete(document_id)
     if json:
         print_json({"deleted": [{"document_id": entry.id, "version": entry.version} for entry in gone]})
     elif not gone:
-        typer.echo("It was erased before: there is nothing to do.")
+        typer.echo("Already erased: nothing to do.")
     else:
         typer.echo(f"Erased: {printable(gone[0].title)} ({len(gone)} version{'s' if len(gone) > 1 else ''}).")
-        typer.echo(f"What happened to it stays on record: citewell evidence history {gone[0].id}")
+        typer.echo(f"Its history is kept: citewell evidence history {gone[0].id}")

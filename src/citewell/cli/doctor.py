@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from citewell.config import Settings
 
 MIN_FREE_MB = 500
-WRONG_VECTORS = "the model gives other vectors than it should: install it again"
+WRONG_VECTORS = "the model gives wrong vectors: reinstall it"
 State = Literal["ok", "absent", "warning", "failed"]
 """Absent: an optional part that is not there, which is as good as one that is."""
 
@@ -40,12 +40,12 @@ class Check:
 def doctor(
     context: typer.Context,
     no_egress: Annotated[
-        bool, typer.Option("--no-egress", help="Prove that adding and searching send nothing out.")
+        bool, typer.Option("--no-egress", help="Check that adding and searching send nothing over the network.")
     ] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Check every part; leaves with 1 when one of them does not work."""
+    """Check every part of the system. The exit status is 1 if any part fails."""
     chosen = settings(context, home)
     checks = [*_machine(chosen), *_library(chosen), *_extras()]
     if no_egress:
@@ -127,26 +127,26 @@ def _look_at_documents(app: App) -> Check | str:
     result = app.verify()
     if result.problems:
         return Check("library", "failed", f"{len(result.problems)} problems: run `citewell verify`")
-    return f"{result.documents} document versions, {result.chunks} passages, all agree"
+    return f"{result.documents} document versions and {result.chunks} passages, all consistent"
 
 
 def _look_at_records(app: App) -> Check | str:
     from citewell.bootstrap.desk import has_sealed
 
     if not has_sealed(app.library):
-        return "nothing was asked yet"
+        return "no answers yet"
     proof = app.desk.audit.prove(app.tenant)
     if proof.problems:
-        return Check("audit log", "failed", "it is not whole: run `citewell audit verify`")
-    return f"whole, {proof.records} on record"
+        return Check("audit log", "failed", "not intact: run `citewell audit verify`")
+    return f"intact, {proof.records} on record"
 
 
 def _look_at_pair_reader(app: App) -> Check | str:
-    return _proved("pair reader", app.pair_reader, "switched off: sentences are checked by rules, words and cosines")
+    return _proved("pair reader", app.pair_reader, "switched off: sentences are checked by rules, words and similarity")
 
 
 def _look_at_answer_reader(app: App) -> Check | str:
-    return _proved("answer reader", app.answer_reader, "switched off: words and cosines alone choose what answers")
+    return _proved("answer reader", app.answer_reader, "switched off: answers are chosen by words and similarity only")
 
 
 def _proved(part: str, reader: PairReader | AnswerReader | None, off: str) -> Check | str:
@@ -154,14 +154,14 @@ def _proved(part: str, reader: PairReader | AnswerReader | None, off: str) -> Ch
     if reader is None:
         return off
     if not reader.is_true():
-        return Check(part, "failed", "it does not give its reference: install Citewell again")
-    return f"{reader.name}, the reference is right"
+        return Check(part, "failed", "fails its self-test: reinstall Citewell")
+    return f"{reader.name}, self-test passed"
 
 
 def _look_at_entailment(app: App) -> Check | str:
     model = app.entailment
     if model is None:
-        return "none is set"
+        return "none set"
     model.score("Give iron.", "Iron is given.")
     return model.name
 
@@ -175,26 +175,26 @@ def _look_at_embedder(app: App) -> Check | str:
     if not is_reference(app.built_in.embed([REFERENCE_TEXT])[0], PUBLISHED):
         return Check("embedder", "failed", WRONG_VECTORS)
     if known is not None and known != app.embedder.fingerprint:
-        return Check("embedder", "failed", f"the library's vectors are of {known}: run `citewell evidence reingest`")
+        return Check("embedder", "failed", f"the library was indexed with {known}: run `citewell evidence reingest`")
     if app.settings.embedder == "minilm":
         if not is_reference(vector, TRAINED):
             return Check("embedder", "failed", WRONG_VECTORS)
-        return f"{app.embedder.fingerprint}, the reference vector is right"
+        return f"{app.embedder.fingerprint}, self-test passed"
     is_fitted = app.calibration_of(app.embedder.fingerprint).is_fitted
     fitted = "" if is_fitted else "; relevance is not calibrated: run `citewell calibrate`"
-    return f"{app.embedder.fingerprint} at {app.settings.embedder_url}: texts leave this process{fitted}"
+    return f"{app.embedder.fingerprint} at {app.settings.embedder_url}: texts are sent there{fitted}"
 
 
 def _look_at_index(app: App) -> Check | str:
     found = app.search("dose")
     size = app.index.size()
-    return f"{size.rows} passages in {size.bytes / 1_048_576:.1f} MiB, a search took {found.took_ms:.0f} ms"
+    return f"{size.rows} passages in {size.bytes / 1_048_576:.1f} MiB; a search took {found.took_ms:.0f} ms"
 
 
 def _look_at_vocabulary(app: App) -> Check | str:
     added = app.search("hemoptysis").expansions
     if not added:
-        return Check("vocabulary", "failed", "a known word is not expanded: install Citewell again")
+        return Check("vocabulary", "failed", "a known word is not expanded: reinstall Citewell")
     return f"a known word has {len(added)} other names"
 
 
@@ -213,14 +213,14 @@ def _look_at_originals(app: App) -> Check:
 def _extras() -> Iterator[Check]:
     """Optional packages: missing is fine, and said with what they would add."""
     for package, extra, use in (
-        ("rapidocr", "ocr", "scanned pages are read"),
-        ("openvino", "openvino", "a faster embedder where the CPU gains by it"),
-        ("ollama", "ollama", "an Ollama server as embedder"),
+        ("rapidocr", "ocr", "reads scanned pages"),
+        ("openvino", "openvino", "faster indexing on CPUs that support it"),
+        ("ollama", "ollama", "an Ollama server as the embedding model"),
         ("psycopg", "postgres", "a library in PostgreSQL"),
-        ("celery", "workers", "workers on several machines, woken through Redis"),
-        ("boto3", "s3", "original files in a store that speaks S3"),
-        ("qdrant_client", "qdrant", "a copy for searching in a Qdrant server"),
-        ("authlib", "oidc", "signing in through an OpenID Connect provider"),
+        ("celery", "workers", "workers on several computers, coordinated through Redis"),
+        ("boto3", "s3", "original files in S3-compatible storage"),
+        ("qdrant_client", "qdrant", "a search copy on a Qdrant server"),
+        ("authlib", "oidc", "single sign-on through OpenID Connect"),
     ):
         there = importlib.util.find_spec(package) is not None
         told = use if there else f"not installed (pip install 'citewell[{extra}]'): {use}"
@@ -230,7 +230,9 @@ def _extras() -> Iterator[Check]:
 def _egress(chosen: Settings) -> Iterator[Check]:
     """Run the sample library through everything with the network watched and, where the kernel lets us, cut off."""
     if chosen.embedder != "minilm":
-        yield Check("egress", "failed", f"texts are sent to the embedder at {chosen.embedder_url}, as the settings say")
+        yield Check(
+            "egress", "failed", f"texts are sent to the embedding server at {chosen.embedder_url}, as configured"
+        )
         return
     import json as jsons
     import subprocess
@@ -239,12 +241,16 @@ def _egress(chosen: Settings) -> Iterator[Check]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path.cwd())
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no output"]
-        yield Check("egress", "failed", f"the trial run stopped: {last[0]}")
+        yield Check("egress", "failed", f"the trial run failed: {last[0]}")
         return
     report = jsons.loads(done.stdout)
-    cut = "with the network cut off by the kernel" if report["cut_off"] else "watched, not cut off (no permission)"
+    cut = (
+        "with the network blocked by the kernel"
+        if report["cut_off"]
+        else "with the network watched but not blocked (no permission)"
+    )
     detail = f"{report['documents']} documents added and {report['searches']} searches made {cut}"
     if report["attempts"]:
         yield Check("egress", "failed", f"{detail}; tried to reach {', '.join(report['attempts'])}")
     else:
-        yield Check("egress", "ok", f"{detail}; no connection was tried")
+        yield Check("egress", "ok", f"{detail}; no connections attempted")

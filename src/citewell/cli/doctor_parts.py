@@ -18,10 +18,10 @@ def look_at_replica(app: App) -> Found:
     from citewell.adapters.index.qdrant import QdrantIndex
 
     if not isinstance(app.index, QdrantIndex):
-        return "ok", "none is set: the library's own index answers"
+        return "ok", "none set: the library's own index is used"
     lag = app.index.lag()
     if lag.is_current:
-        return "ok", "like the library"
+        return "ok", "in step with the library"
     return "warning", f"{lag.documents} document versions behind: run `citewell replica feed --watch`"
 
 
@@ -31,14 +31,14 @@ def look_at_model(app: App) -> Found:
     from citewell.adapters.llm.listing import server_of
 
     if app.settings.model == "extractive":
-        return "ok", "none is set: answers are verbatim sentences"
+        return "ok", "none set: answers are quoted word for word"
     vendor, name = split_spec(app.settings.model)
     try:
         with closing(server_of(app.settings, vendor)) as server:
             server.check(name)
     except CitewellError as error:
-        return "failed", f"{error} Until then answers are verbatim sentences."
-    return "ok", f"{app.settings.model} is there"
+        return "failed", f"{error} Until then, answers are quoted word for word."
+    return "ok", f"{app.settings.model} available"
 
 
 def look_at_sign_in(app: App) -> Found:
@@ -47,8 +47,8 @@ def look_at_sign_in(app: App) -> Found:
 
     chosen = app.settings
     if chosen.oidc_issuer is None:
-        return "ok", "with passwords; no provider is set"
+        return "ok", "passwords only; no provider set"
     Provider(chosen.oidc_issuer, client_id=chosen.oidc_client_id, client_secret=None).check()
     if not chosen.oidc_roles:
-        return "failed", "the provider answers, and lets nobody in: set CITEWELL_OIDC_ROLES"
-    return "ok", f"with passwords, and through {chosen.oidc_issuer}, which answers"
+        return "failed", "the provider responds but no one can sign in: set CITEWELL_OIDC_ROLES"
+    return "ok", f"passwords, and {chosen.oidc_issuer} (responding)"

@@ -18,14 +18,14 @@ def look_at_queue(app: App) -> Found:
     waiting = status.states[State.QUEUED] + status.states[State.PROCESSING] + status.rereading
     failed = status.states[State.FAILED]
     alive = sum(not worker.is_silent for worker in status.workers)
-    detail = f"{waiting} waiting, {failed} failed, {alive} {'worker' if alive == 1 else 'workers'} heard of"
+    detail = f"{waiting} queued, {failed} failed, {alive} {'worker' if alive == 1 else 'workers'} running"
     broker = app.settings.broker_url
     if broker is not None:
         from citewell.adapters.queue.celery import CeleryQueue
 
         length = CeleryQueue(broker.get_secret_value()).length()
         if length is None:
-            return "failed", f"{detail}; Redis does not answer: start it, or correct CITEWELL_BROKER_URL"
+            return "failed", f"{detail}; Redis is not responding: start it, or correct CITEWELL_BROKER_URL"
         if not alive:
             return "warning", f"{detail}: start one with `citewell worker`"
     return ("warning", f"{detail}: see `citewell evidence list`") if failed else ("ok", detail)
@@ -39,4 +39,4 @@ def look_at_originals(app: App) -> Found:
     if store is None:
         return "ok", "kept in the library"
     try_blobs(store)
-    return "ok", f"kept in {store.name}, tried"
+    return "ok", f"kept in {store.name} (tested)"

@@ -33,7 +33,7 @@ WHOLE = frozenset({"id", "version", "state", "pages", "passages", "added"})
 
 def list_entries(
     context: typer.Context,
-    all_versions: Annotated[bool, typer.Option("--all", help="Older versions too.")] = False,
+    all_versions: Annotated[bool, typer.Option("--all", help="Include older versions.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:

@@ -22,17 +22,21 @@ if TYPE_CHECKING:
     from citewell.types import Entry
     from citewell.types.lifecycle import QueueStatus
 
-app = typer.Typer(help="Keep the literature: read, list, withdraw, erase.", add_completion=False, no_args_is_help=True)
+app = typer.Typer(
+    help="Manage the literature: process, list, withdraw and erase documents.",
+    add_completion=False,
+    no_args_is_help=True,
+)
 app.command("reingest")(reingest)
 app.command("verify")(verify)
 
 MAX_TROUBLES = 20
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 @app.command()
 def ingest(context: typer.Context, document: DocumentId, home: Home = None, json: Json = False) -> None:
-    """Read a document now that waits or has failed; one that was withdrawn answers again, others are read anew."""
+    """Process a document now: queued or failed ones are processed, withdrawn ones restored, others re-processed."""
     with opened(context, home) as library, progress(quiet=json) as watch:
         entry = library.library.entry(library.find(document), library.scope_of_owner())
         entry = _ingested(library, entry, watch)
@@ -50,9 +54,11 @@ def _ingested(library: App, entry: Entry, watch: Any) -> Entry:
         case State.WITHDRAWN:
             return store.restore(entry.id, scope, by=OWNER_ID)
         case State.SUPERSEDED:
-            raise InputError("A newer version has taken its place. Name that one: `citewell evidence list`.")
+            raise InputError(
+                "A newer version has replaced this one. Use that version instead: `citewell evidence list`."
+            )
         case State.PROCESSING:
-            raise InputError("A worker is reading it just now. `citewell evidence show` tells how it ended.")
+            raise InputError("A worker is processing it now. `citewell evidence show` shows the result.")
         case State.COMPLETED:
             store.reread(scope, by=OWNER_ID, embedder=library.embedder.fingerprint, document_id=entry.id)
         case State.PENDING | State.QUEUED | State.FAILED:
@@ -63,7 +69,7 @@ def _ingested(library: App, entry: Entry, watch: Any) -> Entry:
 
 @app.command()
 def withdraw(context: typer.Context, document: DocumentId, home: Home = None, json: Json = False) -> None:
-    """Take a document out of search; it is kept, and `ingest` lets it answer again."""
+    """Withdraw a document from search. It is kept, and `ingest` restores it."""
     with opened(context, home) as library:
         scope = library.scope_of_owner()
         entry = library.library.withdraw(library.find(document), scope, by=OWNER_ID)
@@ -74,7 +80,7 @@ def withdraw(context: typer.Context, document: DocumentId, home: Home = None, js
 def delete(
     context: typer.Context, document: DocumentId, yes: Yes = False, home: Home = None, json: Json = False
 ) -> None:
-    """Erase a document for good, with all of its versions; only its history stays."""
+    """Permanently erase a document and all its versions. Only its history is kept."""
     from citewell.cli.delete import delete as erase
 
     erase(context, document, yes=yes, home=home, json=json)
@@ -83,12 +89,12 @@ def delete(
 @app.command("list")
 def list_documents(
     context: typer.Context,
-    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
-    all_versions: Annotated[bool, typer.Option("--all", help="Older versions too.")] = False,
+    state: Annotated[State | None, typer.Option(help="Only documents in this state.")] = None,
+    all_versions: Annotated[bool, typer.Option("--all", help="Include older versions.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """List documents with their state, and how the queue stands."""
+    """List documents with their state, and the state of the queue."""
     with opened(context, home) as library:
         entries = [entry for entry in library.entries() if all_versions or state or entry.state is not State.SUPERSEDED]
         entries = [entry for entry in entries if state in (None, entry.state)]
@@ -105,7 +111,7 @@ def list_documents(
 
 @app.command()
 def show(context: typer.Context, document: DocumentId, home: Home = None, json: Json = False) -> None:
-    """Show where a document is in its life."""
+    """Show the state of a document."""
     with opened(context, home) as library:
         entry = library.library.entry(library.find(document), library.scope_of_owner())
     _print_one(entry, as_json=json)
@@ -115,7 +121,7 @@ def show(context: typer.Context, document: DocumentId, home: Home = None, json: 
 
 @app.command()
 def history(context: typer.Context, document: DocumentId, home: Home = None, json: Json = False) -> None:
-    """Tell what became of a document, when and by whom; of an erased one by its full id."""
+    """Show what happened to a document, when and by whom. For an erased one, give the full ID."""
     with opened(context, home) as library:
         try:
             document_id = library.find(document)
@@ -134,17 +140,17 @@ def _print_one(entry: Entry, *, as_json: bool) -> None:
     if as_json:
         print_json({"document": entry_json(entry, None)})
         return
-    answers = "answers" if entry.is_current and entry.state is State.COMPLETED else "does not answer"
+    answers = "in use" if entry.is_current and entry.state is State.COMPLETED else "not in use"
     lines = [
         f"{entry.title} ({entry.id})",
         f"{entry.state}, version {entry.version}, {answers}; {entry.chunk_count} passages, revision {entry.revision}",
     ]
     if entry.rework:
-        lines.append(f"a second reading is {entry.rework}")
+        lines.append(f"re-processing: {entry.rework}")
     if entry.error:
         lines.append(f"error: {entry.error}")
     if entry.next_attempt_at:
-        lines.append(f"tried {entry.attempts} times; next at {entry.next_attempt_at:%d %b %Y %H:%M:%S} UTC")
+        lines.append(f"tried {entry.attempts} times; next attempt {entry.next_attempt_at:%d %b %Y %H:%M:%S} UTC")
     typer.echo(printable("\n".join(lines)))
 
 
@@ -155,7 +161,7 @@ def _facts(entry: Entry) -> Iterator[str]:
     if entry.embedder:
         yield f"vectors: {entry.chunk_count} by {entry.embedder}"
     if entry.processed_at is not None and entry.took_s is not None:
-        yield f"read: {entry.processed_at:%d %b %Y %H:%M:%S} UTC, in {entry.took_s:.1f} s"
+        yield f"processed: {entry.processed_at:%d %b %Y %H:%M:%S} UTC, in {entry.took_s:.1f} s"
 
 
 def _troubles(entries: Sequence[Entry]) -> Iterator[str]:
@@ -164,7 +170,7 @@ def _troubles(entries: Sequence[Entry]) -> Iterator[str]:
     for entry in troubled[:MAX_TROUBLES]:
         yield printable(f"✗ {entry.title} ({entry.id[:8]}): {entry.error}")
     if len(troubled) > MAX_TROUBLES:
-        yield f"… and {len(troubled) - MAX_TROUBLES} more; `citewell evidence show ID` tells why of each."
+        yield f"… and {len(troubled) - MAX_TROUBLES} more. `citewell evidence show ID` gives the reason for each."
 
 
 def _queue_json(status: QueueStatus) -> dict[str, Any]:
@@ -173,7 +179,7 @@ def _queue_json(status: QueueStatus) -> dict[str, Any]:
 
 def _queue_line(status: QueueStatus) -> str:
     """The queue in one line."""
-    counts = ", ".join(f"{count} {state.value}" for state, count in status.states.items() if count) or "nothing here"
-    rereading = f", {status.rereading} read a second time" if status.rereading else ""
+    counts = ", ".join(f"{count} {state.value}" for state, count in status.states.items() if count) or "empty"
+    rereading = f", {status.rereading} being re-processed" if status.rereading else ""
     alive = sum(not worker.is_silent for worker in status.workers)
     return f"{counts}{rereading}; {alive} worker{'' if alive == 1 else 's'}."

@@ -13,23 +13,24 @@ from citewell.types import OWNER_ID
 if TYPE_CHECKING:
     from citewell.bootstrap import App
 
-WAITS = "A worker has it; `citewell evidence show` tells how it ended."
+WAITS = "A worker has it. `citewell evidence show` shows the result."
 
 
 def reingest(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be read again.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be re-processed.")] = False,
     cleanup: Annotated[
-        bool, typer.Option("--cleanup", help="Remove afterwards what nothing uses: old readings, stray files.")
+        bool,
+        typer.Option("--cleanup", help="Afterwards, remove leftovers that nothing uses: old results and stray files."),
     ] = False,
     document_id: Annotated[
-        str | None, typer.Option("--document-id", help="One document only.", show_default=False)
+        str | None, typer.Option("--document-id", help="Only this document.", show_default=False)
     ] = None,
-    sync: Annotated[bool, typer.Option("--sync", help="Read here and now, though there are workers.")] = False,
+    sync: Annotated[bool, typer.Option("--sync", help="Process here and now, even if there are workers.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Read documents anew, with the embedder in the settings; stopped half-way, the next call goes on.
+    """Re-process documents with the configured embedding model. If interrupted, run it again to continue.
 
     After a change of the embedder the old vectors answer until every document has new ones; then all change at once.
     """
@@ -73,14 +74,14 @@ def _line(told: dict[str, Any]) -> str:
     documents = f"{count} document version{'' if count == 1 else 's'}"
     change = "" if told["was"] in (None, told["embedder"]) else f", from {told['was']}"
     if told["dry_run"]:
-        return f"{documents} would be read again with {told['embedder']}{change}."
+        return f"{documents} would be re-processed with {told['embedder']}{change}."
     if told["queued"]:
-        how = f"{documents} queued to be read again with {told['embedder']}{change}"
-        return f"{how}; `citewell evidence list` shows how far."
+        how = f"{documents} queued for re-processing with {told['embedder']}{change}"
+        return f"{how}; `citewell evidence list` shows progress."
     failed: list[dict[str, Any]] = told["failed"]
     if failed:
         documents = f"{count - len(failed)} of {documents}"
     cleaned = f" {told['cleaned']} leftovers removed." if told["cleaned"] else ""
-    lines = [f"{documents} read again; the library answers with {told['answers_with']}.{cleaned}"]
+    lines = [f"{documents} re-processed; the library now uses {told['answers_with']}.{cleaned}"]
     lines += [f"✗ {one['title']} ({one['document_id'][:8]}): {one['error'] or WAITS}" for one in failed]
     return printable("\n".join(lines))

@@ -17,12 +17,12 @@ def file(
     tag: Tags = None,
     journey: Annotated[
         list[str] | None,
-        typer.Option("--journey", help="A care journey; `all`: for every journey.", show_default=False),
+        typer.Option("--journey", help="A care journey; `all` for everyone.", show_default=False),
     ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Set the tags and journeys of a document; search follows at once, nothing is embedded again."""
+    """Set a document's tags and journeys. Searches use them straight away, with no re-indexing."""
     with opened(context, home) as app:
         filing = Filing(tags=frozenset(tag) if tag else None, journeys=_journeys(journey))
         entry = app.refile(app.find(document), filing)

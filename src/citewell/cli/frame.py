@@ -25,18 +25,19 @@ Home = Annotated[
     typer.Option("--home", help="Folder that holds the library [CITEWELL_HOME, else ~/.citewell].", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given several times.", show_default=False)]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag. Repeat for several.", show_default=False)]
 Journey = Annotated[str | None, typer.Option("--journey", help="A care journey.", show_default=False)]
 Subject = Annotated[
-    str | None, typer.Option("--subject", help="The person whom documents are about.", show_default=False)
+    str | None, typer.Option("--subject", help="The person the documents are about.", show_default=False)
 ]
-Limit = Annotated[int, typer.Option("--limit", help="How many at most.", min=1)]
+Limit = Annotated[int, typer.Option("--limit", help="Maximum number to show.", min=1)]
 After = Annotated[
-    str | None, typer.Option("--after", help="Go on after this, as the part before said.", show_default=False)
+    str | None,
+    typer.Option("--after", help="Continue after this point, as printed by the previous page.", show_default=False),
 ]
-NO_DOCUMENTS = "There are no documents yet. Add one with `citewell add FILE`, or samples with `citewell add --samples`."
+NO_DOCUMENTS = "No documents yet. Add one with `citewell add FILE`, or add samples with `citewell add --samples`."
 DocumentId = Annotated[
-    str, typer.Argument(help="The document's id, its first characters, or its hash in a log.", show_default=False)
+    str, typer.Argument(help="The document's ID, its first characters, or its hash in a log.", show_default=False)
 ]
 
 
@@ -50,11 +51,11 @@ def settings(context: typer.Context, home: Path | None) -> Settings:
         return Settings() if chosen is None else Settings(home=chosen)
     except ValidationError as error:
         wrong = ", ".join(f"CITEWELL_{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors())
-        raise CitewellError(f"A setting cannot be used. {wrong}.") from error
+        raise CitewellError(f"A setting is invalid. {wrong}.") from error
     except SettingsError as error:  # it names the field in its message alone
         named = re.search(r'field "(\w+)"', str(error))
         which = f"CITEWELL_{named.group(1).upper()}" if named else "One that holds a list"
-        raise CitewellError(f"A setting cannot be used. {which}: write it as JSON, such as '[\"one\"]'.") from error
+        raise CitewellError(f"A setting is invalid. {which}: write it as JSON, such as '[\"one\"]'.") from error
 
 
 @contextmanager
@@ -106,4 +107,4 @@ def printable(text: str) -> str:
 def print_next(page: Page[Any]) -> None:
     """Say how to read on, where a list is longer than what was shown."""
     if page.next is not None:
-        typer.echo(f"There are more: go on with --after {page.next}")
+        typer.echo(f"There are more. To continue: --after {page.next}")

@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from citewell.bootstrap import App
 
 app = typer.Typer(
-    help="Guidelines that can be held against a patient: add one, check how it was read, list them.",
+    help="Guidelines to compare patients with: add one, check its import, or list them.",
     no_args_is_help=True,
     add_completion=False,
 )
 
-File = Annotated[Path, typer.Argument(help="The guideline, as PDF.", show_default=False)]
+File = Annotated[Path, typer.Argument(help="The guideline as a PDF.", show_default=False)]
 
 
 @app.command()
 def add(
     context: typer.Context,
     file: File,
-    replaces: Annotated[str | None, typer.Option(help="Id of the edition that this one replaces.")] = None,
+    replaces: Annotated[str | None, typer.Option(help="ID of the edition this one replaces.")] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Read a guideline into the library, in place of its older edition; what is no guideline is refused."""
+    """Import a guideline, replacing any older edition. A document that is not a guideline is refused."""
     from citewell.assistants.guidelines.view import counts_json
 
     with opened(context, home) as app, progress(quiet=json) as watch:
@@ -54,7 +54,7 @@ def add(
 
 @app.command()
 def check(context: typer.Context, file: File, home: Home = None, json: Json = False) -> None:
-    """Report how a guideline is read: rules, gaps, symptom rows, references, criteria that need reading."""
+    """Report how a guideline was imported: recommendations, gaps, symptom rows, references and criteria to check."""
     from citewell.assistants.guidelines.view import guideline_json
 
     with opened(context, home) as app:
@@ -71,12 +71,12 @@ def check(context: typer.Context, file: File, home: Home = None, json: Json = Fa
 @app.command()
 def diff(
     context: typer.Context,
-    old: Annotated[str, typer.Argument(help="The older edition: a file, or the id of a document here.")],
-    new: Annotated[str, typer.Argument(help="The newer one.")],
+    old: Annotated[str, typer.Argument(help="The older edition: a file, or the ID of a document in the library.")],
+    new: Annotated[str, typer.Argument(help="The newer edition.")],
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Show what changed from one edition to the next, and which stored assessments it would change."""
+    """Show what changed between two editions, and which saved assessments would change."""
     from citewell.assistants.guidelines.diff import diff_json
     from citewell.assistants.guidelines.kept import changed_json
 
@@ -104,15 +104,15 @@ def _print_diff(found: dict[str, Any]) -> None:
     lines += [f"- {one['rule']} (p.{one['page']}) removed: {one['text']}" for one in found["removed"]]
     lines += [f"+ {one['rule']} (p.{one['page']}) added: {one['text']}" for one in found["added"]]
     lines += [f"~ {one['rule']} (p.{one['page']}): {_marked(one['words'])}" for one in found["changed"]]
-    lines += [f"> {one['from']} is {one['to']} now" for one in found["moved"]]
-    lines.append(f"{found['unchanged']} rules read as before.")
+    lines += [f"> {one['from']} is now {one['to']}" for one in found["moved"]]
+    lines.append(f"{found['unchanged']} recommendations unchanged.")
     for one in found["assessments"]:
         risk = one["risk_level"]
-        lines.append(f"! {one['patient']} ({one['answer_id'][:8]}): {risk['then']} then, {risk['now']} now")
+        lines.append(f"! {one['patient']} ({one['answer_id'][:8]}): {risk['then']} before, {risk['now']} now")
     if not found["assessments"]:
         is_here = found["old"]["document_id"] is not None
-        why = "would change" if is_here else "rests on the older one: it is not in the library"
-        lines.append(f"No stored assessment {why}.")
+        why = "would change" if is_here else "uses the older edition: it is not in the library"
+        lines.append(f"No saved assessment {why}.")
     typer.echo(printable("\n".join(lines)))
 
 
@@ -123,7 +123,7 @@ def _marked(words: list[dict[str, str]]) -> str:
 
 @app.command("list")
 def list_guidelines(context: typer.Context, home: Home = None, json: Json = False) -> None:
-    """List the guidelines that patients are held against."""
+    """List the guidelines used to assess patients."""
     from citewell.assistants.guidelines.view import counts_json
 
     with opened(context, home) as app:
@@ -144,7 +144,7 @@ def _print_counts(found: Guideline) -> None:
     with_criteria = sum(rule.criteria is not None for rule in found.rules)
     typer.echo(f"  edition {found.edition or 'not stated'}")
     without = len(found.rules) - with_criteria
-    typer.echo(f"  {len(found.rules)} rules: {with_criteria} with criteria; no criteria language found in {without}")
+    typer.echo(f"  {len(found.rules)} recommendations: {with_criteria} with criteria; none found in {without}")
     typer.echo(f"  {len(found.symptoms)} symptom rows, {len(found.definitions)} definitions")
     kinds = Counter(problem.kind.replace("_", " ") for problem in found.problems)
     typer.echo("  problems: " + (", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"))

@@ -32,7 +32,7 @@ def find(given: str, ids: Iterable[str], *, missing: str) -> str:
     """
     found = {one for one in ids if is_meant(one, given)}
     if len(found) > 1:
-        raise InputError(f"{len(found)} ids start with these characters: give more of them.")
+        raise InputError(f"{len(found)} IDs start with these characters. Give more characters.")
     if not found:
         raise NotFound(missing)
     return found.pop()

@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from citewell.bootstrap import App
     from citewell.keeping import Page, Routed
 
-app = typer.Typer(help="Read and answer questions that were passed on.", add_completion=False)
+app = typer.Typer(help="Read and answer questions the documents could not answer.", add_completion=False)
 
 FIRST_WORDS = 48
-RoutedId = Annotated[str, typer.Argument(help="The id in the inbox, or its first characters.", show_default=False)]
+RoutedId = Annotated[
+    str, typer.Argument(help="The question's ID in the inbox, or its first characters.", show_default=False)
+]
 
 
 def _routed_id(library: App, prefix: str) -> str:
     part = part_of(prefix)
     items = library.desk.inbox.waiting(library.owner(), limit=part.limit, starting=part.starting).items
-    missing = "There is no such question in the inbox. `citewell inbox` shows the ids."
+    missing = "Question not found in the inbox. `citewell inbox` shows the ids."
     return find(prefix, (item.id for item in items), missing=missing)
 
 
@@ -35,7 +37,7 @@ def _routed_id(library: App, prefix: str) -> str:
 def inbox(
     context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
 ) -> None:
-    """List the questions that wait for a reply, open ones first."""
+    """List the questions waiting for a reply, open ones first."""
     if context.invoked_subcommand is None:
         list_waiting(context, limit, after, home, json)
 
@@ -44,27 +46,27 @@ def inbox(
 def list_waiting(
     context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
 ) -> None:
-    """List the questions that wait for a reply, open ones first."""
+    """List the questions waiting for a reply, open ones first."""
     with opened(context, home) as library:
         items = library.desk.inbox.waiting(library.owner(), limit=limit, after=after)
         words = library.desk.questions(items.items, library.owner())
-    _print_items(items, words, json=json, empty="The inbox is empty.")
+    _print_items(items, words, json=json, empty="No questions waiting.")
 
 
 @app.command()
 def asked(
     context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
 ) -> None:
-    """List your own questions that were passed on, with the replies."""
+    """List the questions of yours that were sent on, with their replies."""
     with opened(context, home) as library:
         items = library.desk.inbox.asked(library.owner(), limit=limit, after=after)
         words = library.desk.questions(items.items, library.owner())
-    _print_items(items, words, json=json, empty="None of your questions was passed on.")
+    _print_items(items, words, json=json, empty="No sent questions.")
 
 
 @app.command()
 def show(context: typer.Context, question: RoutedId, home: Home = None, json: Json = False) -> None:
-    """Show a question with the passages that were found, the draft that was withheld, and the reply."""
+    """Show a question with the passages found, the withheld draft and the reply."""
     with opened(context, home) as library:
         case = library.desk.case(_routed_id(library, question), library.owner())
     if json:
@@ -77,28 +79,28 @@ def show(context: typer.Context, question: RoutedId, home: Home = None, json: Js
 def reply(
     context: typer.Context,
     question: RoutedId,
-    text: Annotated[str, typer.Argument(help="What the person who asked will read.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="Your reply to the person who asked.", show_default=False)],
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Answer a question; the person who asked sees the reply."""
+    """Reply to a question. The person who asked sees the reply."""
     with opened(context, home) as library:
         item = library.desk.inbox.reply(_routed_id(library, question), text, library.owner())
     if json:
         print_json(routed_json(item))
     else:
-        typer.echo("Replied; the person who asked sees it under Asked, or with `citewell inbox asked`.")
+        typer.echo("Reply sent. The person who asked sees it under Sent, or with `citewell inbox asked`.")
 
 
 @app.command()
 def close(context: typer.Context, question: RoutedId, home: Home = None, json: Json = False) -> None:
-    """Put a question away, answered or not."""
+    """Close a question, answered or not."""
     with opened(context, home) as library:
         item = library.desk.inbox.close(_routed_id(library, question), library.owner())
     if json:
         print_json(routed_json(item))
     else:
-        typer.echo("Put away.")
+        typer.echo("Closed.")
 
 
 def _print_items(page: Page[Routed], words: Mapping[str, str], *, json: bool, empty: str) -> None:
@@ -117,12 +119,12 @@ def _print_items(page: Page[Routed], words: Mapping[str, str], *, json: bool, em
 
 
 def _print_case(case: Case) -> None:
-    lines = [case.question, f"Passed on because: {case.routed.reason} (tag {case.routed.tag}, {case.routed.state})"]
+    lines = [case.question, f"Why it was sent on: {case.routed.reason} (tag {case.routed.tag}, {case.routed.state})"]
     for number, passage in enumerate(case.passages, 1):
         lines.append(f"\n[{number}] {passage.document}, version {passage.version} ({passage.source_id})")
-        lines.append(passage.text or "    This version has been erased or read anew since.")
+        lines.append(passage.text or "    This version has since been erased or re-processed.")
     if case.hidden_passages:
-        lines.append(f"{case.hidden_passages} passages are of documents that you may not see.")
+        lines.append(f"{case.hidden_passages} passages not shown: from documents you do not have access to.")
     lines += [f"\nWithheld draft, {one['verdict']}: {one['text']}" for one in case.draft]
     if case.routed.reply:
         lines.append(f"\nReply: {case.routed.reply}")

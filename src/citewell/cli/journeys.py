@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from citewell.types import Entry
     from citewell.types.journeys import Journey
 
-app = typer.Typer(
-    help="Name care journeys, and say which documents belong to them.", add_completion=False, no_args_is_help=True
-)
+app = typer.Typer(help="Manage care journeys and the documents in them.", add_completion=False, no_args_is_help=True)
 
 Slug = Annotated[str, typer.Argument(help="The journey's slug, such as back-pain.", show_default=False)]
 Description = Annotated[str | None, typer.Option(help="What the journey is about.", show_default=False)]
-Documents = Annotated[list[str], typer.Argument(help="Ids of documents, or their first characters.")]
+Documents = Annotated[list[str], typer.Argument(help="IDs of documents, or their first characters.")]
 
 
 @app.command("list")
@@ -34,7 +32,7 @@ def list_journeys(context: typer.Context, home: Home = None, json: Json = False)
         print_json({"journeys": [asdict(one) for one in found]})
         return
     if not found:
-        typer.echo("There are no journeys yet: every document is for everyone. Add one with `journeys add NAME`.")
+        typer.echo("No journeys yet. Every document is for everyone. Add a journey with `journeys add NAME`.")
     for one in found:
         typer.echo(printable(_line(one)))
 
@@ -42,9 +40,9 @@ def list_journeys(context: typer.Context, home: Home = None, json: Json = False)
 @app.command()
 def add(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="What people call it, such as “Back pain”.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Display name, such as “Back pain”.", show_default=False)],
     slug: Annotated[
-        str | None, typer.Option(help="Its short name; left out: made from the name.", show_default=False)
+        str | None, typer.Option(help="Short name. By default it is made from the name.", show_default=False)
     ] = None,
     description: Description = None,
     home: Home = None,
@@ -61,15 +59,15 @@ def add(
 def edit(
     context: typer.Context,
     slug: Slug,
-    name: Annotated[str | None, typer.Option(help="What people call it now.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Option(help="New display name.", show_default=False)] = None,
     new_slug: Annotated[
-        str | None, typer.Option("--slug", help="Its new short name; documents follow.", show_default=False)
+        str | None, typer.Option("--slug", help="New short name; its documents move with it.", show_default=False)
     ] = None,
     description: Description = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Change a journey; search follows at once, nothing is embedded again."""
+    """Change a journey. Searches use it straight away, with no re-indexing."""
     from citewell.adapters.store.journeys import JourneyChange
 
     with opened(context, home) as library:
@@ -82,26 +80,26 @@ def edit(
 def remove(
     context: typer.Context,
     slug: Slug,
-    to: Annotated[str | None, typer.Option(help="The journey that its documents go to.", show_default=False)] = None,
+    to: Annotated[str | None, typer.Option(help="The journey to move its documents to.", show_default=False)] = None,
     universal: Annotated[
-        bool, typer.Option("--universal", help="Documents of this journey alone are for everyone then.")
+        bool, typer.Option("--universal", help="Make documents that are only in this journey available to everyone.")
     ] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Remove a journey; no document becomes visible to everyone unless you say so."""
+    """Remove a journey. No document becomes visible to everyone unless you say so."""
     with opened(context, home) as library:
         scope = library.scope_of_owner()
         changed = library.journeys.remove(slug, to=to, universal=universal, scope=scope, by=OWNER_ID)
     if json:
         print_json({"removed": slug, "documents": changed})
     else:
-        typer.echo(printable(f"Removed {slug}; {changed} document{'' if changed == 1 else 's'} filed anew."))
+        typer.echo(printable(f"Removed {slug}; {changed} document{'' if changed == 1 else 's'} moved."))
 
 
 @app.command()
 def assign(context: typer.Context, slug: Slug, documents: Documents, home: Home = None, json: Json = False) -> None:
-    """File documents under a journey too."""
+    """Add documents to a journey."""
     with opened(context, home) as library:
         ids = [library.find(one) for one in documents]
         _tell_filed(library.journeys.assign(slug, ids, scope=library.scope_of_owner(), by=OWNER_ID), json=json)
@@ -109,7 +107,7 @@ def assign(context: typer.Context, slug: Slug, documents: Documents, home: Home 
 
 @app.command()
 def unassign(context: typer.Context, slug: Slug, documents: Documents, home: Home = None, json: Json = False) -> None:
-    """Take documents out of a journey; one that is in no other is for everyone then."""
+    """Take documents out of a journey. Those in no other journey become available to everyone."""
     with opened(context, home) as library:
         ids = [library.find(one) for one in documents]
         _tell_filed(library.journeys.unassign(slug, ids, scope=library.scope_of_owner(), by=OWNER_ID), json=json)
@@ -118,15 +116,15 @@ def unassign(context: typer.Context, slug: Slug, documents: Documents, home: Hom
 @app.command()
 def ask(
     context: typer.Context,
-    question: Annotated[str, typer.Argument(help="A question to the literature.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="A question about the literature.", show_default=False)],
     journey: JourneyOption = None,
     conversation: Annotated[
-        str | None, typer.Option(help="Id of the conversation to go on with.", show_default=False)
+        str | None, typer.Option(help="ID of the conversation to continue.", show_default=False)
     ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Ask the literature of a journey and that for everyone; without a journey only the latter."""
+    """Ask the literature of a journey and the literature for everyone, or only the latter."""
     from citewell.answer.view import done_json
 
     with opened(context, home) as library:
@@ -135,7 +133,11 @@ def ask(
             part = part_of(conversation)
             talks = library.evidence.desk.conversations
             known = talks.page(asker, limit=part.limit, starting=part.starting).items
-            talk_id = find(conversation, (one.id for one in known), missing="There is no such conversation.")
+            talk_id = find(
+                conversation,
+                (one.id for one in known),
+                missing="Conversation not found. Leave out --conversation to start a new one.",
+            )
         done = library.evidence.answer(question, asker=asker, journey=journey, conversation_id=talk_id)
     if json:
         print_json(done_json(done, with_withheld=True))
@@ -145,7 +147,7 @@ def ask(
     for citation in answer.citations:
         place = f", page {citation.page}" if citation.page else ""
         typer.echo(printable(f"[{citation.n}] {citation.document}{place}: “{citation.quote}”"))
-    typer.echo(f"Go on with --conversation {(done.conversation_id or '')[:8]}")
+    typer.echo(f"To continue: --conversation {(done.conversation_id or '')[:8]}")
 
 
 def _line(one: Journey) -> str:

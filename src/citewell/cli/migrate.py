@@ -15,28 +15,28 @@ From = Annotated[
     str | None,
     typer.Option(
         "--from",
-        help="Where the library is: sqlite:///FILE or postgresql://…; the bare words sqlite and postgresql mean the "
-        "home folder's file and CITEWELL_DATABASE_URL [sqlite].",
+        help="Current library: sqlite:///FILE or postgresql://…. Just sqlite or postgresql means the home folder's "
+        "file or CITEWELL_DATABASE_URL [sqlite].",
         show_default=False,
     ),
 ]
 To = Annotated[
     str | None,
-    typer.Option("--to", help="An empty place to move it to, said likewise [postgresql].", show_default=False),
+    typer.Option("--to", help="Empty database to move it to, given the same way [postgresql].", show_default=False),
 ]
 
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 OPEN_DATABASE = "Set CITEWELL_DATABASE_URL to use it, and keep the home folder: it holds seal.key."
 OPEN_FILE = (
-    "To use it, unset CITEWELL_DATABASE_URL and name its folder with --home; seal.key and audit.head belong beside it."
+    "To use it, unset CITEWELL_DATABASE_URL and name its folder with --home. Put seal.key and audit.head beside it."
 )
 
 
 def migrate(
     context: typer.Context, source: From = None, target: To = None, home: Home = None, json: Json = False
 ) -> None:
-    """Move a library with its vectors, conversations, users and audit log; a move that was broken off goes on."""
+    """Move a library with its vectors, conversations, users and audit log. If interrupted, run it again to continue."""
     from citewell.bootstrap.migrate import FILE, move_library
     from citewell.ingest.read import Step
 
@@ -53,15 +53,13 @@ def migrate(
         print_json(moved)
     else:
         rows, tables = sum(moved.rows.values()), sum(count > 0 for count in moved.rows.values())
-        again = " It went on where it had been broken off." if moved.resumed else ""
-        vectors = (
-            f"and {moved.vectors} vectors" if moved.vectors else "vectors among them"
-        )  # a file has no rows of them
-        typer.echo(f"{rows} rows of {tables} tables are there as they were, {vectors}.{again}")
-        typer.echo(f"Documents: {moved.rows['documents']}. Audit logs proved: {moved.tenants}.")
+        again = " Continued from where it was interrupted." if moved.resumed else ""
+        vectors = f"and {moved.vectors} vectors" if moved.vectors else "vectors included"  # a file has no rows of them
+        typer.echo(f"{rows} rows in {tables} tables moved unchanged, {vectors}.{again}")
+        typer.echo(f"Documents: {moved.rows['documents']}. Audit logs verified: {moved.tenants}.")
         typer.echo(OPEN_FILE if target.startswith(FILE) else OPEN_DATABASE)
     if moved.problems:
-        raise LibraryError(f"The audit log is not whole there: {'; '.join(moved.problems)}.")
+        raise LibraryError(f"The moved audit log is not intact: {'; '.join(moved.problems)}.")
 
 
 def _address(said: str, chosen: Settings) -> str:
@@ -74,5 +72,7 @@ def _address(said: str, chosen: Settings) -> str:
     if said != POSTGRESQL:
         return said
     if chosen.database_url is None:
-        raise InputError("Say where to: --to postgresql://user:password@host:5432/name, or CITEWELL_DATABASE_URL.")
+        raise InputError(
+            "Name the target: --to postgresql://user:password@host:5432/name, or set CITEWELL_DATABASE_URL."
+        )
     return chosen.database_url.get_secret_value()

@@ -15,25 +15,25 @@ from citewell.cli.frame import Home, Json, print_json, settings
 if TYPE_CHECKING:
     from citewell.adapters.llm.listing import Kind, Row
 
-app = typer.Typer(help="List, check and fetch language models.", add_completion=False)
+app = typer.Typer(help="List, check and download language models.", add_completion=False)
 
 Name = Annotated[str, typer.Argument(help="A model, such as qwen3:8b or openai:NAME.", show_default=False)]
 Vendor = Annotated[
     str | None,
-    typer.Option("--server", help="ollama, openai, anthropic or google [as CITEWELL_MODEL says].", show_default=False),
+    typer.Option("--server", help="ollama, openai, anthropic or google [from CITEWELL_MODEL].", show_default=False),
 ]
 
 
 @app.callback(invoke_without_command=True)
 def models(context: typer.Context, server: Vendor = None, home: Home = None, json: Json = False) -> None:
-    """List language models: which are allowed, which are there."""
+    """List language models: which are allowed and which are available."""
     if context.invoked_subcommand is None:
         list_models(context, server, home, json)
 
 
 @app.command("list")
 def list_models(context: typer.Context, server: Vendor = None, home: Home = None, json: Json = False) -> None:
-    """List language models: which are allowed, which are there."""
+    """List language models: which are allowed and which are available."""
     from citewell.adapters.llm.listing import kinds, listing, vendor_of
 
     chosen = settings(context, home)
@@ -41,7 +41,7 @@ def list_models(context: typer.Context, server: Vendor = None, home: Home = None
     if json:
         print_json({**asdict(found), "kinds": [{**asdict(one), "install": _install(one)} for one in ways]})
         return
-    typer.echo(f"extractive{' (in use)' if ways[0].is_chosen else ''}: verbatim sentences; always there\n")
+    typer.echo(f"extractive{' (in use)' if ways[0].is_chosen else ''}: quotes word for word; always available\n")
     _print(found.models)
     missing = [one for one in ways if not one.is_installed]
     if missing:
@@ -59,7 +59,7 @@ def _install(one: Kind) -> str | None:
 
 @app.command()
 def check(context: typer.Context, name: Name, server: Vendor = None, home: Home = None, json: Json = False) -> None:
-    """Check that a model is allowed and that its server has exactly this one."""
+    """Check that a model is allowed and that its server has exactly that model."""
     from citewell.adapters.llm.limits import allowed
     from citewell.adapters.llm.listing import rows, server_of, vendor_of
 
@@ -75,15 +75,15 @@ def check(context: typer.Context, name: Name, server: Vendor = None, home: Home 
     _print([row])
     if found.context_window is not None and found.context_window < limits.context_window:
         typer.echo(
-            f"{found.name} was made for {found.context_window} tokens, but {limits.context_window} are allowed. "
-            f"Set CITEWELL_ALLOWED_MODELS='[\"{model}={found.context_window}/{limits.max_reply_tokens}\"]'.",
+            f"{found.name} supports {found.context_window} tokens, but {limits.context_window} are allowed. Set "
+            f"CITEWELL_ALLOWED_MODELS='[\"{model}={found.context_window}/{limits.max_reply_tokens}\"]'.",
             err=True,
         )
 
 
 @app.command()
 def pull(context: typer.Context, name: Name, server: Vendor = None, home: Home = None, json: Json = False) -> None:
-    """Fetch an allowed model, where the server can do that."""
+    """Download an allowed model, if the server supports it."""
     from citewell.adapters.llm.limits import allowed
     from citewell.adapters.llm.listing import server_of, vendor_of
 
@@ -97,7 +97,7 @@ def pull(context: typer.Context, name: Name, server: Vendor = None, home: Home =
     if json:
         print_json({"server": vendor, "pulled": found.name, "digest": found.digest, "size_bytes": found.size_bytes})
     else:
-        typer.echo(f"{found.name} is there. Use it with CITEWELL_MODEL={vendor}:{model}.")
+        typer.echo(f"{found.name} is available. Use it with CITEWELL_MODEL={vendor}:{model}.")
 
 
 def _named(name: str, vendor: str) -> tuple[str, str]:

@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from citewell.types.facts import Fact
 
 app = typer.Typer(
-    help="A person's own record in a vault: import it, and see what is known from it.",
+    help="A personal health record in a vault: import documents and see what they say.",
     no_args_is_help=True,
     add_completion=False,
 )
 
-Kind = Annotated[str | None, typer.Option(help=f"Only one kind: {', '.join(KINDS)}.", show_default=False)]
+Kind = Annotated[str | None, typer.Option(help=f"Only this kind: {', '.join(KINDS)}.", show_default=False)]
 
 
 @app.command("import")
 def import_files(
     context: typer.Context,
     files: Annotated[
-        list[Path], typer.Argument(help="FHIR R4 bundles, C-CDA, PDF, Word, text, pictures.", show_default=False)
+        list[Path], typer.Argument(help="FHIR R4 bundles, C-CDA, PDF, Word, text or pictures.", show_default=False)
     ],
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Take files into the record; a broken one changes nothing and says what is wrong with it."""
+    """Add files to the record. A file that cannot be read changes nothing and says what is wrong."""
     done: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile, progress(quiet=json) as watch:
@@ -72,9 +72,9 @@ def facts(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """List what is known, newest first, each with where it was read."""
+    """List the facts, newest first, each with its source."""
     if kind is not None and kind not in KINDS:
-        raise InputError(f"--kind is one of {', '.join(KINDS)}.")
+        raise InputError(f"--kind must be one of {', '.join(KINDS)}.")
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         found = profile.record.facts.all(profile.record.scope, kind=kind)
     show(found, json=json, with_kind=kind is None)
@@ -83,16 +83,16 @@ def facts(
 @app.command()
 def labs(
     context: typer.Context,
-    test: Annotated[str | None, typer.Argument(help="A test by name or code: all of its results.")] = None,
+    test: Annotated[str | None, typer.Argument(help="A test by name or code: shows all its results.")] = None,
     critical: Annotated[
-        bool, typer.Option("--critical", help="Only results flagged critical, or beyond usual limits.")
+        bool, typer.Option("--critical", help="Only results flagged as critical or beyond usual limits.")
     ] = False,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """List the latest result of every test, or all results of one, oldest first."""
+    """List the latest result of every test, or all results of one test, oldest first."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
         if critical:
@@ -105,24 +105,24 @@ def labs(
 @app.command()
 def export(
     context: typer.Context,
-    target: Annotated[Path, typer.Argument(help="The file to write; it must not exist.", show_default=False)],
+    target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.", show_default=False)],
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Write everything as a FHIR R4 bundle, for another program or doctor; the file is not encrypted."""
+    """Export everything as a FHIR R4 bundle for a doctor or another program. The file is not encrypted."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         data = profile.record.export()
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
     except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}. Choose another name or place.") from error
+        raise InputError(f"{target} could not be written: {error.strerror}. Choose another name or folder.") from error
     if json:
         print_json({"path": str(target), "size_bytes": len(data)})
     else:
-        typer.echo(printable(f"Written to {target}. Everybody who has this file can read it: keep it safe."))
+        typer.echo(printable(f"Saved to {target}. Anyone who has this file can read it, so keep it safe."))
 
 
 app.command()(records_ask.ask)
@@ -142,7 +142,7 @@ app.command()(records_review.dismiss)
 app.add_typer(records_add.app, name="add")
 
 
-NONE_OF_KIND = "Nothing of this kind is in the record."
+NONE_OF_KIND = "None recorded."
 
 
 def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False, none: str = NONE_OF_KIND) -> None:
@@ -157,7 +157,7 @@ def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False, none: st
         typer.echo(none)
     for fact in found:
         kind = f"{fact.kind:<12}  " if with_kind else ""
-        mark = "" if fact.is_verified else "  (not confirmed yet)"
+        mark = "" if fact.is_verified else "  (to confirm)"
         typer.echo(printable(f"{fact.id[:8]}  {kind}{line_of(fact)}{mark}"))
 
 
@@ -177,10 +177,13 @@ def _imported_json(file: Path, imported: Imported) -> dict[str, Any]:
 def _imported_line(imported: Imported) -> str:
     change, entry = imported.change, imported.added.entry if imported.added else None
     mark = "=" if imported.added and imported.added.was_there else "✓"
-    told = f"{change.added} new facts, {change.changed} changed, {change.same} as before"
+    told = f"{change.added} new facts, {change.changed} changed, {change.same} unchanged"
     if entry is None:
-        return f"{mark} A whole record with its documents: {told}"
+        return f"{mark} A full record with its documents: {told}"
     notes = "".join(f"\n    {note}" for note in entry.notes)
     if imported.left_out:
-        notes += f"\n    {imported.left_out} coded entries became no fact: they have no name, or deny something."
+        notes += (
+            f"\n    {imported.left_out} coded entries could not be turned into facts: they have no name, or state an "
+            "absence."
+        )
     return f"{mark} {entry.title} ({entry.id[:8]}): {told}{notes}"

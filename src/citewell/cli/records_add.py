@@ -13,7 +13,7 @@ from citewell.types.facts import FrequencyType, MedicationStatus, Moment, Severi
 
 app = typer.Typer(help="Add a symptom, a medicine or an allergy.", no_args_is_help=True, add_completion=False)
 
-Name = Annotated[str, typer.Argument(help="What it is called.", show_default=False)]
+Name = Annotated[str, typer.Argument(help="Name.", show_default=False)]
 Since = Annotated[str | None, typer.Option(help="Since when: 2024, 2024-03 or 2024-03-12.", show_default=False)]
 
 
@@ -21,13 +21,13 @@ Since = Annotated[str | None, typer.Option(help="Since when: 2024, 2024-03 or 20
 def symptom(
     context: typer.Context,
     name: Name,
-    severity: Annotated[int, typer.Option(min=1, max=5, help="How bad, from 1 (hardly) to 5 (as bad as can be).")],
+    severity: Annotated[int, typer.Option(min=1, max=5, help="How bad, from 1 (mild) to 5 (worst).")],
     since: Since = None,
     region: Annotated[str | None, typer.Option(help="Where in the body.", show_default=False)] = None,
     medication: Annotated[
-        str | None, typer.Option(help="Id of a medicine it may belong to.", show_default=False)
+        str | None, typer.Option(help="ID of a medicine it may be linked to.", show_default=False)
     ] = None,
-    gone: Annotated[bool, typer.Option("--gone", help="It is over.")] = False,
+    gone: Annotated[bool, typer.Option("--gone", help="It has stopped.")] = False,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
@@ -55,7 +55,7 @@ def medication(
     name: Name,
     dose: Annotated[str | None, typer.Option(help="Such as “5 mg”.", show_default=False)] = None,
     frequency: Annotated[str | None, typer.Option(help="Such as “once a day”.", show_default=False)] = None,
-    as_needed: Annotated[bool, typer.Option("--as-needed", help="Taken only when it is needed.")] = False,
+    as_needed: Annotated[bool, typer.Option("--as-needed", help="Taken only when needed.")] = False,
     over_the_counter: Annotated[
         bool, typer.Option("--over-the-counter", help="Bought without a prescription.")
     ] = False,
@@ -91,7 +91,7 @@ def allergy(
     context: typer.Context,
     name: Name,
     reaction: Annotated[str | None, typer.Option(help="What happened.", show_default=False)] = None,
-    severity: Annotated[Severity | None, typer.Option(help="How bad it was.", show_default=False)] = None,
+    severity: Annotated[Severity | None, typer.Option(help="How severe it was.", show_default=False)] = None,
     since: Since = None,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,

@@ -20,21 +20,21 @@ def ask(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="A question about the record, in plain words.", show_default=False)],
     conversation: Annotated[
-        str | None, typer.Option(help="Id of the conversation to go on with.", show_default=False)
+        str | None, typer.Option(help="ID of the conversation to continue.", show_default=False)
     ] = None,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Answer from the record's own facts and words, each with its place; an emergency is told before anything else."""
+    """Answer from the record's own facts and words, with sources. Emergency advice always comes first."""
     from citewell.answer.view import done_json
     from citewell.assistants.records.confidence import band
     from citewell.bootstrap.record_models import elsewhere
 
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         if (where := elsewhere(profile.app.settings)) and not json:
-            typer.echo(printable(f"Your question and words of your record are sent to {where}."), err=True)
+            typer.echo(printable(f"Your question and parts of your record are sent to {where}."), err=True)
         desk, asker = desk_of(profile)
         done = _told(desk.ask(question, asker=asker, conversation_id=conversation), is_quiet=json)
     if json:
@@ -47,7 +47,7 @@ def ask(
     for one in done.answer.citations:
         where = f", page {one.page}" if one.page else ""
         typer.echo(printable(f"  [{one.n}] {one.document}{where}"))
-    typer.echo(f"Go on with --conversation {done.conversation_id}")
+    typer.echo(f"To continue: --conversation {done.conversation_id}")
     if done.answer.emergency is None:
         typer.echo(f"Did it help? citewell records feedback {done.answer.id} helpful")
 

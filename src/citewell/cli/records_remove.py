@@ -15,13 +15,13 @@ from citewell.errors import NotFound
 def remove(
     context: typer.Context,
     document: PaperId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Erase a paper with the facts that were read from it alone; what you confirmed or corrected stays."""
+    """Erase a document and the facts found only in it. Facts you confirmed or corrected are kept."""
     from citewell.types.facts_line import line_of
 
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
@@ -32,9 +32,13 @@ def remove(
             _gone_already(document, json=json)
             return
         if not yes and not json:
-            typer.echo(printable(f"“{found.paper.title}” goes for good, with {len(found.gone)} facts read from it."))
+            typer.echo(
+                printable(
+                    f"“{found.paper.title}” will be permanently removed, with {len(found.gone)} facts taken from it."
+                )
+            )
             for one in found.kept:
-                typer.echo(printable(f"  stays, since you confirmed it: {line_of(one)}"))
+                typer.echo(printable(f"  kept, because you confirmed it: {line_of(one)}"))
             typer.confirm("Remove it?", abort=True)
         removed = papers.remove(found.paper.id) or found
     if json:
@@ -42,7 +46,7 @@ def remove(
         told = {"removed": True, "document_id": removed.paper.id}
         print_json({**told, "facts_removed": len(removed.gone), "facts_kept": kept})
     else:
-        stay = f"; {len(removed.kept)} that you confirmed stay" if removed.kept else ""
+        stay = f"; {len(removed.kept)} you confirmed are kept" if removed.kept else ""
         typer.echo(printable(f"Removed “{removed.paper.title}” and {len(removed.gone)} facts{stay}."))
 
 
@@ -51,5 +55,5 @@ def _gone_already(document: str, *, json: bool) -> None:
         print_json({"removed": False, "document_id": document, "facts_removed": 0, "facts_kept": []})
     else:
         typer.echo(
-            "There is no such paper in this record: nothing was removed. `citewell records papers` shows the ids."
+            "Document not found in this record, so nothing was removed. `citewell records papers` shows the ids."
         )

@@ -16,8 +16,8 @@ from citewell.ports.records import PaperKind
 if TYPE_CHECKING:
     from citewell.types.facts import Fact
 
-PaperId = Annotated[str, typer.Argument(help="The paper's id, or its first characters.", show_default=False)]
-FactId = Annotated[str, typer.Argument(help="The fact's id, or its first characters.", show_default=False)]
+PaperId = Annotated[str, typer.Argument(help="The document's ID, or its first characters.", show_default=False)]
+FactId = Annotated[str, typer.Argument(help="The fact's ID, or its first characters.", show_default=False)]
 
 
 def review(
@@ -27,28 +27,28 @@ def review(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """List what waits to be confirmed, corrected or rejected."""
+    """List the facts to confirm, correct or reject."""
     from citewell.cli.records import show
 
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         found = profile.record.facts.unverified(profile.record.scope)
-    show(found, json=json, with_kind=True, none="Nothing waits to be confirmed.")
+    show(found, json=json, with_kind=True, none="Nothing to confirm.")
 
 
 def papers(
     context: typer.Context,
     document: Annotated[
-        str | None, typer.Argument(help="A paper's id or its first characters, with --kind.", show_default=False)
+        str | None, typer.Argument(help="A document's ID or its first characters, with --kind.", show_default=False)
     ] = None,
-    kind: Annotated[PaperKind | None, typer.Option(help="What kind of paper that one is.", show_default=False)] = None,
+    kind: Annotated[PaperKind | None, typer.Option(help="The document's type.", show_default=False)] = None,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """List the papers with their kind, who wrote them and how surely they were read, or say what kind one is."""
+    """List the documents with their type, author and how reliably they were read, or set the type of one."""
     if (document is None) != (kind is None):
-        raise InputError("Give a paper and --kind together, or neither to list them.")
+        raise InputError("Give both a document and --kind, or neither to list them.")
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         if document is not None and kind is not None:
             profile.record.sort(profile.app.find(document), kind)
@@ -70,7 +70,7 @@ def propose(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Have the configured model read a paper for facts; what its words hold waits to be confirmed."""
+    """Let the configured model find facts in a document. Facts its text supports are listed to confirm."""
     from citewell.cli.records import show
     from citewell.types.facts_json import fact_json
 
@@ -80,7 +80,7 @@ def propose(
         print_json({"proposed": [fact_json(one) for one in found.facts], "dropped": found.dropped})
         return
     show(found.facts, json=False, with_kind=True)
-    typer.echo(f"{found.dropped} more were dropped: the paper's own words do not hold them.")
+    typer.echo(f"{found.dropped} more were dropped: the document's own words do not support them.")
 
 
 def confirm(
@@ -91,7 +91,7 @@ def confirm(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Say that a fact is right."""
+    """Confirm a fact."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
         tell(known.confirm(known.find(fact_id, scope), scope), "Confirmed", json=json)
@@ -105,7 +105,7 @@ def reject(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Say that a fact is wrong: it is not used any more, and not read in again."""
+    """Mark a fact as wrong. It is no longer used and will not be imported again."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
         tell(known.reject(known.find(fact_id, scope), scope), "Rejected", json=json)
@@ -114,13 +114,13 @@ def reject(
 def correct(
     context: typer.Context,
     fact_id: FactId,
-    fields: Annotated[list[str], typer.Argument(help="What is right, as FIELD=VALUE; an empty value clears a field.")],
+    fields: Annotated[list[str], typer.Argument(help="Corrections as FIELD=VALUE; an empty value clears a field.")],
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Say what is right instead, such as `dose="5 mg"` or `status=stopped`."""
+    """Correct a fact, for example with `dose="5 mg"` or `status=stopped`."""
     told = dict(_field(one) for one in fields)
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
@@ -129,34 +129,34 @@ def correct(
 
 def alerts(
     context: typer.Context,
-    every: Annotated[bool, typer.Option("--all", help="Those that were dismissed too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include dismissed alerts.")] = False,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """List what somebody should look at: allergies against medicines, critical results, doses that differ, doubles."""
+    """List alerts: medicines that match an allergy, critical results, conflicting doses and duplicates."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         found = profile.record.alerts(with_dismissed=every)
     if json:
         print_json({"alerts": [asdict(alert) for alert in found]})
         return
     if not found:
-        typer.echo("There is nothing to look at.")
+        typer.echo("No alerts.")
     for alert in found:
         typer.echo(printable(f"{alert.id[:8]}  {alert.text}"))
 
 
 def dismiss(
     context: typer.Context,
-    alert_id: Annotated[str, typer.Argument(help="The alert's id, or its first characters.", show_default=False)],
-    why: Annotated[str, typer.Option(help="Why it needs no looking at.")] = "",
+    alert_id: Annotated[str, typer.Argument(help="The alert's ID, or its first characters.", show_default=False)],
+    why: Annotated[str, typer.Option(help="Why it is dismissed.")] = "",
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Put an alert away; it stays away while the facts that it rests on are the same."""
+    """Dismiss an alert. It stays dismissed until its facts change."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         alert = profile.record.dismiss(alert_id, why=why)
     if json:

@@ -32,14 +32,14 @@ def desk_of(profile: Profile) -> tuple[AskService, Asker]:
 def conversations(
     context: typer.Context,
     conversation: Annotated[
-        str | None, typer.Argument(help="Id of one conversation, to read it.", show_default=False)
+        str | None, typer.Argument(help="ID of one conversation to read.", show_default=False)
     ] = None,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """List the conversations with a record, the last changed first, or show one."""
+    """List the conversations with a record, most recent first, or show one."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         desk, asker = desk_of(profile)
         if conversation is None:
@@ -64,69 +64,69 @@ def conversations(
     if json:
         print_json(told)
     else:
-        typer.echo(printable("\n".join(lines) or "Nothing was asked yet."))
+        typer.echo(printable("\n".join(lines) or "No questions yet."))
 
 
 def forget(
     context: typer.Context,
-    conversation: Annotated[str, typer.Argument(help="Id of the conversation.", show_default=False)],
+    conversation: Annotated[str, typer.Argument(help="ID of the conversation.", show_default=False)],
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Remove a conversation; the audit log inside the vault keeps its answers."""
+    """Delete a conversation. The audit log inside the vault keeps its answers."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         desk, asker = desk_of(profile)
         desk.conversations.erase(conversation, asker)
     if json:
         print_json({"erased": conversation})
     else:
-        typer.echo("The conversation is gone.")
+        typer.echo("Conversation deleted.")
 
 
 def feedback(
     context: typer.Context,
-    answer: Annotated[str, typer.Argument(help="Id of the answer, as `ask` shows it.", show_default=False)],
+    answer: Annotated[str, typer.Argument(help="ID of the answer, as `ask` shows it.", show_default=False)],
     said: Annotated[
-        Literal["helpful", "not-helpful", "none"], typer.Argument(help="Whether it helped; none takes it back.")
+        Literal["helpful", "not-helpful", "none"], typer.Argument(help="Whether it helped; none removes your feedback.")
     ],
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Say whether an answer helped; it stays inside the vault."""
+    """Say whether an answer helped. Your feedback stays inside the vault."""
     is_helpful = None if said == "none" else said == "helpful"
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         profile.record.give_feedback(answer, is_helpful=is_helpful)
     if json:
         print_json({"answer_id": answer, "is_helpful": is_helpful})
     else:
-        typer.echo("Kept, inside the vault.")
+        typer.echo("Saved in the vault.")
 
 
 def settings(
     context: typer.Context,
     lock_minutes: Annotated[
-        int | None, typer.Option(help="Idle minutes after which it is locked.", show_default=False)
+        int | None, typer.Option(help="Lock after this many idle minutes.", show_default=False)
     ] = None,
     language: Annotated[
-        str | None, typer.Option(help="Language of our own words: en, fr, de or default.", show_default=False)
+        str | None, typer.Option(help="Language of Citewell's own words: en, fr, de or default.", show_default=False)
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="Who words the answers: a configured model, or default.", show_default=False)
+        str | None, typer.Option(help="Who writes the answers: a configured model, or default.", show_default=False)
     ] = None,
     vault: Vault = None,
     passphrase_stdin: PassphraseStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Show what is set for a record, or set it otherwise."""
+    """Show or change the settings of a record."""
     from citewell.bootstrap.record_models import elsewhere
 
     if language not in (None, "en", "fr", "de", AS_SERVER):
-        raise InputError("--language is one of en, fr, de, default.")
+        raise InputError("--language must be en, fr, de or default.")
     given = {"lock_minutes": lock_minutes, "language": language, "model": model}
     told = {name: None if value == AS_SERVER else value for name, value in given.items() if value is not None}
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
@@ -138,9 +138,7 @@ def settings(
     if json:
         print_json(shown)
         return
-    typer.echo(
-        f"Locked after {minutes:g} idle minutes; our own words in {chosen.language or 'the question’s language'}."
-    )
-    typer.echo(f"Answers are worded by {shown['in_use']}; configured: {', '.join(shown['models'])}.")
+    typer.echo(f"Locks after {minutes:g} idle minutes; language: {chosen.language or 'same as the question'}.")
+    typer.echo(f"Answers are written by {shown['in_use']}; configured: {', '.join(shown['models'])}.")
     where = shown["sent_to"]
-    typer.echo(f"Words of the record are sent to {where}." if where else "Nothing leaves this machine.")
+    typer.echo(f"Parts of the record are sent to {where}." if where else "Nothing leaves this computer.")

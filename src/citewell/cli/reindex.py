@@ -9,11 +9,11 @@ from citewell.cli.progress import progress
 
 
 def reindex(context: typer.Context, home: Home = None, json: Json = False) -> None:
-    """Embed all documents with the embedder in the settings; the old vectors answer until the switch."""
+    """Re-index all documents with the configured embedding model. The old index is used until the switch."""
     with opened(context, home) as app, progress(quiet=json) as watch:
         count = app.reindex(watch)
         fingerprint = app.embedder.fingerprint
     if json:
         print_json({"documents": count, "embedder": fingerprint})
     else:
-        typer.echo(f"{count} document versions now answer with vectors of {fingerprint}.")
+        typer.echo(f"{count} document versions now use vectors from {fingerprint}.")

@@ -13,7 +13,7 @@ MARKS = {"same": "=", "changed": "~", "gone": "-", "new": "+"}
 
 
 def replay(context: typer.Context, answer: AnswerId, home: Home = None, json: Json = False) -> None:
-    """Ask a recorded question again on the same versions, and show the difference sentence by sentence."""
+    """Ask a logged question again on the same versions, and show the differences sentence by sentence."""
     with opened(context, home) as app:
         found = app.replay(answer_id(app, answer))
     if json:
@@ -25,13 +25,13 @@ def replay(context: typer.Context, answer: AnswerId, home: Home = None, json: Js
 def _print(found: Replay) -> None:
     typer.echo(printable(found.record.words["question"]))
     if found.action_then != found.action_now:
-        typer.echo(f"{found.action_then or 'unfinished'} then, {found.action_now} now")
+        typer.echo(f"Before: {found.action_then or 'unfinished'}. Now: {found.action_now}.")
     for change in found.changes:
         for line in _lines(change):
             typer.echo(printable(line))
     for note in found.notes:
         typer.echo(printable(f"Note: {note}"))
-    typer.echo("The same answer as then." if found.is_same else "Not the same answer as then.")
+    typer.echo("The same answer as before." if found.is_same else "Not the same answer as before.")
 
 
 def _lines(change: Change) -> list[str]:

@@ -13,7 +13,7 @@ from citewell.errors import ReplicaUnavailable
 from citewell.ingest.read import Step
 
 app = typer.Typer(
-    help="The copy for searching in a Qdrant server: how far it is, feed it, begin it anew.",
+    help="The search copy in a Qdrant server: show its state, update it, or rebuild it.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -21,7 +21,7 @@ app = typer.Typer(
 
 @app.command()
 def status(context: typer.Context, home: Home = None, json: Json = False) -> None:
-    """Say how far the replica is behind the library."""
+    """Show how far the search copy is behind the library."""
     from citewell.bootstrap.index import make_replica, shelf_for_replica
 
     with opened(context, home) as app:
@@ -29,23 +29,23 @@ def status(context: typer.Context, home: Home = None, json: Json = False) -> Non
     if json:
         print_json({"missing": lag.missing, "surplus": lag.surplus, "is_current": lag.is_current})
     elif lag.is_current:
-        typer.echo("The replica is like the library and answers searches.")
+        typer.echo("The copy is in step with the library and is used for searches.")
     else:
         typer.echo(
-            f"The replica is behind: {lag.missing} document versions to send, {lag.surplus} to take away. "
-            "The library's own index answers until `citewell replica feed` has run."
+            f"The copy is behind: {lag.missing} document versions to send, {lag.surplus} to remove. The library's "
+            "own index is used until `citewell replica feed` has run."
         )
 
 
 @app.command()
 def feed(
     context: typer.Context,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on feeding until stopped.")] = False,
-    every: Annotated[float, typer.Option(help="With --watch: seconds between two looks.", min=0.2)] = 2.0,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep updating until stopped.")] = False,
+    every: Annotated[float, typer.Option(help="With --watch: seconds between checks.", min=0.2)] = 2.0,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Send what changed to the replica."""
+    """Send changes to the search copy."""
     from citewell.bootstrap.index import make_replica, shelf_for_replica
 
     with opened(context, home) as app:
@@ -60,7 +60,7 @@ def feed(
                             shelf, watch=lambda done, total: bar("replica", Step("storing", done, total))
                         )
                     seen = stamp
-                    print_json({"changed": count}) if json else typer.echo(f"{count} document versions changed there.")
+                    print_json({"changed": count}) if json else typer.echo(f"{count} document versions updated.")
                 except ReplicaUnavailable as error:
                     if not watch:
                         raise
@@ -72,7 +72,7 @@ def feed(
 
 @app.command()
 def rebuild(context: typer.Context, home: Home = None, json: Json = False) -> None:
-    """Fill a new collection beside the old one, which answers until the switch."""
+    """Rebuild the search copy in a new collection. The old one is used until the switch."""
     from citewell.bootstrap.index import make_replica, shelf_for_replica
 
     with opened(context, home) as app, progress(quiet=json) as bar:

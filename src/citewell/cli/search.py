@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 NOT_CALIBRATED = (
-    "Relevance is not calibrated for this embedder, and tells of shared words alone: run `citewell calibrate`."
+    "Match scores are not calibrated for this embedding model and reflect shared words only: run `citewell calibrate`."
 )
 
 
 def search(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="A question, or a few words.", show_default=False)],
-    limit: Annotated[int, typer.Option(help="How many passages to show.", min=1, max=200)] = 10,
+    limit: Annotated[int, typer.Option(help="Number of passages to show.", min=1, max=200)] = 10,
     tag: Tags = None,
     journey: Journey = None,
     subject: Subject = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Find the passages nearest to a question, each with its place and the reasons."""
+    """Find the passages closest to a question, with their sources and why they matched."""
     with opened(context, home) as app:
         results = app.search(question, scope=app.scope(tags=tag, journey=journey, subject=subject), limit=limit)
         empty = not results.hits and not app.entries()
@@ -39,7 +39,7 @@ def search(
     elif empty:
         typer.echo(NO_DOCUMENTS)
     else:
-        typer.echo("Nothing found. Try other words, or fewer; `citewell list` shows what is here.")
+        typer.echo("No results. Try other words, or fewer. `citewell list` shows what can be searched.")
 
 
 def _print(results: Results) -> None:
@@ -71,4 +71,4 @@ def _print(results: Results) -> None:
             console.print(f"[dim]Showing results for {escape(item.phrase)}.[/dim]")
     added = ", ".join(f"{item.phrase} ({item.reason})" for item in results.expansions)
     if added:
-        console.print(f"[dim]also looked for: {escape(added)}[/dim]")
+        console.print(f"[dim]also searched for: {escape(added)}[/dim]")

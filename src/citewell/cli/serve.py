@@ -11,15 +11,15 @@ from citewell.cli.frame import Home, Json, opened, print_json
 
 def serve(
     context: typer.Context,
-    host: Annotated[str | None, typer.Option(help="Address to bind to [127.0.0.1].", show_default=False)] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on [127.0.0.1].", show_default=False)] = None,
     port: Annotated[
-        int | None, typer.Option(help="Port; 0 takes a free one [8477].", min=0, max=65_535, show_default=False)
+        int | None, typer.Option(help="Port; 0 picks a free one [8477].", min=0, max=65_535, show_default=False)
     ] = None,
     samples: Annotated[bool, typer.Option("--samples", help="Add the sample library first.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Serve the web pages; prints a link that opens them."""
+    """Start the web pages and print a link that opens them."""
     from citewell.api.serve import bind, refuse_unready, run, token_for
 
     with opened(context, home) as app:
@@ -35,5 +35,5 @@ def serve(
         if json:
             print_json({"url": link, "address": address, "port": number})
         else:
-            typer.echo(f"Citewell is at {link}\nStop it with Ctrl-C.")
+            typer.echo(f"Citewell is running at {link}\nStop it with Ctrl-C.")
         run(app, listening, token=token)

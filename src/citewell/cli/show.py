@@ -15,18 +15,20 @@ from citewell.errors import NotFound
 def show(
     context: typer.Context,
     document: DocumentId,
-    text: Annotated[bool, typer.Option("--text", help="The whole canonical text.")] = False,
-    chunk: Annotated[int | None, typer.Option(help="One passage only, by its number.", min=0)] = None,
+    text: Annotated[bool, typer.Option("--text", help="Show the full text.")] = False,
+    chunk: Annotated[int | None, typer.Option(help="Show only this passage, by number.", min=0)] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Show a document: what is known of it, and its passages."""
+    """Show a document's details and passages."""
     with opened(context, home) as app:
         entry, parsed, chunks = app.show(app.find(document))
     if chunk is not None:
         chunks = tuple(one for one in chunks if one.index == chunk)
         if not chunks:
-            raise NotFound(f"The document has {entry.chunk_count} passages, numbered from 0; {chunk} is not one.")
+            raise NotFound(
+                f"There is no passage {chunk}. The document has {entry.chunk_count} passages, numbered from 0."
+            )
     if json:
         shown = {"chunks": [asdict(one) for one in chunks], "text": parsed.text if text else None}
         print_json({"document": entry_json(entry, None), **shown})

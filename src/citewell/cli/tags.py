@@ -8,12 +8,12 @@ import typer
 
 from citewell.cli.frame import Home, Json, opened, print_json, printable
 
-app = typer.Typer(help="Say who answers questions about a tag.", add_completion=False, no_args_is_help=True)
+app = typer.Typer(help="Set who answers questions about a tag.", add_completion=False, no_args_is_help=True)
 
 
 @app.callback()
 def tags() -> None:
-    """Say who answers questions about a tag."""
+    """Set who answers questions about a tag."""
 
 
 @app.command()
@@ -21,12 +21,12 @@ def owner(
     context: typer.Context,
     tag: Annotated[str, typer.Argument(help="A tag.", show_default=False)],
     email: Annotated[
-        str | None, typer.Argument(help="The user who answers; left out: nobody, it goes to an administrator.")
+        str | None, typer.Argument(help="The user who answers. Leave out to send questions to an administrator.")
     ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Say who gets the questions that documents with this tag do not answer."""
+    """Set who receives questions that documents with this tag cannot answer."""
     with opened(context, home) as library:
         tenant = library.tenant
         user = None if email is None else library.people.by_email(email, tenant=tenant)
@@ -36,8 +36,8 @@ def owner(
     if json:
         print_json({"tag": name, "owner": None if user is None else user.email})
     elif user is None:
-        typer.echo(printable(f"Questions about {name} go to an administrator now."))
+        typer.echo(printable(f"Questions about {name} now go to an administrator."))
     else:
-        typer.echo(printable(f"Questions about {name} go to {user.email} now."))
+        typer.echo(printable(f"Questions about {name} now go to {user.email}."))
     if not json and not is_carried:
-        typer.echo(printable(f"No document carries the tag {name} yet: `citewell file ID --tag {name}` gives it one."))
+        typer.echo(printable(f"No document has the tag {name} yet. To add it: `citewell file ID --tag {name}`."))

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 Vault = Annotated[
     str | None,
-    typer.Option("--vault", help="Label or id of the vault; not needed while there is one.", show_default=False),
+    typer.Option("--vault", help="Label or ID of the vault. Not needed if there is only one.", show_default=False),
 ]
 PassphraseStdin = Annotated[
-    bool, typer.Option("--passphrase-stdin", help="Read passphrases from standard input, one on each line.")
+    bool, typer.Option("--passphrase-stdin", help="Read passphrases from standard input, one per line.")
 ]
 NO_TERMINAL = "There is no terminal to ask for the passphrase. Send it on standard input with --passphrase-stdin."
 
@@ -34,7 +34,7 @@ def ask(prompt: str, *, from_stdin: bool) -> str:
     if from_stdin:
         line = sys.stdin.readline()
         if not line:
-            raise InputError(f"{prompt}: nothing came on standard input. Send it as a line of its own.")
+            raise InputError(f"{prompt}: nothing was received on standard input. Send it on a line of its own.")
         return line.rstrip("\r\n")
     if not sys.stdin.isatty():
         raise InputError(NO_TERMINAL)
@@ -44,8 +44,8 @@ def ask(prompt: str, *, from_stdin: bool) -> str:
 def ask_new(prompt: str, *, from_stdin: bool) -> str:
     """A new secret, typed twice where it cannot be seen."""
     first = ask(prompt, from_stdin=from_stdin)
-    if not from_stdin and ask("The same again", from_stdin=False) != first:
-        raise InputError("The two are not the same. Nothing was changed; start again.")
+    if not from_stdin and ask("Repeat it", from_stdin=False) != first:
+        raise InputError("They do not match. Nothing was changed. Start again.")
     return first
 
 

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from citewell.adapters.store.people import User
     from citewell.bootstrap import App
 
-app = typer.Typer(help="Add, list and change users, and give them keys.", add_completion=False, no_args_is_help=True)
+app = typer.Typer(
+    help="Add, list and change users, and create API keys for them.", add_completion=False, no_args_is_help=True
+)
 
-Email = Annotated[str, typer.Argument(help="The user's e-mail address.", show_default=False)]
+Email = Annotated[str, typer.Argument(help="The user's email address.", show_default=False)]
 PasswordStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input.")]
 HOW_TO_SIGN_IN = (
-    "There is no password yet: `citewell users change {email} --password-stdin` sets one for signing in on the pages, "
-    "`citewell users key {email}` makes a key for programs."
+    "No password set yet. To let them sign in: `citewell users change {email} --password-stdin`. To create an API "
+    "key: `citewell users key {email}`."
 )
 
 
@@ -32,13 +34,13 @@ def add(
     context: typer.Context,
     email: Email,
     name: Annotated[str, typer.Option(help="The person's name.", show_default=False)] = "",
-    role: Annotated[Role, typer.Option(help="What they may do.")] = Role.MEMBER,
+    role: Annotated[Role, typer.Option(help="Their role.")] = Role.MEMBER,
     tag: Tags = None,
     password_stdin: PasswordStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Add a user; without a password they use keys only."""
+    """Add a user. Without a password they can use only API keys."""
     password = _password(is_given=password_stdin)
     with opened(context, home) as library:
         tenant = library.tenant
@@ -50,14 +52,14 @@ def add(
 
 @app.command("list")
 def list_users(context: typer.Context, home: Home = None, json: Json = False) -> None:
-    """List the users, by e-mail address."""
+    """List the users by email address."""
     with opened(context, home) as library:
         users = library.people.all(tenant=library.tenant)
     if json:
         print_json({"users": [_user_json(user) for user in users]})
         return
     if not users:
-        typer.echo("There are no users yet: the person at this machine does everything. Add one with `users add`.")
+        typer.echo("No users yet. The person at this computer can do everything. Add a user with `users add`.")
     for user in users:
         typer.echo(printable(_line(user)))
 
@@ -66,15 +68,15 @@ def list_users(context: typer.Context, home: Home = None, json: Json = False) ->
 def change(
     context: typer.Context,
     email: Email,
-    role: Annotated[Role | None, typer.Option(help="What they may do.", show_default=False)] = None,
+    role: Annotated[Role | None, typer.Option(help="Their role.", show_default=False)] = None,
     tag: Tags = None,
-    no_tags: Annotated[bool, typer.Option("--no-tags", help="Take all tags away.")] = False,
-    active: Annotated[bool | None, typer.Option("--active/--inactive", help="Whether they may sign in.")] = None,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Remove all tags.")] = False,
+    active: Annotated[bool | None, typer.Option("--active/--inactive", help="Whether they can sign in.")] = None,
     password_stdin: PasswordStdin = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Change a user's role, tags, password, or whether they may sign in."""
+    """Change a user's role, tags or password, or whether they can sign in."""
     password = _password(is_given=password_stdin)
     with opened(context, home) as library:
         tenant = library.tenant
@@ -89,11 +91,11 @@ def key(
     context: typer.Context,
     email: Email,
     name: Annotated[str, typer.Option(help="What the key is for.")] = "key",
-    remove: Annotated[str | None, typer.Option(help="Id of a key to make worthless.", show_default=False)] = None,
+    remove: Annotated[str | None, typer.Option(help="ID of a key to revoke.", show_default=False)] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Give a user a key for programs; it is shown once and kept only as a hash."""
+    """Create an API key for a user. It is shown once and stored only as a hash."""
     with opened(context, home) as library:
         tenant = library.tenant
         user = _found(library, email)
@@ -105,14 +107,14 @@ def key(
     if json:
         print_json({"id": key_id, "email": user.email, "key": made})
     elif made is None:
-        typer.echo("That key is worthless now.")
+        typer.echo("Key revoked.")
     else:
-        typer.echo(f"{made}\nThis is shown once: keep it safe. Its id is {key_id}.")
+        typer.echo(f"{made}\nThis key is shown only once, so keep it safe. Its ID is {key_id}.")
 
 
 @app.command()
 def keys(context: typer.Context, email: Email, home: Home = None, json: Json = False) -> None:
-    """List the keys of a user: what each is for and when it was last used, to the hour."""
+    """List a user's API keys: what each is for and when it was last used, to the hour."""
     with opened(context, home) as library:
         tenant = library.tenant
         found = library.people.keys(_found(library, email).id, tenant=tenant)
@@ -125,11 +127,11 @@ def keys(context: typer.Context, email: Email, home: Home = None, json: Json = F
 
 
 def _found(library: App, named: str) -> User:
-    """A user by e-mail address, or by the hash of their id that a log holds."""
+    """A user by email address, or by the hash of their id that a log holds."""
     if not is_logged(named):
         return library.people.by_email(named, tenant=library.tenant)
     known = {user.id: user for user in library.people.all(tenant=library.tenant)}
-    return known[find(named, known, missing="There is no such user. `citewell users list` shows them.")]
+    return known[find(named, known, missing="User not found. `citewell users list` shows all users.")]
 
 
 def _password(*, is_given: bool) -> str | None:

@@ -8,7 +8,7 @@ from citewell.cli.frame import Home, Json, opened, print_json
 
 
 def verify(context: typer.Context, home: Home = None, json: Json = False) -> None:
-    """Prove that originals, text, passages, sentences, words and vectors agree."""
+    """Verify that originals, text, passages, sentences, words and vectors agree."""
     with opened(context, home) as app:
         result = app.verify()
     if json:
@@ -20,7 +20,7 @@ def verify(context: typer.Context, home: Home = None, json: Json = False) -> Non
         told = f"{len(result.problems)} problems{'; add those files again' if spoilt else ''}."
         typer.echo(
             f"{result.documents} document versions, {result.chunks} passages, {result.sentences} sentences: "
-            + (told if result.problems else "all agree.")
+            + (told if result.problems else "all consistent.")
         )
     if result.problems:
         raise typer.Exit(1)

@@ -15,16 +15,14 @@ from citewell.config import Settings
 def worker(
     context: typer.Context,
     processes: Annotated[
-        int | None, typer.Option(help="How many documents are read at once; unset: one a core.", min=1, max=256)
+        int | None, typer.Option(help="Number of documents to process at once. Default: one per core.", min=1, max=256)
     ] = None,
-    drain: Annotated[bool, typer.Option("--drain", help="Read what waits now, then leave.")] = False,
-    part: Annotated[
-        str | None, typer.Option(hidden=True, help="One process of a worker; it starts these itself.")
-    ] = None,
+    drain: Annotated[bool, typer.Option("--drain", help="Process what is queued now, then exit.")] = False,
+    part: Annotated[str | None, typer.Option(hidden=True, help="One part of a worker; started automatically.")] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Read queued documents until it is stopped; start as many as you like, on any machine that reaches the library."""
+    """Process queued documents until stopped. Start as many as you like, on any computer that reaches the library."""
     from citewell.bootstrap import build
     from citewell.bootstrap.workers import drain as read_all
     from citewell.bootstrap.workers import parts_of, processes_of, refuse_misfit, run_part, supervise
@@ -40,7 +38,7 @@ def worker(
                 run_part(app, part, processes=count)
             return
         case _:
-            raise typer.BadParameter("A part is poll, serve or sweep.")
+            raise typer.BadParameter("The part must be poll, serve or sweep.")
     with build(chosen) as app:
         refuse_misfit(app)
         if drain:
@@ -49,8 +47,8 @@ def worker(
     if json:
         print_json({"processes": count, "broker": chosen.broker_url is not None})
     else:
-        way = "woken through Redis" if chosen.broker_url else "looking at the library every second"
-        typer.echo(f"Reading with {count} process{'es' if count > 1 else ''}, {way}. Stop it with Ctrl-C.")
+        way = "woken through Redis" if chosen.broker_url else "checking the library every second"
+        typer.echo(f"Working with {count} process{'es' if count > 1 else ''}, {way}. Stop it with Ctrl-C.")
     raise typer.Exit(supervise(parts_of(chosen, count)))
 
 
@@ -66,5 +64,5 @@ def _told(count: int, failed: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"documents": count, "failed": failed})
     else:
-        rest = f"; {failed} could not be read: `citewell evidence list` says why" if failed else "; nothing waits now"
-        typer.echo(f"{count} document{'' if count == 1 else 's'} read{rest}.")
+        rest = f"; {failed} could not be read: `citewell evidence list` says why" if failed else "; the queue is empty"
+        typer.echo(f"{count} document{'' if count == 1 else 's'} processed{rest}.")

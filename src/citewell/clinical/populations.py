@@ -505,7 +505,10 @@ def _stages(text: str) -> Iterator[Population]:
         made = Population(*match.span(), f"people with {match.group()}", "kidney", condition=CKD)
         first, last = stages[0], stages[-1]
         if first is None or last is None:
-            yield replace(made, problem=f"“{match.group()}” is no stage of chronic kidney disease (1 to 5 is read)")
+            yield replace(
+                made,
+                problem=f"“{match.group()}” is not a stage of chronic kidney disease (stages 1 to 5 are recognised)",
+            )
         else:
             yield replace(made, limits=(Limits(*match.span(), match.group(), "eGFR", last[0], first[1]),))
 
@@ -516,7 +519,7 @@ def _limited(limits: Limits) -> Population:
     known = {"age": OLDEST + 1.0, "week": LONGEST_PREGNANCY}
     highest = known.get(limits.of) or known_tests()[tests[limits.of]].highest[0]
     is_possible = all(end is None or end <= highest for end in (limits.low, limits.high))
-    problem = None if is_possible else f"nobody has “{limits.text}” ({limits.of} up to {highest:g} is read)"
+    problem = None if is_possible else f"“{limits.text}” is not possible ({limits.of} up to {highest:g} is accepted)"
     kind, name = {"age": ("age", f"ages {limits.text}"), "kg": ("weight", limits.text)}.get(
         limits.of, ("kidney", f"people with {limits.of} {limits.text}")
     )
@@ -743,7 +746,9 @@ def _unless(text: str, population: Population) -> Population | None:
         name = "pregnant" if population.is_pregnant else "breastfeeding"
         left = Population(population.start, population.end, f"people who are not {name}", f"not {name}")
         return replace(left, is_pregnant=False) if population.is_pregnant else replace(left, is_breastfeeding=False)
-    unread = replace(population, problem=f"“{text[excepted.start() : population.end]}” is excepted: check who that is")
+    unread = replace(
+        population, problem=f"“{text[excepted.start() : population.end]}” is an exception: check who that is"
+    )
     if population.kind == "people" and _LIMITED.match(text, population.end):
         return None  # “children under 5”: the limit says who is meant
     if population.kind == "people" or population.problem or (population.condition and population.limits):

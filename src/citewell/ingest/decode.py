@@ -17,8 +17,8 @@ BOMS = (
 )
 """The UTF-32 mark comes before the UTF-16 one because it begins with the same two bytes."""
 
-WINDOWS_NOTE = "The text is not UTF-8; it was read as windows-1252. Check accented letters and symbols."
-MIXED_NOTE = "Some bytes were not UTF-8; they were read as windows-1252. Check accented letters and symbols."
+WINDOWS_NOTE = "The text is not UTF-8 and was read as windows-1252. Check accented letters and symbols."
+MIXED_NOTE = "Some bytes were not UTF-8 and were read as windows-1252. Check accented letters and symbols."
 
 _CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"
 _MAX_CONTROL_SHARE = 0.002
@@ -43,7 +43,7 @@ def decode(data: bytes) -> tuple[str, str | None]:
         return _strict(data, _wide_encoding(data)), None
     if len(data.translate(None, _CONTROLS)) < len(data) * (1 - _MAX_CONTROL_SHARE):
         raise UnsupportedFile(
-            "The file holds binary data, not text. Add it as PDF, DOCX, HTML, XML, Markdown or plain text."
+            "The file contains binary data, not text. Add it as PDF, DOCX, HTML, XML, Markdown or plain text."
         )
     try:
         return data.decode("utf-8"), None
@@ -67,7 +67,7 @@ def _strict(data: bytes, encoding: str) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise DamagedFile(
-            f"The file says that it is {encoding.upper()} text but is not, or was cut short. Save it again as UTF-8."
+            f"The file claims to be {encoding.upper()} text but is not, or was cut short. Save it again as UTF-8."
         ) from error
 
 
@@ -81,7 +81,7 @@ def _wide_encoding(data: bytes) -> str:
     if len(data) % 2 == 0 and even > 0.3 * pairs and odd < 0.02 * pairs:
         return "utf-16-be"
     raise UnsupportedFile(
-        "The file holds NUL bytes: it is binary data or a damaged text. Save it again as UTF-8 text, or add it as PDF."
+        "The file contains NUL bytes: it is binary or damaged. Save it again as UTF-8 text, or add it as PDF."
     )
 
 

@@ -149,8 +149,8 @@ def check_embedder(library: Library, fingerprint: str) -> None:
     known = library.embedder()
     if known is not None and known != fingerprint:
         raise EmbedderMismatch(
-            f"This library's vectors were made by {known}, not by {fingerprint}. "
-            "Run `citewell evidence reingest` to embed all of it again, or set the embedder back if you changed it."
+            f"This library was indexed with {known}, not {fingerprint}. Run `citewell evidence reingest` to index it "
+            "again, or restore the previous embedding model if you changed it."
         )
 
 

@@ -24,7 +24,7 @@ PROMISES = {".docx": "Word", ".doc": "Word", ".pdf": "PDF"}
 """What endings of names promise."""
 FOUND = {sniffed.TEXT: "text", sniffed.MARKDOWN: "text", sniffed.HTML: "HTML", sniffed.XML: "XML"}
 """What is told of a file that was promised to be one of those."""
-CHECK_IT = "Check that it is the file you meant."
+CHECK_IT = "Check that this is the right file."
 
 _SURROGATES_AND_NUL = re.compile("[\0\ud800-\udfff]")
 
@@ -34,16 +34,17 @@ def parse(source: Source, *, parsers: Mapping[str, Parser], limits: Limits) -> D
     source = Source(source.data, safe_name(source.name))
     media_type = kind_of(source, limits=limits)
     if media_type not in parsers:
-        raise UnsupportedFile(f"No parser for {media_type} is installed. Save the file as PDF or DOCX and add that.")
+        raise UnsupportedFile(f"Files of type {media_type} cannot be read. Save the file as PDF or DOCX and add that.")
     try:
         document = parsers[media_type].parse(source, media_type=media_type, limits=limits)
     except CitewellError:
         raise
     except MemoryError as error:
-        raise TooLarge("The file needs more memory than there is. Split it and add the parts.") from error
+        raise TooLarge("There is not enough memory to read this file. Split it and add the parts.") from error
     except Exception as error:
         raise DamagedFile(
-            "The file could not be read: it is damaged or unusually built. Open it, save it again, and add that copy."
+            "The file could not be read because it is damaged or in an unusual format. Open it, save it again, and "
+            "add that copy."
         ) from error
     misnamed = _misnamed(source.name, media_type)
     return checked(replace(document, notes=(*misnamed, *document.notes)), source.name, limits)
@@ -59,7 +60,7 @@ def _misnamed(name: str, media_type: str) -> tuple[str, ...]:
     found = FOUND.get(media_type)
     if promised is None or found is None:
         return ()
-    return (f"Its name says {promised}, and it holds {found}: it was read as {found}. {CHECK_IT}",)
+    return (f"The file name says {promised} but the content is {found}, so it was read as {found}. {CHECK_IT}",)
 
 
 def kind_of(source: Source, *, limits: Limits) -> str:
@@ -68,7 +69,7 @@ def kind_of(source: Source, *, limits: Limits) -> str:
         raise EmptyFile("The file is empty. Check that it was saved or downloaded completely, then add it again.")
     if len(source.data) > limits.max_bytes:
         raise TooLarge(
-            f"The file has {_megabytes(len(source.data))} MB and the limit is {_megabytes(limits.max_bytes)} MB. "
+            f"The file is {_megabytes(len(source.data))} MB and the limit is {_megabytes(limits.max_bytes)} MB. "
             "Split it and add the parts, or raise CITEWELL_MAX_FILE_MB."
         )
     return sniff(source)
@@ -95,14 +96,17 @@ def safe_name(name: str) -> str:
 def checked(document: Document, name: str, limits: Limits) -> Document:
     """A document that a parser made, if it is within the limits and its parts agree with each other."""
     if not document.text.strip() or not document.blocks:
-        raise EmptyFile("The file holds no text that can be read. If it is a scan, add it as PDF with the OCR extra.")
+        raise EmptyFile("No readable text was found in this file. If it is a scan, add it as PDF with the OCR extra.")
     if len(document.text) > limits.max_characters:
         raise TooLarge(
-            f"The file holds {len(document.text):,} characters and the limit is {limits.max_characters:,}. "
-            "Split it and add the parts, or raise CITEWELL_MAX_CHARACTERS."
+            f"The file has {len(document.text):,} characters and the limit is {limits.max_characters:,}. Split it "
+            "and add the parts, or raise CITEWELL_MAX_CHARACTERS."
         )
     if _SURROGATES_AND_NUL.search(document.text) or not _in_order(document):
-        raise DamagedFile("The file was read into a text that does not hold together. Save it again and add that copy.")
+        raise DamagedFile(
+            "The text extracted from this file is inconsistent, so it was not used. Save the file again and add "
+            "that copy."
+        )
     title = " ".join(clean(document.title).split())
     if len(title) > MAX_TITLE_CHARACTERS:
         title = title[: MAX_TITLE_CHARACTERS - 1].rstrip() + "…"

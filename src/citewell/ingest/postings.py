@@ -115,4 +115,4 @@ def _checked_width(data: bytes) -> int:
 
 
 def _damaged() -> LibraryError:
-    return LibraryError("A document's search words cannot be read. Run `citewell reindex` to write them again.")
+    return LibraryError("A document's search words could not be read. Run `citewell reindex` to rebuild them.")

@@ -60,7 +60,7 @@ class Reader:
         how = chunking or default_chunking(document.media_type)
         chunks = tuple(chunk(document, chunking=how, tokenizer=self.tokenizer))
         if not chunks:
-            raise EmptyFile("There is no text in this file. If it is a scan, install the OCR extra: citewell[ocr].")
+            raise EmptyFile("No text was found in this file. If it is a scan, install the OCR extra: citewell[ocr].")
         embedding = time.perf_counter()
         vectors, sentence_vectors = embed(
             document,

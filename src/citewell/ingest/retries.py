@@ -23,10 +23,8 @@ MAX_PAUSE_S = 1_800.0
 MAY_HEAL: tuple[type[CitewellError], ...] = (LibraryError, Unavailable, TookTooLong)
 """The machine's troubles rather than the file's: an embedder that does not answer, a full disk, a slow hour."""
 CANNOT_HEAL: tuple[type[CitewellError], ...] = (InputError, MissingExtra, EmbedderMismatch)
-STOPPED = "Reading it stopped unexpectedly ({name}). Convert it to PDF or split it, and add that."
-STOPPED_PROGRAM = (
-    "Reading it stopped the program several times. Convert it to another format, or split it, and add that."
-)
+STOPPED = "Processing stopped unexpectedly ({name}). Convert the file to PDF or split it, and add that."
+STOPPED_PROGRAM = "This file crashed processing several times. Convert it to another format, or split it, and add that."
 
 
 @dataclass(frozen=True, slots=True)

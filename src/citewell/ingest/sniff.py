@@ -21,7 +21,7 @@ TEXT = "text/plain"
 SAVE_AS_DOCUMENT = "Save it as .docx or PDF and add that."
 EXPORT_TEXT = "Export its text as PDF, DOCX, HTML or plain text and add that."
 UNPACK = "Unpack it and add the files inside."
-READ_IMAGE = "Save it as a PDF and add that; scanned pages are read with the OCR extra."
+READ_IMAGE = "Save it as a PDF and add that. Scanned pages are read if the OCR extra is installed."
 
 SIGNATURES: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "a PNG image", READ_IMAGE),
@@ -153,7 +153,7 @@ def _sniff_zip(data: bytes) -> str:
 
 def _refuse_ole(data: bytes) -> None:
     if "EncryptedPackage".encode("utf-16-le") in data:
-        raise EncryptedFile("The Office file is protected by a password. Save it without one and add that.")
+        raise EncryptedFile("The Office file is password-protected. Save it without a password and add that.")
     for stream, looks_like in OLE_STREAMS:
         if stream.encode("utf-16-le") in data:
             raise UnsupportedFile(f"The file looks like {looks_like}, which cannot be read. {SAVE_AS_DOCUMENT}")

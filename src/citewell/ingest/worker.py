@@ -31,7 +31,7 @@ MAX_PAUSE_S = 30.0
 """How long to leave a library alone that cannot be used, at first and at most."""
 REMEMBERED = 1_000
 """Documents of which a worker knows what they took."""
-TOO_LONG = "Reading it took longer than the {minutes:.0f} minutes that a file of this size may take."
+TOO_LONG = "Processing took longer than the {minutes:.0f} minutes allowed for a file of this size."
 _chance = random.SystemRandom().random
 
 

@@ -78,7 +78,7 @@ class Message:
 
     def __post_init__(self) -> None:
         if self.role not in ("user", "assistant"):
-            raise InputError("A turn of a conversation is the user's or the assistant's. Leave out all others.")
+            raise InputError("Unknown role in the conversation. Each turn must be from the user or the assistant.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ class AskOptions:
 
     def __post_init__(self) -> None:
         if self.model is not None and not self.model.strip():
-            raise InputError("Name a model, or leave it out.")
+            raise InputError("The model name is empty. Name a model, or leave it out.")
         if self.max_context_chunks is not None and not 1 <= self.max_context_chunks <= MAX_CHUNKS:
-            raise InputError(f"An answer rests on 1 to {MAX_CHUNKS} passages.")
+            raise InputError(f"An answer can draw on 1 to {MAX_CHUNKS} passages.")
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any] | None) -> AskOptions:

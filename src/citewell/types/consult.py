@@ -297,9 +297,9 @@ class Consult:
         """That it was signed all the same, against what, and why; None where nothing stood in the way."""
         if not self.meant:
             return None
-        against = ["something speaks against the clinician's own words"] if self.grave() else []
-        against += ["something is not settled"] if self.is_unexplained else []
-        return f"Signed though {' and '.join(against)}, because: {self.meant}"
+        against = ["a warning about the clinician's own wording"] if self.grave() else []
+        against += ["an unresolved contradiction"] if self.is_unexplained else []
+        return f"Signed despite {' and '.join(against)}. Reason given: {self.meant}"
 
     def grave(self) -> list[tuple[str, str]]:
         """Each statement that the clinician wrote against what is known of the patient, with what speaks against it."""

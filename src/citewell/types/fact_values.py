@@ -31,10 +31,10 @@ class Moment:
             else:
                 at = datetime.fromisoformat(self.text)
             if at.tzinfo is None:
-                raise InputError("A time of day needs its zone, such as 2015-03-12T04:46:42+00:00.")
+                raise InputError("A time needs its time zone, such as 2015-03-12T04:46:42+00:00.")
             at.astimezone(UTC)  # the first and the last days there are have no such time
         except (ValueError, OverflowError) as error:
-            raise InputError("A date is written as 2015, 2015-03, 2015-03-12 or with a time and its zone.") from error
+            raise InputError("Enter a date as 2015, 2015-03 or 2015-03-12, or with a time and time zone.") from error
         object.__setattr__(self, "at", at)
 
     @classmethod

@@ -194,7 +194,7 @@ class Symptom(Fact):
 
     def __post_init__(self) -> None:
         if not 1 <= self.severity <= 5:
-            raise InputError("How bad a symptom is goes from 1 (hardly) to 5 (as bad as can be).")
+            raise InputError("Enter the severity of a symptom from 1 (mild) to 5 (worst).")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ def read_fact(told: dict[str, Any]) -> Fact:
     """A fact from JSON; an unknown field or value is refused."""
     kind: Any = KINDS.get(str(told.get("kind")))
     if kind is None:
-        raise InputError(f"A fact is one of {', '.join(KINDS)}.")
+        raise InputError(f"The kind of a fact must be one of {', '.join(KINDS)}.")
     found = _reader(kind)({name: value for name, value in told.items() if name != "kind"}, "fact")
     assert isinstance(found, Fact)
     return found
@@ -76,7 +76,7 @@ def _read_enum(kind: type[Enum], told: Any, where: str) -> Any:
     try:
         return kind(told)
     except ValueError as error:
-        raise InputError(f"{where} is one of {', '.join(str(one.value) for one in kind)}.") from error
+        raise InputError(f"{where} must be one of {', '.join(str(one.value) for one in kind)}.") from error
 
 
 def _read_plain(kind: type, told: Any, where: str) -> Any:
@@ -97,4 +97,4 @@ def _read_dataclass(kind: Any, readers: Mapping[str, Read], told: Any, where: st
 
 
 def _wrong(where: str) -> InputError:
-    return InputError(f"What is given for {where} cannot be used. Check it against the fields in docs/records.md.")
+    return InputError(f"The value for {where} is not valid. Check it against the fields in docs/records.md.")

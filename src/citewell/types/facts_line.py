@@ -119,7 +119,7 @@ def _symptom(fact: Symptom) -> str:
         fact.body_region,
         _since(fact.onset),
         f"noted on {shown(fact.recorded)}",
-        "still there" if fact.still_active else f"gone {shown(fact.resolved)}" if fact.resolved else "gone",
+        "ongoing" if fact.still_active else f"gone {shown(fact.resolved)}" if fact.resolved else "gone",
     ]
     return f"{fact.specific}: {_joined(parts)}"
 

@@ -44,11 +44,11 @@ def checked_slug(slug: str) -> str:
     found = slug.strip().lower()
     if not _SLUG.fullmatch(found) or len(found) > MAX_SLUG_CHARACTERS:
         raise InputError(
-            f"“{found[:MAX_SLUG_CHARACTERS]}” is no slug: use up to {MAX_SLUG_CHARACTERS} letters a–z, digits and "
-            "single hyphens inside."
+            f"“{found[:MAX_SLUG_CHARACTERS]}” is not a valid slug. Use up to {MAX_SLUG_CHARACTERS} lower-case "
+            "letters, digits and single hyphens inside."
         )
     if found in RESERVED_SLUGS:
-        raise InputError(f"“{found}” has a meaning of its own here. Choose another slug.")
+        raise InputError(f"“{found}” is a reserved word. Choose another slug.")
     return found
 
 
@@ -68,7 +68,7 @@ def checked_description(text: str) -> str:
     """What a journey is about, without signs that cannot be seen."""
     found = "".join(sign for sign in text.strip() if sign == "\n" or not _is_control(sign))
     if len(found) > MAX_DESCRIPTION_CHARACTERS:
-        raise InputError(f"A description may have up to {MAX_DESCRIPTION_CHARACTERS:,} characters; this one is longer.")
+        raise InputError(f"The description is too long. The limit is {MAX_DESCRIPTION_CHARACTERS:,} characters.")
     return found
 
 

@@ -34,7 +34,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         if not isinstance(self.tags, frozenset):
-            raise ScopeRefused("The tags of a scope must be said, as a frozenset; an empty one sees what is public.")
+            raise ScopeRefused("A scope needs its tags as a frozenset; an empty one sees only public documents.")
 
     @classmethod
     def owner(cls, tenant: str) -> Scope:
@@ -111,9 +111,11 @@ class Chunking:
 
     def __post_init__(self) -> None:
         if (self.unit == "characters") != (self.strategy == "characters"):
-            raise InputError("Sections and headings are measured in tokens, characters in characters.")
+            raise InputError("Use tokens for sections and headings, and characters for characters.")
         if not 50 <= self.size <= MAX_CHUNK or not 0 <= 2 * self.overlap <= self.size:
-            raise InputError(f"A passage has 50 to {MAX_CHUNK:,} units, and neighbours share at most half of one.")
+            raise InputError(
+                f"A passage must have 50 to {MAX_CHUNK:,} units, and overlap its neighbours by at most half."
+            )
 
 
 @dataclass(frozen=True, slots=True)

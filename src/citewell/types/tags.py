@@ -20,11 +20,13 @@ def checked_tags(names: Iterable[str], *, by_admin: bool) -> frozenset[str]:
     found = frozenset(name.strip().lower() for name in names)
     for name in sorted(found):
         if not _TAG.fullmatch(name):
-            raise InputError(f"“{name[:64]}” is no tag: use up to 64 letters a–z, digits and single hyphens inside.")
+            raise InputError(
+                f"“{name[:64]}” is not a valid tag. Use up to 64 lower-case letters, digits and single hyphens inside."
+            )
     if not found:
-        raise InputError("At least one tag is needed.")
+        raise InputError("Enter at least one tag.")
     if not by_admin and found & RESERVED_TAGS:
-        raise ScopeRefused(f"Only an administrator may use {' and '.join(sorted(found & RESERVED_TAGS))}.")
+        raise ScopeRefused(f"Only an administrator can use {' and '.join(sorted(found & RESERVED_TAGS))}.")
     return found
 
 

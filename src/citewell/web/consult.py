@@ -13,25 +13,25 @@ from citewell.web.source import Place
 GROUPS: tuple[tuple[str, frozenset[Category]], ...] = (
     ("Patient", frozenset({Category.DEMOGRAPHIC})),
     (
-        "Complaint",
+        "Presenting complaint",
         frozenset({Category.SYMPTOM, Category.ASSOCIATED, Category.LOCATION, Category.ONSET, Category.DURATION}),
     ),
     (
-        "Detail",
+        "Details",
         frozenset({Category.SEVERITY, Category.CHARACTER, Category.AGGRAVATING, Category.RELIEVING}),
     ),
-    ("Measured", frozenset({Category.VITAL})),
-    ("History", frozenset({Category.MEDICAL_HISTORY})),
+    ("Observations", frozenset({Category.VITAL})),
+    ("Past medical history", frozenset({Category.MEDICAL_HISTORY})),
     ("Medicines", frozenset({Category.MEDICATION})),
     ("Allergies", frozenset({Category.ALLERGY})),
 )
 HOLDS: Mapping[Polarity, tuple[str, str]] = {
     Polarity.PRESENT: ("✓", "present"),
     Polarity.ABSENT: ("✗", "not present"),
-    Polarity.UNCLEAR: ("?", "not clear"),
-    Polarity.PAST: ("p", "in the past"),
-    Polarity.FAMILY: ("f", "in the family"),
-    Polarity.OTHER: ("o", "of somebody else"),
+    Polarity.UNCLEAR: ("?", "unclear"),
+    Polarity.PAST: ("p", "past"),
+    Polarity.FAMILY: ("f", "family history"),
+    Polarity.OTHER: ("o", "someone else"),
     Polarity.HYPOTHETICAL: ("~", "only mentioned"),
     Polarity.INTENDED: ("→", "planned"),
 }

@@ -60,7 +60,7 @@ def _typed(field: Field, value: str, kind: type | None) -> Any:
         try:
             return kind(value)
         except ValueError as error:
-            raise InputError(f"“{field.words}” is a number.") from error
+            raise InputError(f"Enter a number for “{field.words}”.") from error
     return value
 
 

@@ -14,7 +14,7 @@ from citewell.web.source import Place
 
 CONDITIONS = {
     "met": ("✓", "met", "good"),
-    "assumed": ("≈", "assumed, to be confirmed", "busy"),
+    "assumed": ("≈", "assumed, please confirm", "busy"),
     "not met": ("✗", "not met", "bad"),
     "unknown": ("?", "not known", "wait"),
 }
@@ -85,7 +85,7 @@ def _number(text: str, name: str) -> float | None:
     try:
         return float(text)
     except ValueError as error:
-        raise InputError(f"The {name} is written in digits.") from error
+        raise InputError(f"Enter the {name} in digits.") from error
 
 
 def result_from(line: str) -> dict[str, Any]:
@@ -100,7 +100,9 @@ def result_from(line: str) -> dict[str, Any]:
         return {"name": measured["name"], "value": float(measured["value"]), "unit": measured["unit"]}
     if told := _WORDS.fullmatch(line):
         return {"name": told["name"].strip(), "text": told["text"]}
-    raise InputError(f"Write a test as “PSA 4.6 ng/mL” or “chest X-ray: normal”; “{line[:60]}” is neither.")
+    raise InputError(
+        f"“{line[:60]}” could not be read as a test result. Enter it like “PSA 4.6 ng/mL” or “chest X-ray: normal”."
+    )
 
 
 # ------------------------------------------------------------------------------------------------------ an assessment

@@ -31,15 +31,15 @@ TURN = {
     "verdicts": VERDICTS,
     "levels": LEVELS,
     "withheld": list(WHY.items()),
-    "calibrated": "how often an answer with this score is right, measured on questions with marked answers",
-    "instruction": "reads like an instruction; it was taken as plain words",
+    "calibrated": "how often answers with this score are right, measured on questions with known answers",
+    "instruction": "contains what looks like an instruction; it was not followed",
 }
 """What an answer is drawn with, by the server and by the script."""
 
 STATES = {
     State.PENDING: ("not queued yet", "wait"),
-    State.QUEUED: ("waiting", "wait"),
-    State.PROCESSING: ("being read", "busy"),
+    State.QUEUED: ("queued", "wait"),
+    State.PROCESSING: ("processing", "busy"),
     State.COMPLETED: ("ready", "good"),
     State.FAILED: ("could not be read", "bad"),
     State.SUPERSEDED: ("replaced", "wait"),
@@ -48,10 +48,10 @@ STATES = {
 """What a person reads for a state, and the colour it has."""
 
 STAGES = {
-    "reading": "reading the file",
-    "cutting": "finding its passages",
-    "embedding": "learning its meaning",
-    "storing": "putting it on the shelf",
+    "reading": "Reading file",
+    "cutting": "Splitting into passages",
+    "embedding": "Indexing",
+    "storing": "Saving",
 }
 
 KINDS = {
@@ -70,23 +70,23 @@ def looked_in(scope: Mapping[str, Any]) -> str:
     """Where an answer was looked for, in words.
 
     >>> looked_in({"tags": ["*"], "journey": None, "subject": None, "documents": 12})
-    'Looked in all 12 documents.'
+    'Searched all 12 documents.'
     >>> looked_in({"tags": ["lung", "ward"], "journey": "stroke", "subject": None, "documents": 1})
-    'Looked in 1 document: tagged “lung” or “ward”, or for everyone; of the journey “stroke” too.'
+    'Searched 1 document: tagged “lung” or “ward”, or for everyone; includes the journey “stroke”.'
     >>> looked_in({"tags": [], "journey": None, "subject": None, "documents": 3})
-    'Looked in 3 documents: for everyone.'
+    'Searched 3 documents: for everyone.'
     """
     count = counted(scope["documents"], "document")
     tags = [f"“{tag}”" for tag in scope["tags"] if tag != "public"]
     if EVERY in scope["tags"]:
-        told = f"Looked in all {count}"
+        told = f"Searched all {count}"
     else:
         tagged = f"tagged {' or '.join(tags)}, or " if tags else ""
-        told = f"Looked in {count}: {tagged}for everyone"
+        told = f"Searched {count}: {tagged}for everyone"
     if scope["journey"] not in (None, EVERY):
-        told += f"; of the journey “{scope['journey']}” too"
+        told += f"; includes the journey “{scope['journey']}”"
     if scope["subject"] is not None:
-        told += f"; of the papers of “{scope['subject']}” too"
+        told += f"; includes documents about “{scope['subject']}”"
     return f"{told}."
 
 
@@ -206,29 +206,29 @@ def advice(message: str, *, runs_site: bool) -> str:
     return message if runs_site else _SETTING.sub("", message)
 
 
-ELSEWHERE = "a worker reads it"
+ELSEWHERE = "Processing on another worker"
 
 
 def next_attempt(at: datetime) -> str:
     """When something that failed is tried again, in this machine's time zone.
 
     >>> next_attempt(datetime(2026, 3, 2, 14, 5).astimezone())
-    'is tried again at 14:05'
+    'Will retry at 14:05'
     """
-    return f"is tried again at {at.astimezone():%H:%M}"
+    return f"Will retry at {at.astimezone():%H:%M}"
 
 
 def stage(step: Step | None, time_left_s: float | None) -> str:
     """How far a document has come, in words.
 
     >>> stage(Step("embedding", 120, 400), 20.0)
-    'learning its meaning, 120 of 400 · about 20 s left'
+    'Indexing 120 of 400 · about 20 s left'
     >>> stage(None, None)
-    'waiting for its turn'
+    'Queued'
     """
     if step is None:
-        return "waiting for its turn"
+        return "Queued"
     words = STAGES[step.stage]
     if step.total:
-        words += f", {step.done:,} of {step.total:,}"
+        words += f" {step.done:,} of {step.total:,}"
     return words if time_left_s is None else f"{words} · about {duration(time_left_s)} left"

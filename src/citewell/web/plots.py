@@ -141,7 +141,7 @@ def band_words(result: LabResult) -> str:
     if low is not None and high is not None:
         return f"usual range {low:g} to {high:g}{unit}"
     if low is not None:
-        return f"usual range {low:g}{unit} and more"
+        return f"usual range {low:g}{unit} or more"
     return "" if high is None else f"usual range up to {high:g}{unit}"
 
 

@@ -50,7 +50,7 @@ KIND_WORDS = {
 }
 """What a patient calls each kind of fact."""
 
-NO_ALLERGIES = "The record holds no entry about allergies. That does not mean that there are none."
+NO_ALLERGIES = "No allergies are recorded. This does not mean there are none."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Row:
     def place(cls, text: str, at: Mentioned) -> Row:
         """A place in a paper, under words of ours."""
         query = Place(None, at.start, at.end).query
-        return cls("", "Paper", text, is_verified=True, document_id=at.document_id, query=query)
+        return cls("", "Document", text, is_verified=True, document_id=at.document_id, query=query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,10 @@ class Beside:
     @property
     def papers(self) -> Group:
         """The papers themselves, to be looked at."""
-        rows = tuple(Row("", "Paper", one.title, is_verified=True, document_id=one.id, query="") for one in self.unread)
-        return Group("unread", "Papers that were not read into facts", rows, "")
+        rows = tuple(
+            Row("", "Document", one.title, is_verified=True, document_id=one.id, query="") for one in self.unread
+        )
+        return Group("unread", "Documents with no facts taken from them", rows, "")
 
 
 NOTHING_BESIDE = Beside()
@@ -120,14 +122,14 @@ def fact_groups(facts: Iterable[Fact], beside: Beside = NOTHING_BESIDE) -> list[
     taken = known.taken
     medicines, diagnoses = known.of(Medication), known.of(Diagnosis)
     over = [one for one in diagnoses if one.status is DiagnosisStatus.RESOLVED]
-    nothing = "Nothing of this kind is in the record."
+    nothing = "None recorded."
     return [
         _allergies(known.of(Allergy), beside),
         *([beside.papers] if beside.unread else []),
-        _group("medicines", "Medicines now", taken, nothing),
-        _group("past-medicines", "Medicines in the past", [one for one in medicines if one not in taken], nothing),
+        _group("medicines", "Current medicines", taken, nothing),
+        _group("past-medicines", "Past medicines", [one for one in medicines if one not in taken], nothing),
         _group("conditions", "Conditions", [one for one in diagnoses if one not in over], nothing),
-        _group("past-conditions", "Conditions that are over", over, nothing),
+        _group("past-conditions", "Past conditions", over, nothing),
         _group("symptoms", "Symptoms", known.of(Symptom), nothing),
         _group("procedures", "Procedures", known.of(Procedure), nothing),
         _group("vaccinations", "Vaccinations", known.of(Vaccination), nothing),
@@ -166,17 +168,17 @@ def summary_groups(facts: Iterable[Fact], beside: Beside = NOTHING_BESIDE) -> li
     results = list(dict.fromkeys([*(one for one in newest if is_abnormal(one)), *beyond_limits(known.facts)]))
     found = [
         _allergies([one for one in known.of(Allergy) if one.is_active or one.code in NO_KNOWN], beside),
-        _group("medicines", "Medicines now", known.taken, "None is on record."),
+        _group("medicines", "Current medicines", known.taken, "None recorded."),
         _group(
             "conditions",
             "Conditions",
             [one for one in known.of(Diagnosis) if one.status is not DiagnosisStatus.RESOLVED],
-            "None is on record.",
+            "None recorded.",
         ),
-        _group("results", "Newest results out of range, or beyond usual limits", results, _no_result(newest)),
-        _group("symptoms", "Symptoms now", [one for one in known.of(Symptom) if one.still_active], ""),
+        _group("results", "Latest results out of range or beyond usual limits", results, _no_result(newest)),
+        _group("symptoms", "Current symptoms", [one for one in known.of(Symptom) if one.still_active], ""),
         _group("planned", "Planned", planned(known), ""),
-        _group("unconfirmed", "To be confirmed", [one for one in known.facts if not one.is_verified], ""),
+        _group("unconfirmed", "To confirm", [one for one in known.facts if not one.is_verified], ""),
         beside.papers,
     ]
     return [group for group in found if group.rows or group.none]
@@ -186,11 +188,11 @@ def _no_result(newest: Sequence[LabResult]) -> str:
     """That none is out of range says nothing of those without one."""
     without = sum(map(is_unjudged, newest))
     if not newest:
-        return "No result is on record."
+        return "No results recorded."
     if not without:
-        return "None is on record."
+        return "None recorded."
     these = f"{without} of {len(newest)} tests have" if without > 1 else "One test has"
-    return f"None is marked so. {these} no range from a laboratory: that does not mean that they are in range."
+    return f"None marked as out of range. {these} no laboratory range, so may still be out of range."
 
 
 # ------------------------------------------------------------------------------------------------------------ answers

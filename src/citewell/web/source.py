@@ -17,7 +17,7 @@ PDF = "application/pdf"
 SLACK_POINTS = 6.0
 """How far a letter may hang over the edge of its page."""
 
-UNSURE = "Where these words stand on the page is not known, so nothing is marked."
+UNSURE = "The exact position of this text on the page is not known, so nothing is highlighted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _chunk(chunks: Sequence[Chunk], index: int | None) -> Chunk | None:
     if index is None:
         return None
     if not 0 <= index < len(chunks):
-        raise NotFound("The document has no such passage; it may have been read again since. Search once more.")
+        raise NotFound("This passage was not found. The document may have been re-processed; search again.")
     return chunks[index]
 
 
@@ -100,7 +100,7 @@ def _words(place: Place, length: int) -> Span | None:
     if place.start is None or place.end is None:
         return None
     if not 0 <= place.start < place.end <= length:
-        raise InputError("These words are not in the document; it may have been read again since. Search once more.")
+        raise InputError("This text was not found. The document may have been re-processed; search again.")
     return place.start, place.end
 
 
@@ -111,7 +111,7 @@ def _paged(base: View, document: Document, place: Place, whole: Span | None, tar
     home = (layout.page_at(target[0]) if target else None) or numbers[0]
     number = home if place.page is None else place.page
     if number not in numbers:
-        raise NotFound(f"The document has {len(numbers)} pages; there is no page {number}.")
+        raise NotFound(f"There is no page {number}. The document has {len(numbers)} pages.")
     at = numbers.index(number)
     around = _on_paper(document.layout, whole)
     words = _on_paper(document.layout, target) if target != whole else []
@@ -151,7 +151,7 @@ def _text(base: View, document: Document, place: Place, whole: Span | None, targ
     home = part_at(shown, target[0] if target else 0)
     at = home if place.page is None else place.page - 1
     if not 0 <= at < len(shown):
-        raise NotFound(f"The document has {len(shown)} parts; there is no part {at + 1}.")
+        raise NotFound(f"There is no part {at + 1}. The document has {len(shown)} parts.")
     layers = passage(whole), best(target if target != whole else None)
     return replace(
         base,

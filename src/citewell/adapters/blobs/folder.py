@@ -11,11 +11,13 @@ from pathlib import Path
 
 from citewell.errors import BlobsUnavailable, DiskFull, NotFound
 
-FULL = "The store of original files ({place}) is full. Nothing was changed; free some space there and try again."
-UNUSABLE = "The store of original files ({place}) cannot be used ({why}). Nothing was changed; check CITEWELL_BLOBS."
+FULL = "The storage for original files ({place}) is full. Nothing was changed. Free some space there and try again."
+UNUSABLE = (
+    "The storage for original files ({place}) could not be used ({why}). Nothing was changed. Check CITEWELL_BLOBS."
+)
 MISSING = (
-    "The original file is missing in the store ({place}). See that this is the right folder, and mounted here; else "
-    "restore the file from a backup, or add the document again."
+    "The original file is missing from storage ({place}). Check that this is the right folder and that it is "
+    "mounted. If so, restore the file from a backup, or add the document again."
 )
 DRAFT = ".draft"
 

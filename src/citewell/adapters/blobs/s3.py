@@ -9,16 +9,16 @@ from urllib.parse import urlsplit
 
 from citewell.errors import BlobsUnavailable, DiskFull, InputError, MissingExtra, NotFound
 
-FULL = "The store of original files ({place}) is full. Nothing was changed; make room there and try again."
+FULL = "The storage for original files ({place}) is full. Nothing was changed. Free some space there and try again."
 SILENT = (
-    "The store of original files ({place}) does not answer. Nothing was changed; try again, or check "
+    "The storage for original files ({place}) is not responding. Nothing was changed. Try again, or check "
     "CITEWELL_BLOBS_URL."
 )
 REFUSED = (
-    "The store of original files ({place}) refuses this ({code}). Nothing was changed; check the bucket in "
-    "CITEWELL_BLOBS, CITEWELL_BLOBS_KEY and CITEWELL_BLOBS_SECRET."
+    "The storage for original files ({place}) refused the request ({code}). Nothing was changed. Check the bucket "
+    "in CITEWELL_BLOBS, CITEWELL_BLOBS_KEY and CITEWELL_BLOBS_SECRET."
 )
-MISSING = "The original file is missing in the store ({place}). Restore it from a backup, or add the document again."
+MISSING = "The original file is missing from storage ({place}). Restore it from a backup, or add the document again."
 NO_ROOM = frozenset({"QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "InsufficientCapacity", "507"})
 """What stores say that are full; the standard has no word for it."""
 NOT_THERE = frozenset({"NoSuchKey", "404", "NotFound"})
@@ -35,8 +35,8 @@ class S3Blobs:
             from botocore.config import Config
         except ImportError as error:
             raise MissingExtra(
-                "A store that speaks S3 needs a package that is not installed. Install it with: "
-                "pip install 'citewell[s3]'"
+                "S3-compatible storage needs a package that is not installed. Install it with: pip install "
+                "'citewell[s3]'"
             ) from error
         parts = urlsplit(address)
         if parts.scheme != "s3" or not parts.netloc:

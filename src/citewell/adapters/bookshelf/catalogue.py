@@ -69,7 +69,8 @@ def catalogue(text: str) -> list[Book]:
     }
     if missing := [_COLUMNS[field][0] for field in _NEEDED if field not in places]:
         raise InputError(
-            f"This is no list of a bookshelf: it has no column {', '.join(missing)}. Check the address given by --from."
+            f"This is not a bookshelf list: column {', '.join(missing)} is missing. Check the address given with "
+            "--from."
         )
     try:
         found = [
@@ -78,7 +79,7 @@ def catalogue(text: str) -> list[Book]:
             if len(line) > max(places[field] for field in _NEEDED)
         ]
     except csv.Error as error:
-        raise InputError(f"The list of the bookshelf cannot be read: {error}.") from error
+        raise InputError(f"The bookshelf list could not be read: {error}.") from error
     return [book for book in found if _PATH.fullmatch(book.path) and _ACCESSION.fullmatch(book.accession)]
 
 

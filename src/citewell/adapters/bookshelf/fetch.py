@@ -33,7 +33,7 @@ class Bookshelf:
         self, address: str = ADDRESS, *, pause_s: float = 1.0, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         if not _is_safe(address):
-            raise InputError("A bookshelf is read over https; give its address as https://…")
+            raise InputError("The address of a bookshelf must start with https://.")
         self._address = address.rstrip("/") + "/"
         self._pause_s = pause_s
         self._sleep = sleep
@@ -76,14 +76,14 @@ class Bookshelf:
                 again_after = _backoff(attempt)
             except OSError as error:
                 raise LibraryError(
-                    f"{path.name} cannot be written: {error.strerror}. Free some space, then go on."
+                    f"{path.name} could not be written: {error.strerror}. Free some space, then continue."
                 ) from error
             if again_after is None:
                 _mark(part).unlink(missing_ok=True)
                 part.replace(path)
                 return
             self._sleep(max(again_after, _backoff(attempt)))
-        raise _unreachable(place, "the server is busy or the connection breaks off")
+        raise _unreachable(place, "the server is busy or the connection keeps breaking")
 
     def _attempt(self, place: str, part: Path, *, max_bytes: int, progress: Progress) -> float | None:
         """Fetch what is missing; the seconds to wait before the next try, or None when all is here."""
@@ -91,7 +91,9 @@ class Bookshelf:
         asked = {"range": f"bytes={have}-", "if-range": mark} if have else {}
         with self._client.stream("GET", self._address + place, headers=asked) as reply:
             if not _is_safe(str(reply.url)):
-                raise InputError(f"The bookshelf leads on for {place} to an address that is not https; it is not read.")
+                raise InputError(
+                    f"The bookshelf redirects {place} to an address that is not https, so it was not read."
+                )
             if reply.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
                 _forget(part)
                 return 0.0
@@ -99,7 +101,7 @@ class Bookshelf:
                 return _asked_to_wait(reply)
             if reply.status_code not in (200, 206):
                 raise InputError(
-                    f"The bookshelf has no {place} (answer {reply.status_code}). Check the address given by --from."
+                    f"The bookshelf has no {place} (status {reply.status_code}). Check the address given with --from."
                 )
             goes_on = reply.status_code == 206 and reply.headers.get("content-range", "").startswith(f"bytes {have}-")
             if reply.status_code == 206 and not goes_on:
@@ -108,7 +110,7 @@ class Bookshelf:
             have = have if goes_on else 0
             expected = have + int(reply.headers.get("content-length") or 0)
             if expected > max_bytes:
-                raise TooLarge(f"{place} has {expected:,} bytes; at most {max_bytes:,} are read.")
+                raise TooLarge(f"{place} is {expected:,} bytes; the limit is {max_bytes:,}.")
             if name := reply.headers.get("etag") or reply.headers.get("last-modified"):
                 _mark(part).write_text(name, "utf-8")
             with part.open("ab" if goes_on else "wb") as file:
@@ -116,7 +118,7 @@ class Bookshelf:
                     file.write(piece)
                     have += len(piece)
                     if have > max_bytes:
-                        raise TooLarge(f"{place} has more than {max_bytes:,} bytes, and more are not read.")
+                        raise TooLarge(f"{place} is over the limit of {max_bytes:,} bytes.")
                     progress(have, expected)
         return None
 
@@ -172,5 +174,6 @@ def _asked_to_wait(reply: httpx.Response) -> float:
 
 def _unreachable(place: str, why: str) -> Unavailable:
     return Unavailable(
-        f"{place} could not be fetched ({why}). What is here is kept; run the same command again to go on."
+        f"{place} could not be downloaded ({why}). What has been downloaded is kept. Run the same command again to "
+        "continue."
     )

@@ -35,7 +35,7 @@ def check(path: Path, checksum: str) -> None:
     if checksum:
         kind = {32: "md5", 64: "sha256"}.get(len(checksum))
         if kind is None or digest(path, kind) != checksum.lower():
-            raise DamagedFile(f"{path.name} does not have the checksum that the list gives; it was changed on its way.")
+            raise DamagedFile(f"{path.name} does not match the checksum in the list: it was altered in transit.")
 
 
 def unpack(archive: Path, folder: Path, *, limits: Limits) -> list[Path]:
@@ -46,11 +46,11 @@ def unpack(archive: Path, folder: Path, *, limits: Limits) -> list[Path]:
     try:
         names = list(_write(archive, making, limits=limits))
         if not names:
-            raise EmptyFile(f"{archive.name} holds no .nxml or .xml file.")
+            raise EmptyFile(f"{archive.name} contains no .nxml or .xml file.")
         shutil.rmtree(folder, ignore_errors=True)
         making.replace(folder)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
-        raise DamagedFile(f"{archive.name} is cut or damaged; it must be fetched again.") from error
+        raise DamagedFile(f"{archive.name} is incomplete or damaged and must be downloaded again.") from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
     return [folder / name for name in sorted(names)]
@@ -65,9 +65,9 @@ def _write(archive: Path, folder: Path, *, limits: Limits) -> Iterator[str]:
                 continue
             written += member.size
             if member.size > limits.max_bytes or written > limits.max_unpacked_bytes:
-                raise TooLarge(f"{archive.name} unpacks to more than is read; raise the limit to take it all the same.")
+                raise TooLarge(f"{archive.name} is over the limit when unpacked. Raise the limit to add it anyway.")
             if len(list(folder.iterdir())) >= MAX_FILES:
-                raise TooLarge(f"{archive.name} holds more than {MAX_FILES:,} texts.")
+                raise TooLarge(f"{archive.name} contains more than {MAX_FILES:,} texts.")
             target = _free(folder, PurePosixPath(member.name))
             content = tar.extractfile(member)
             assert content is not None
@@ -99,7 +99,7 @@ class _Member(tarfile.TarInfo):
         """The member that a block of the archive begins."""
         member = super().frombuf(buf, encoding, errors)
         if member.type in cls._HEADERS and member.size > MAX_HEADER_BYTES:
-            raise TooLarge("An archive has a header of more bytes than are read; it is no book.")
+            raise TooLarge("An archive has an oversized header; it is not a book.")
         return member
 
 
@@ -112,5 +112,5 @@ class _Counted(gzip.GzipFile):
         piece = super().read(size)
         self._seen += len(piece)
         if self._seen > MAX_OPENED_BYTES:
-            raise TooLarge(f"An archive unpacks to more than {MAX_OPENED_BYTES:,} bytes; it is no book.")
+            raise TooLarge(f"An archive unpacks to more than {MAX_OPENED_BYTES:,} bytes; it is not a book.")
         return piece

@@ -32,15 +32,15 @@ def read_calibration(home: Path, embedder: str) -> Calibration:
     path = calibration_file(home, embedder)
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for without end
-            _refuse(path, "it is no file")
+            _refuse(path, "it is not a file")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return known(embedder)
     except OSError as error:
-        _refuse(path, f"it cannot be read ({error.strerror})")
+        _refuse(path, f"it could not be read ({error.strerror})")
     if len(data) > MAX_BYTES:
-        _refuse(path, f"it has more than {MAX_BYTES:,} bytes")
+        _refuse(path, f"it is over {MAX_BYTES:,} bytes")
     return _checked(_parsed(data, path), embedder, path)
 
 
@@ -58,8 +58,8 @@ def write_calibration(home: Path, calibration: Calibration, how: Mapping[str, ob
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise LibraryReadOnly(
-            f"The calibration cannot be written to {path.parent} ({error.strerror}). Make room or give the right to, "
-            "and run `citewell calibrate` again."
+            f"The calibration could not be written to {path.parent} ({error.strerror}). Free some space or allow "
+            "writing, then run `citewell calibrate` again."
         ) from error
     return path
 
@@ -73,30 +73,30 @@ def _parsed(data: bytes, path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):
-        _refuse(path, "it is no JSON")
+        _refuse(path, "it is not JSON")
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        _refuse(path, f"it is no calibration of format {FORMAT}")
+        _refuse(path, f"it is not a calibration of format {FORMAT}")
     return found
 
 
 def _checked(found: Mapping[str, Any], embedder: str, path: Path) -> Calibration:
     """The calibration in a file, once every number is one that a fit can give."""
     if found.get("embedder") != embedder:
-        _refuse(path, "it is another embedder's")
+        _refuse(path, "it belongs to another embedding model")
     bias, cosine, coverage, near, wide = (_number(found.get(name), name, path) for name in WEIGHTS)
     made = Calibration(embedder, bias, cosine, coverage, near=near, wide=wide)
     if made.cosine <= 0 or made.coverage < 0:
-        _refuse(path, "by its weights what is nearer would be less relevant")
+        _refuse(path, "its weights would make closer passages less relevant")
     if not -1 <= made.wide <= made.near <= 1:
-        _refuse(path, "its least cosines are none, or not in order")
+        _refuse(path, "its cosine limits are missing or out of order")
     return made
 
 
 def _number(value: object, name: str, path: Path) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        _refuse(path, f"its “{name}” is no number")
+        _refuse(path, f"its “{name}” is not a number")
     if isinstance(value, float) and not math.isfinite(value):  # an int may be too large to be asked
-        _refuse(path, f"its “{name}” is no number")
+        _refuse(path, f"its “{name}” is not a number")
     if abs(value) > LARGEST:
         _refuse(path, f"its “{name}” is too large")
     return float(value)
@@ -104,6 +104,6 @@ def _number(value: object, name: str, path: Path) -> float:
 
 def _refuse(path: Path, why: str) -> NoReturn:
     raise CalibrationUnusable(
-        f"The calibration file {FOLDER}/{path.name} cannot be used: {why}. Run `citewell calibrate` to make it anew, "
-        "or delete it: relevance is then told from shared words alone."
+        f"The calibration file {FOLDER}/{path.name} cannot be used: {why}. Run `citewell calibrate` to make a new "
+        "one, or delete it; relevance then reflects shared words only."
     )

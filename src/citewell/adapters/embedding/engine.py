@@ -112,7 +112,7 @@ def open_engine(cache_dir: Path, backend: Backend, *, threads: int, model: Model
         except (ImportError, RuntimeError) as error:
             if backend == "openvino":
                 raise MissingExtra(
-                    "OpenVINO is asked for and does not start. Install it with: pip install 'citewell[openvino]', "
+                    "OpenVINO was requested but does not start. Install it with: pip install 'citewell[openvino]', "
                     "or set the embedding backend to auto."
                 ) from error
             _log.info("openvino does not start, onnxruntime is used: %s", type(error).__name__)
@@ -147,8 +147,8 @@ def _proven(cache_dir: Path, flavour: Flavour, model: Model) -> Engine:
     engine = _exact(cache_dir, model)
     if engine is None:
         raise ModelFilesMissing(
-            "onnxruntime does not give the embedding model's vectors on this machine. "
-            "Reinstall it with: pip install --force-reinstall onnxruntime"
+            "onnxruntime gives wrong vectors for the embedding model on this computer. Reinstall it with: pip "
+            "install --force-reinstall onnxruntime"
         )
     return engine
 
@@ -309,6 +309,6 @@ def keep(path: Path, data: bytes) -> None:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise ModelFilesMissing(
-            f"The embedding model cannot be prepared: {error.strerror} in {path.parent}. "
-            "Free some space there or choose a folder that can be written."
+            f"The embedding model could not be prepared: {error.strerror} in {path.parent}. Free some space there, "
+            "or choose a folder that can be written to."
         ) from error

@@ -72,8 +72,8 @@ class MiniLM:
                     workers.shutdown(cancel_futures=True)  # who stops half-way does not wait for the rest
         if not np.isfinite(vectors).all():
             raise ModelFilesMissing(
-                f"The embedding model gives vectors that are no numbers: what was prepared of it in {self._cache_dir} "
-                "is damaged. Remove that folder and try again; it is made anew."
+                f"The embedding model gives invalid vectors: its prepared copy in {self._cache_dir} is damaged. "
+                "Delete that folder and try again; it will be rebuilt."
             )
         if progress is not None:
             progress(len(texts), len(texts))

@@ -66,4 +66,4 @@ class OllamaEmbedder(RemoteEmbedder):
 
     @property
     def _fetch(self) -> str:
-        return f"Fetch it with `ollama pull {self.model}`."
+        return f"Download it with `ollama pull {self.model}`."

@@ -118,7 +118,7 @@ class RemoteEmbedder(ABC):
             raise self._unreadable()
         if dimensions is not None and found[1] != dimensions:
             raise EmbedderUnavailable(
-                f"{self.place} gave vectors of {found[1]} numbers for {self.model} and {dimensions} before. "
+                f"{self.place} returned vectors of {found[1]} numbers for {self.model}, but {dimensions} before. "
                 "Check that one model serves all requests, then run the command again."
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -129,12 +129,12 @@ class RemoteEmbedder(ABC):
 
     def _unreadable(self) -> EmbedderUnavailable:
         return EmbedderUnavailable(
-            f"{self.place} did not send one vector per text for {self.model}. "
-            "Check that the address is right and that the model makes embeddings."
+            f"{self.place} did not return one vector per text for {self.model}. Check that the address is right and "
+            "that the model makes embeddings."
         )
 
     def _unreachable(self, start: str) -> Transient:
-        return Transient(EmbedderUnavailable(f"{self.place} cannot be reached. {start}"))
+        return Transient(EmbedderUnavailable(f"{self.place} could not be reached. {start}"))
 
     def _refused(self, status: int, *, fetch: str, retry_after: str | None = None) -> Exception:
         """Our error for an HTTP status; the server's own words may repeat a text, so they are left out."""
@@ -144,8 +144,8 @@ class RemoteEmbedder(ABC):
             return EmbedderUnavailable(f"{self.place} does not have the model {self.model}. {fetch}")
         if status in (408, 425, 429) or status >= 500:
             error = EmbedderUnavailable(
-                f"{self.place} cannot embed for now ({status}). Run the command again in a minute; "
-                "if it stays so, look at the server's log."
+                f"{self.place} cannot embed at the moment ({status}). Run the command again in a minute. If it keeps "
+                "failing, check the server's log."
             )
             return Transient(error, wait_s=float(retry_after) if retry_after and retry_after.isdigit() else None)
         return EmbedderRefused(

@@ -31,7 +31,7 @@ class OnnxEntailment:
 
         for name in (MODEL, TOKENIZER, CONFIG):
             if not (folder / name).is_file():
-                raise ModelFilesMissing(f"{name} is missing in {folder}: put it there, or unset CITEWELL_ENTAILMENT.")
+                raise ModelFilesMissing(f"{name} is missing from {folder}. Put it there, or unset CITEWELL_ENTAILMENT.")
         digest = hashlib.sha256((folder / MODEL).read_bytes()).hexdigest()
         self.name = f"{folder.name}, sha256 {digest}"
         """Which model it is, as health tells it and as every record does."""
@@ -44,8 +44,8 @@ class OnnxEntailment:
             )
         except Exception as error:  # each of the three libraries has errors of its own
             raise ModelFilesMissing(
-                f"The entailment model in {folder} cannot be read ({type(error).__name__}). Put a classifier there "
-                "whose id2label names entailment and contradiction, or unset CITEWELL_ENTAILMENT."
+                f"The entailment model in {folder} could not be read ({type(error).__name__}). Put a classifier "
+                "there whose id2label names entailment and contradiction, or unset CITEWELL_ENTAILMENT."
             ) from error
         limit = min(MAX_TOKENS, int(config.get("max_position_embeddings", MAX_TOKENS)))
         self._tokenizer.enable_truncation(limit, strategy="only_first")

@@ -172,8 +172,8 @@ class Opened:
                 except Exception as error:  # the errors of neither library have a base of their own
                     _log.info("reader %s does not load: %s", trained.name, type(error).__name__)
         raise ModelFilesMissing(
-            f"The trained reader ({trained.name}) does not give what it should on this machine. Reinstall onnxruntime "
-            f"with: pip install --force-reinstall onnxruntime, or set {trained.setting}=false."
+            f"The trained reader ({trained.name}) fails its self-test on this computer. Reinstall onnxruntime with: "
+            f"pip install --force-reinstall onnxruntime, or set {trained.setting}=false."
         )
 
 

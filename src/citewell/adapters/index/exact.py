@@ -223,7 +223,7 @@ def _bytes(view: View) -> int:
 
 
 def _too_busy() -> LibraryBusy:
-    return LibraryBusy("The library is changing faster than it can be read. Search again in a moment.")
+    return LibraryBusy("The library is changing too fast to be read. Search again in a moment.")
 
 
 def _alive(segment: Segment, current: frozenset[int]) -> NDArray[np.bool_]:
@@ -243,9 +243,9 @@ def _checked(vector: Vector, dimensions: set[int]) -> Vector:
     """The query vector, when it can be compared with rows of so many dimensions."""
     if dimensions != {len(vector)}:
         raise EmbedderMismatch(
-            f"The question's vector has {len(vector)} dimensions and the library's have "
-            f"{' and '.join(map(str, sorted(dimensions)))}: they come from different embedders. Run "
-            "`citewell evidence reingest` to embed every document with the one in the settings."
+            f"The question's vector has {len(vector)} dimensions but the library's have "
+            f"{' and '.join(map(str, sorted(dimensions)))}: they come from different embedding models. Run `citewell "
+            "evidence reingest` to index every document with the model in the settings."
         )
     vector = np.ascontiguousarray(vector, dtype=np.float32)
     # A sum of squares that is a number has no part that is none.

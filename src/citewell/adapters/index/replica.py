@@ -219,7 +219,7 @@ def connect(address: str, *, key: str | None = None) -> Replica:
     try:
         from qdrant_client import QdrantClient
     except ImportError as error:
-        raise MissingExtra("A Qdrant replica needs an extra: pip install 'citewell[qdrant]'.") from error
+        raise MissingExtra("A search copy in Qdrant needs an extra: pip install 'citewell[qdrant]'.") from error
     with _told():
         if address.startswith("local:"):
             place = address.removeprefix("local:")
@@ -250,6 +250,6 @@ def _told() -> Iterator[None]:
         raise
     except Exception as error:
         raise ReplicaUnavailable(
-            f"The Qdrant replica does not answer ({type(error).__name__}). Searches use the library's own index; check "
-            "CITEWELL_QDRANT_URL, then run `citewell replica feed`."
+            f"The Qdrant server is not responding ({type(error).__name__}). Searches use the library's own index. "
+            "Check CITEWELL_QDRANT_URL, then run `citewell replica feed`."
         ) from error

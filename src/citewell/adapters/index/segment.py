@@ -116,8 +116,8 @@ def read(stored: Iterable[Stored]) -> Piece:
     row_counts = np.array(counts, dtype=np.int64)
     if not np.array_equal(postings.chunk_counts, row_counts):
         raise LibraryError(
-            "A document's vectors and search words do not agree. Run `citewell verify` to find it and "
-            "`citewell reindex` to write them again."
+            "A document's vectors and search words do not match. Run `citewell verify` to find it and `citewell "
+            "reindex` to rebuild them."
         )
     ordinals = np.repeat(np.arange(len(counts), dtype=np.int32), postings.term_counts)
     first_rows = np.repeat(starts(row_counts)[ordinals].astype(np.int32), postings.counts)
@@ -275,8 +275,8 @@ def starts(counts: Sequence[int] | NDArray[np.integer]) -> Integers:
 def mixed_embedders(widths: Iterable[int]) -> EmbedderMismatch:
     """The library holds vectors that cannot be compared."""
     return EmbedderMismatch(
-        f"The library holds vectors of {' and '.join(map(str, sorted(widths)))} dimensions, from more than one "
-        "embedder. Run `citewell evidence reingest` to embed every document with the one in the settings."
+        f"The library has vectors of {' and '.join(map(str, sorted(widths)))} dimensions, from more than one "
+        "embedding model. Run `citewell evidence reingest` to index every document with the model in the settings."
     )
 
 

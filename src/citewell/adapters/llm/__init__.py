@@ -61,7 +61,7 @@ def make_server(
 ) -> RemoteServer:
     """What can list, check and fetch the models of a vendor's server."""
     if vendor not in VENDORS:
-        raise InputError(f"{vendor} is no model server. Choose one of {', '.join(VENDORS)}.")
+        raise InputError(f"Unknown model server {vendor}. Choose one of {', '.join(VENDORS)}.")
     _check_address(vendor, url, key)
     module = import_module(f"citewell.adapters.llm.{vendor}")
     made: RemoteServer = getattr(module, VENDORS[vendor][1])(url=url, key=key, timeout_s=timeout_s)
@@ -77,12 +77,12 @@ def split_spec(spec: str) -> tuple[str, str]:
     vendor, _, name = spec.partition(":")
     if vendor not in VENDORS or not name.strip():
         forms = ", ".join(f"{one}:NAME" for one in VENDORS)
-        raise InputError(f"CITEWELL_MODEL cannot be used. Write extractive, or one of {forms}.")
+        raise InputError(f"CITEWELL_MODEL is not valid. Write extractive, or one of {forms}.")
     return vendor, name.strip()
 
 
 def _check_address(vendor: str, url: str | None, key: str | None) -> None:
     if url is not None and not (urlsplit(url).scheme in ("http", "https") and urlsplit(url).hostname):
-        raise InputError("CITEWELL_MODEL_URL cannot be used. Write a whole address, such as http://127.0.0.1:11434.")
+        raise InputError("CITEWELL_MODEL_URL is not valid. Write a full address, such as http://127.0.0.1:11434.")
     if url is None and key is None and vendor != "ollama":
-        raise ModelError(f"The models of {vendor} need a key. Set CITEWELL_MODEL_KEY, or CITEWELL_MODEL_URL.")
+        raise ModelError(f"Models from {vendor} need a key. Set CITEWELL_MODEL_KEY, or CITEWELL_MODEL_URL.")

@@ -30,7 +30,7 @@ def _endpoint(url: str) -> Endpoint:
         vendor="Anthropic",
         url=url,
         start="Check the connection, or set CITEWELL_MODEL_URL.",
-        fetch="`citewell models` lists those it has; {name} must be one of them.",
+        fetch="Choose one of the models listed by `citewell models`.",
     )
 
 

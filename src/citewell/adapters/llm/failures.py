@@ -65,11 +65,11 @@ def failure(error: Exception, endpoint: Endpoint, *, model: str, detail: str | N
         return _refused(status, error, endpoint, model, detail)
     names = {kind.__name__ for one in (error, error.__cause__) for kind in type(one).__mro__}
     if names & UNREACHABLE or ("APIConnectionError" in names and not names & SILENT):
-        return Transient(LLMConnectionError(f"{endpoint.place} cannot be reached. {endpoint.start}"))
+        return Transient(LLMConnectionError(f"{endpoint.place} could not be reached. {endpoint.start}"))
     if names & SILENT:
         return LLMTimeoutError(f"{endpoint.place} stopped answering. Ask again, or raise CITEWELL_MODEL_TIMEOUT_S.")
     if names & UNREADABLE:
-        return ModelReply(f"{endpoint.place} sent something that cannot be read. Check that the address is right.")
+        return ModelReply(f"{endpoint.place} sent an unreadable reply. Check that the address is right.")
     reason = f": {detail[:200]}" if detail else f" ({type(error).__name__})"
     return ModelError(f"{endpoint.place} could not answer{reason}. Ask again, or choose another model.")
 
@@ -88,7 +88,7 @@ def _refused(status: int, error: Exception, endpoint: Endpoint, model: str, deta
     label = detail[:200] if detail else _label(error)
     told = f"{status}: {label}" if label else f"{status}"
     if status in (401, 403):
-        return ModelError(f"{place} refused the key ({status}). Check CITEWELL_MODEL_KEY and what it may use.")
+        return ModelError(f"{place} refused the key ({status}). Check CITEWELL_MODEL_KEY and its permissions.")
     if status == 404:
         return endpoint.unavailable(model)
     if status == 413 or (status == 400 and _is_too_long(error)):
@@ -96,10 +96,12 @@ def _refused(status: int, error: Exception, endpoint: Endpoint, model: str, deta
             f"The prompt is too long for {model} at {place}. Lower CITEWELL_MAX_CONTEXT_TOKENS."
         )
     if status == 429:
-        busy = ModelError(f"{place} takes no more requests for now ({told}). Wait a minute, then ask again.")
+        busy = ModelError(
+            f"{place} is not accepting more requests at the moment ({told}). Wait a minute, then ask again."
+        )
         return Transient(busy, wait_s=_retry_after_s(error))
     if status == 408 or status >= 500:
-        broken = ModelError(f"{place} failed ({told}). Ask again; if it stays so, look at the server's log.")
+        broken = ModelError(f"{place} failed ({told}). Ask again. If it keeps failing, check the server's log.")
         return Transient(broken, wait_s=_retry_after_s(error))
     return ModelError(f"{place} refused the request ({told}). Check the model's name and CITEWELL_MODEL_URL.")
 

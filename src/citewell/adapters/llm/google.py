@@ -26,7 +26,7 @@ def _endpoint(url: str) -> Endpoint:
         vendor="Google",
         url=url,
         start="Check the connection, or set CITEWELL_MODEL_URL.",
-        fetch="`citewell models` lists those it has; {name} must be one of them.",
+        fetch="Choose one of the models listed by `citewell models`.",
     )
 
 
@@ -106,5 +106,5 @@ class GoogleServer(RemoteServer):
 def _named(error: Exception, endpoint: Endpoint) -> Exception:
     """A wrong key as such: this API calls it a bad request, with the reason in the details."""
     if "API_KEY_INVALID" in str(getattr(error, "details", "")):
-        return ModelError(f"{endpoint.place} refused the key. Check CITEWELL_MODEL_KEY and what it may use.")
+        return ModelError(f"{endpoint.place} refused the key. Check CITEWELL_MODEL_KEY and its permissions.")
     return error

@@ -57,8 +57,8 @@ def allowed(name: str, configured: Sequence[str] = ()) -> ModelLimits:
         if exact(one) == exact(name):
             return limits
     raise ModelNotAllowedError(
-        f"The model {name} is not on the list of allowed models: {', '.join(known)}. Choose one of them, or allow it "
-        f"with CITEWELL_ALLOWED_MODELS='[\"{name}=WINDOW/REPLY\"]', its context window and longest reply in tokens."
+        f"The model {name} is not allowed. Choose one of {', '.join(known)}, or allow it with "
+        f"CITEWELL_ALLOWED_MODELS='[\"{name}=WINDOW/REPLY\"]' (its context window and longest reply, in tokens)."
     )
 
 
@@ -68,13 +68,13 @@ def _configured(entry: str) -> tuple[str, ModelLimits]:
     window, _, reply = sizes.partition("/")
     if not (name.strip() and window.strip().isdecimal() and reply.strip().isdecimal()):
         raise InputError(
-            f"CITEWELL_ALLOWED_MODELS cannot be read at {entry!r}. Write name=window/reply, such as "
+            f"CITEWELL_ALLOWED_MODELS is not valid at {entry!r}. Write name=window/reply, such as "
             "mistral:7b=32768/1024, with both sizes in tokens."
         )
     limits = ModelLimits(int(window), int(reply))
     if not 0 < limits.max_reply_tokens < limits.context_window:
         raise InputError(
-            f"CITEWELL_ALLOWED_MODELS gives {name.strip()} a reply that does not fit into its window. "
-            "The reply must be at least 1 token and smaller than the window."
+            f"CITEWELL_ALLOWED_MODELS gives {name.strip()} a reply that does not fit its window. The reply must be "
+            "at least 1 token and smaller than the window."
         )
     return name.strip(), limits

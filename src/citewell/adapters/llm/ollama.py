@@ -37,7 +37,7 @@ def _endpoint(url: str) -> Endpoint:
         vendor="Ollama",
         url=url,
         start="Start it with `ollama serve`, or set CITEWELL_MODEL_URL.",
-        fetch="Fetch it with `ollama pull {name}`, or `citewell models pull {name}`.",
+        fetch="Download it with `ollama pull {name}`, or `citewell models pull {name}`.",
     )
 
 
@@ -102,8 +102,9 @@ class OllamaModel(RemoteModel):
         least = least_tokens(" ".join((prompt.system, *(one.text for one in prompt.messages))))
         if counted < least or counted >= prompt.context_window:
             raise TokenBudgetExceededError(
-                f"Ollama cut the prompt: it read {counted} tokens, at least {least} were sent, and the window has "
-                f"{prompt.context_window}. Lower CITEWELL_MAX_CONTEXT_TOKENS, or choose a model with a larger window."
+                f"Ollama cut the prompt: it read {counted} tokens of at least {least} sent, and its window is "
+                f"{prompt.context_window}. Lower CITEWELL_MAX_CONTEXT_TOKENS, or choose a model with a larger "
+                "window."
             )
         self._learn(prompt, counted)
 
@@ -141,7 +142,7 @@ class OllamaServer(RemoteServer):
         except Exception as error:
             raise self._failure(error, exact(name)) from None
         if status != "success":
-            raise ModelReply(f"Fetching {name} broke off. Run the same command again; what came is kept.")
+            raise ModelReply(f"The download of {name} was interrupted. Run the same command again to continue it.")
 
     def _list(self) -> list[ModelInfo]:
         return [

@@ -40,7 +40,7 @@ def _endpoint(url: str) -> Endpoint:
         vendor="OpenAI" if url == URL else "The model server",
         url=url,
         start="Start it, or set CITEWELL_MODEL_URL.",
-        fetch="`citewell models` lists those it has; {name} must be one of them.",
+        fetch="Choose one of the models listed by `citewell models`.",
     )
 
 

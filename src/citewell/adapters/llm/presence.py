@@ -35,8 +35,8 @@ class Presence:
             told = asking.told.result(asking.left_s)
         except TimeoutError:
             raise LLMTimeoutError(
-                f"The model server does not say within {once.LIMIT_S:g} s which models it has. Ask again, or without "
-                "naming a model; if it stays so, look at the server."
+                f"The model server did not list its models within {once.LIMIT_S:g} s. Ask again, or ask without "
+                "choosing a model. If it keeps failing, check the server."
             ) from None
         except CitewellError as error:
             raise type(error)(*error.args) from None  # one for each: an error carries whose question it was

@@ -110,7 +110,7 @@ class RemoteModel(ABC):
     def close(self) -> None:
         """Let go of connections; whoever waits for a reply waits no longer."""
         for items in list(self._waiting):
-            items.put(ModelError(f"Citewell was stopped before {self.model} had answered. Start it, and ask again."))
+            items.put(ModelError(f"Citewell was stopped before {self.model} answered. Start it and ask again."))
         self._client.close()
 
     @abstractmethod
@@ -128,8 +128,9 @@ class RemoteModel(ABC):
         needed = sum(map(self._counter.estimate, _texts(prompt)))
         if needed + reply > window:
             raise TokenBudgetExceededError(
-                f"The prompt takes {needed} tokens and the reply {reply}: more than the window of {window} of "
-                f"{self.model}. Lower CITEWELL_MAX_CONTEXT_TOKENS, or choose a model with a larger window."
+                f"The prompt takes {needed} tokens and the reply {reply}, which is more than the context window of "
+                f"{self.model} ({window}). Lower CITEWELL_MAX_CONTEXT_TOKENS, or choose a model with a larger "
+                "window."
             )
         return replace(prompt, context_window=window, max_reply_tokens=reply)
 
@@ -160,18 +161,18 @@ class RemoteModel(ABC):
         if end is None or end.reason != "stop":
             raise self._cut("cut" if end is None else end.reason, received)
         if not received:
-            raise ModelReply(f"{self.model} answered with nothing. Ask again, or choose another model.")
+            raise ModelReply(f"{self.model} returned an empty answer. Ask again, or choose another model.")
         if prompt.schema is not None:
             _check_json("".join(kept), self.model)
 
     def _cut(self, reason: Literal["cut", "length", "filter", "stop"], received: int) -> ModelReply:
         if reason == "length":
-            message = f"The reply of {self.model} was longer than it may be. Ask for less, or raise its reply limit."
+            message = f"The reply of {self.model} was too long. Ask for less, or raise its reply limit."
             return ReplyCut(message, reason="length", received_characters=received)
         if reason == "filter":
-            message = f"{self.endpoint.vendor} withheld the reply of {self.model}. Ask in other words."
+            message = f"{self.endpoint.vendor} blocked the reply of {self.model}. Rephrase the question."
             return ReplyCut(message, reason="filter", received_characters=received)
-        message = f"The reply of {self.model} broke off after {received} characters. Ask again."
+        message = f"The reply of {self.model} was cut off after {received} characters. Ask again."
         return ReplyCut(message, reason="cut", received_characters=received)
 
     def _guarded(self, prompt: Prompt) -> Items:
@@ -222,9 +223,9 @@ class RemoteModel(ABC):
         return item
 
     def _late(self) -> LLMTimeoutError:
-        limits = f"{self.patience.first_token_s:g} s to begin, {self.patience.total_s:g} s in all"
+        limits = f"{self.patience.first_token_s:g} s to start, {self.patience.total_s:g} s in total"
         return LLMTimeoutError(
-            f"{self.model} took too long (it has {limits}). Ask again, choose a smaller model, or raise "
+            f"{self.model} took too long (limit: {limits}). Ask again, choose a smaller model, or raise "
             "CITEWELL_MODEL_TIMEOUT_S."
         )
 
@@ -268,7 +269,9 @@ class RemoteServer(ABC):
 
     def pull(self, name: str, progress: Progress) -> None:  # noqa: ARG002 - only Ollama can
         """Say that models of this server cannot be fetched."""
-        raise ModelError(f"{self.endpoint.place} fetches no models; only Ollama does. Put {name} there by hand.")
+        raise ModelError(
+            f"{self.endpoint.place} cannot download models; only Ollama can. Install {name} there by hand."
+        )
 
     def close(self) -> None:
         """Let go of connections."""
@@ -312,4 +315,4 @@ def _check_json(text: str, model: str) -> None:
     try:
         json.loads(text)
     except (ValueError, RecursionError):  # brackets within brackets, thousands deep, are no answer either
-        raise ModelReply(f"{model} did not answer in the form asked for. Ask again, or choose another model.") from None
+        raise ModelReply(f"{model} did not answer in the required form. Ask again, or choose another model.") from None

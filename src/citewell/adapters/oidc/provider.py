@@ -77,15 +77,13 @@ class Provider:
             with self._client(back) as client:
                 given = client.fetch_token(self._said("token_endpoint"), code=code, code_verifier=verifier)
         except OAuthError as error:
-            raise SignInRefused("The sign-in took too long or was used twice. Begin again.") from error
+            raise SignInRefused("The sign-in expired or was already used. Start again.") from error
         except httpx.HTTPError as error:
             raise _unreachable(error) from error
         claims = self._checked(str(given.get("id_token") or ""), nonce=nonce)
         email = str(claims.get("email") or "")
         if not email or claims.get("email_verified") is not True:
-            raise SignInRefused(
-                "Your provider does not say that your e-mail address is verified. Ask its administrator."
-            )
+            raise SignInRefused("Your provider has not verified your email address. Ask its administrator.")
         return Identity(self._issuer, str(claims["sub"]), email.lower(), str(claims.get("name") or email), claims)
 
     # --------------------------------------------------------------------------------------------------- its words
@@ -112,11 +110,12 @@ class Provider:
                 wanted.validate(found.claims)
             except ExpiredTokenError as error:
                 raise SignInRefused(
-                    "Your provider's token has expired; its clock or ours is wrong. Begin again."
+                    "Your provider's token has expired. Try again; if it keeps failing, ask your administrator to "
+                    "check the clocks of both servers."
                 ) from error
             except (JoseError, ValueError, TypeError) as error:
                 if is_last:  # it may have changed its keys: they were fetched anew
-                    raise SignInRefused("Your provider's token could not be trusted. Begin again.") from error
+                    raise SignInRefused("Your provider's token could not be verified. Start again.") from error
             else:
                 return dict(found.claims)
         raise AssertionError("unreachable")
@@ -125,10 +124,10 @@ class Provider:
         """An address from what the provider says of itself."""
         about = self._fetched(f"{self._issuer}/.well-known/openid-configuration")
         if str(about.get("issuer", "")).rstrip("/") != self._issuer:
-            raise Unavailable("The sign-in provider calls itself by another name. Check CITEWELL_OIDC_ISSUER.")
+            raise Unavailable("The sign-in provider gives a different issuer name. Check CITEWELL_OIDC_ISSUER.")
         address = about.get(name)
         if not isinstance(address, str) or not address.startswith(("https://", *_LOCAL)):
-            raise Unavailable(f"The sign-in provider names no safe {name.replace('_', ' ')}.")
+            raise Unavailable(f"The sign-in provider gives no secure {name.replace('_', ' ')}.")
         return address
 
     def _fetched(self, address: str, *, anew: bool = False) -> dict[str, Any]:
@@ -143,7 +142,7 @@ class Provider:
         except (httpx.HTTPError, ValueError) as error:
             raise _unreachable(error) from error
         if not isinstance(found, dict):
-            raise Unavailable("The sign-in provider gave an answer that cannot be read. Check CITEWELL_OIDC_ISSUER.")
+            raise Unavailable("The sign-in provider sent an unreadable reply. Check CITEWELL_OIDC_ISSUER.")
         with self._lock:
             self._known[address] = time.monotonic(), found
         return found
@@ -152,7 +151,7 @@ class Provider:
         try:
             from authlib.integrations.httpx_client import OAuth2Client
         except ImportError as error:
-            raise MissingExtra("Signing in through a provider needs an extra: pip install 'citewell[oidc]'.") from error
+            raise MissingExtra("Single sign-on needs an extra: pip install 'citewell[oidc]'.") from error
         return OAuth2Client(
             self._client_id,
             self._client_secret,
@@ -165,5 +164,5 @@ class Provider:
 
 def _unreachable(error: Exception) -> CitewellError:
     return Unavailable(
-        f"The sign-in provider does not answer ({type(error).__name__}). Try again, or sign in with a password."
+        f"The sign-in provider is not responding ({type(error).__name__}). Try again, or sign in with a password."
     )

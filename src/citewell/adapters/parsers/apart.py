@@ -35,15 +35,17 @@ END_S = 5.0
 START = "import sys; sys.path.append(sys.argv.pop(1)); from citewell.adapters.parsers.apart_process import main; main()"
 """The folder of the package is looked in, not the one that the person stands in."""
 DIED = (
-    "Reading the file stopped the process that read it: it is damaged or hostile. "
-    "Open it, save it again, and add that copy."
+    "The file crashed the process that reads it: it may be damaged or malicious. Open it, save it again, and add "
+    "that copy."
 )
 TOO_LONG = (
-    "Reading it took longer than the {minutes:.0f} minutes that a file of this size may take. "
-    "Split it, or save it in another format, and add that."
+    "Reading the file took longer than the {minutes:.0f} minutes allowed for its size. Split it, or save it in "
+    "another format, and add that."
 )
-UNDRAWABLE = "Page {number} cannot be drawn: the file is damaged or too much stands on the page. Download it to look."
-NOT_STARTED = "The machine lets no process be started to read files. End other programs, then try again."
+UNDRAWABLE = (
+    "Page {number} could not be shown: the file is damaged or the page is too complex. Download the file to view it."
+)
+NOT_STARTED = "This computer could not start a process to read the file. Close other programs, then try again."
 
 
 class OutOfTime(Exception):

@@ -72,7 +72,9 @@ class CdaParser:
             reader.flush()
         notes = [note] if note else []
         if any(True for _ in descendants_named(root, "nonXMLBody")):
-            notes.append("The document holds an embedded file that was not read. Export that file and add it as well.")
+            notes.append(
+                "The document contains an embedded file that was not read. Export that file and add it as well."
+            )
         return Document(
             title=title,
             media_type=media_type,

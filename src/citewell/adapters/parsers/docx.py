@@ -273,7 +273,7 @@ def _metadata(core: etree._Element | None, app: etree._Element | None) -> Metada
 def _remarks(body: etree._Element) -> tuple[str, ...]:
     remarks = []
     if any(True for _ in descendants_named(body, "ins", "del", "moveFrom")):
-        remarks.append("The document has tracked changes: insertions were read, deletions were left out.")
+        remarks.append("The document has tracked changes: insertions were read and deletions were left out.")
     if any(True for _ in descendants_named(body, "altChunk")):
-        remarks.append("The document embeds another file that was not read. Save it again in Word and add that copy.")
+        remarks.append("The document contains another file that was not read. Save it again in Word and add that copy.")
     return tuple(remarks)

@@ -34,7 +34,7 @@ class Package:
         try:
             self._zip = zipfile.ZipFile(BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-            raise DamagedFile(f"The Word file is cut short or damaged. {_ASK_AGAIN}") from error
+            raise DamagedFile(f"The Word file is incomplete or damaged. {_ASK_AGAIN}") from error
         self._budget = limits.max_unpacked_bytes
         self._entries = _checked_entries(self._zip, limits)
         self.main_part = self._related("", "officeDocument") or MAIN_PART
@@ -43,7 +43,7 @@ class Package:
         """The root of the main text."""
         root = self.part(self.main_part)
         if root is None:
-            raise DamagedFile(f"The file has the shape of a Word document but holds no text part. {_ASK_AGAIN}")
+            raise DamagedFile(f"This looks like a Word document but contains no text. {_ASK_AGAIN}")
         return root
 
     def related(self, kind: str) -> etree._Element | None:
@@ -72,10 +72,10 @@ class Package:
             with self._zip.open(entry) as stream:
                 data = stream.read(self._budget + 1)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-            raise DamagedFile(f"A part of the Word file cannot be unpacked. {_ASK_AGAIN}") from error
+            raise DamagedFile(f"Part of the Word file could not be unpacked. {_ASK_AGAIN}") from error
         self._budget -= len(data)
         if self._budget < 0:
-            raise TooLarge("The Word file unpacks to more than max_unpacked_bytes in the settings allows. Split it.")
+            raise TooLarge("The Word file is over the max_unpacked_bytes limit when unpacked. Split it.")
         return data
 
 
@@ -83,14 +83,12 @@ def _check_directory(data: bytes) -> None:
     """Look at the size of the zip's directory before a library reads all of it."""
     at = data.rfind(_END_RECORD, max(0, len(data) - 22 - 65_535))
     if at < 0 or len(data) - at < 22:
-        raise DamagedFile(
-            f"The Word file is cut short: its directory is missing. Download or copy it again. {_ASK_AGAIN}"
-        )
+        raise DamagedFile(f"The Word file is incomplete. Download or copy it again. {_ASK_AGAIN}")
     if data[max(0, at - 20) : max(0, at - 16)] == _LARGE_END_RECORD:
-        raise DamagedFile(f"The Word file claims to be larger than any document. {_ASK_AGAIN}")
+        raise DamagedFile(f"The Word file reports an impossible size. {_ASK_AGAIN}")
     entries, size = struct.unpack("<HI", data[at + 10 : at + 16])
     if entries > MAX_ENTRIES or size > MAX_DIRECTORY_BYTES:
-        raise DamagedFile(f"The Word file claims more parts than a document has. {_ASK_AGAIN}")
+        raise DamagedFile(f"The Word file reports an impossible number of parts. {_ASK_AGAIN}")
 
 
 def _checked_entries(package: zipfile.ZipFile, limits: Limits) -> dict[str, zipfile.ZipInfo]:
@@ -99,15 +97,15 @@ def _checked_entries(package: zipfile.ZipFile, limits: Limits) -> dict[str, zipf
     for entry in package.infolist():
         name = entry.filename
         if entry.flag_bits & 1:
-            raise EncryptedFile("The Word file is protected by a password. Save it without one and add that.")
+            raise EncryptedFile("The Word file is password-protected. Save it without a password and add that.")
         if name.startswith("/") or "\\" in name or ":" in name or ".." in name.split("/"):
-            raise DamagedFile(f"The Word file holds parts that point outside it. {_ASK_AGAIN}")
+            raise DamagedFile(f"The Word file has parts that point outside it. {_ASK_AGAIN}")
         if name in entries:
-            raise DamagedFile(f"The Word file holds the same part twice. {_ASK_AGAIN}")
+            raise DamagedFile(f"The Word file contains the same part twice. {_ASK_AGAIN}")
         if entry.file_size > RATIO_FREE_BYTES and entry.file_size > MAX_RATIO * max(1, entry.compress_size):
-            raise TooLarge(f"The Word file holds a part that unpacks to hundreds of times its size. {_ASK_AGAIN}")
+            raise TooLarge(f"The Word file has a part that unpacks to hundreds of times its size. {_ASK_AGAIN}")
         unpacked += entry.file_size
         entries[name] = entry
     if unpacked > limits.max_unpacked_bytes:
-        raise TooLarge("The Word file unpacks to more than max_unpacked_bytes in the settings allows. Split it.")
+        raise TooLarge("The Word file is over the max_unpacked_bytes limit when unpacked. Split it.")
     return entries

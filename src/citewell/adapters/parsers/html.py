@@ -55,7 +55,7 @@ class HtmlParser:
         write_blocks(part, flow)
         notes = [note] if note else []
         if is_part:
-            notes.append("Only the main part of the page was read; menus and other text round it were left out.")
+            notes.append("Only the main part of the page was read. Menus and other surrounding text were left out.")
         return Document(
             title=_title(root, part) or PurePosixPath(source.name).stem,
             media_type=media_type,
@@ -85,7 +85,7 @@ def tree(text: str) -> etree._Element:
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, no_network=True, remove_pis=True)
     root = etree.fromstring(clean(text).encode("utf-8", errors="ignore"), parser)
     if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
-        raise DamagedFile("The page nests its parts too deeply to be read whole. Save it again as PDF and add that.")
+        raise DamagedFile("The page is nested too deeply to read in full. Save it as PDF and add that.")
     # There is no root in a page of nothing but comments or closing tags.
     return root if root is not None else etree.Element("html")
 

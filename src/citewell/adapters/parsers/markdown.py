@@ -87,9 +87,7 @@ class _Writer:
     def write(self, text: str) -> None:
         tokens = self._blocks.parse(text)
         if any(token.level >= MAX_NESTING - 1 for token in tokens):
-            raise DamagedFile(
-                "The text nests lists or quotations too deeply to be read whole. Flatten it and try again."
-            )
+            raise DamagedFile("Lists or quotations are nested too deeply to read in full. Flatten them and try again.")
         for position, token in enumerate(tokens):
             self._write_token(token, tokens[position - 1] if position else token)
 

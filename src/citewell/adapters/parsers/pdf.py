@@ -64,12 +64,12 @@ class PdfParser:
 def _check_end(data: bytes) -> None:
     """Refuse a file that was cut off: pdfium would mend it and leave out the pages that are gone."""
     if b"startxref" not in data[-END_BYTES:]:
-        raise DamagedFile("The PDF ends too early: it was cut off. Download or export it again.")
+        raise DamagedFile("The PDF is incomplete. Download or export it again.")
 
 
 def _size_notes(sheets: Sequence[Sheet]) -> list[str]:
     numbers = [sheet.number for sheet in sheets if not sheet.width or not sheet.height]
-    return [f"{named_pages(numbers)} not read: a page without a size."] if numbers else []
+    return [f"{named_pages(numbers)} not read: no page size."] if numbers else []
 
 
 def _sheets(document: pdfium.PdfDocument, limits: Limits) -> list[Sheet]:
@@ -77,7 +77,9 @@ def _sheets(document: pdfium.PdfDocument, limits: Limits) -> list[Sheet]:
     with PDFIUM_LOCK:
         count = len(document)
     if count > limits.max_pages:
-        raise TooLarge(f"The PDF has {count} pages; the limit is {limits.max_pages}. Split the file and add its parts.")
+        raise TooLarge(
+            f"The PDF has {count} pages and the limit is {limits.max_pages}. Split the file and add the parts."
+        )
     sheets: list[Sheet] = []
     left = limits.max_characters
     for index in range(count):

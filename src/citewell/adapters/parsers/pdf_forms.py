@@ -19,8 +19,8 @@ MAX_NESTED = 30
 MAX_DRAWN = 100_000
 """Forms drawn on one page, each as often as it is drawn: two that draw the next twice are four, and so on."""
 ENDLESS = (
-    "Page {page} of the PDF draws parts of itself without end, or far too often. "
-    "Print it to a new PDF with another program, and add that."
+    "Page {page} of the PDF repeats parts of itself too many times to be read. Print it to a new PDF with another "
+    "program, and add that."
 )
 _DRAWN = re.compile(
     rb"/([^\0\t\n\f\r ()<>\[\]{}/%]+)(?:[\0\t\n\f\r ]|%[^\r\n]*[\r\n])+Do(?=[\0\t\n\f\r ()<>\[\]{}/%]|$)"

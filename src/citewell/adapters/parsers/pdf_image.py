@@ -36,13 +36,15 @@ def opened(data: bytes) -> Iterator[pdfium.PdfDocument]:
             document = pdfium.PdfDocument(data)
         except pdfium.PdfiumError as error:
             if error.err_code == pdfium_c.FPDF_ERR_PASSWORD:
-                raise EncryptedFile("The PDF asks for a password. Save a copy without one and add that.") from None
+                raise EncryptedFile(
+                    "The PDF is password-protected. Save a copy without a password and add that."
+                ) from None
             if error.err_code == pdfium_c.FPDF_ERR_SECURITY:
                 raise EncryptedFile(
-                    "The PDF is locked by a scheme that cannot be opened. Save an unlocked copy."
+                    "The PDF is locked in a way that cannot be opened. Save an unlocked copy and add that."
                 ) from None
             raise DamagedFile(
-                "The PDF cannot be opened: it is cut off or damaged. Download or export it again."
+                "The PDF could not be opened because it is incomplete or damaged. Download or export it again."
             ) from None
     try:
         yield document
@@ -56,12 +58,12 @@ def render_page(data: bytes, number: int, *, width_px: int) -> bytes:
     refuse_endless(data, page=max(1, number))
     with opened(data) as document, PDFIUM_LOCK:
         if not 1 <= number <= len(document):
-            raise NotFound(f"The document has {len(document)} pages; there is no page {number}.")
+            raise NotFound(f"There is no page {number}. The document has {len(document)} pages.")
         page = document[number - 1]
         try:
             width = page.get_width()
             if not width or not page.get_height():
-                raise NotFound(f"Page {number} has no size and cannot be drawn.")
+                raise NotFound(f"Page {number} has no size, so it cannot be shown.")
             return png(page_pixels(page, scale=width_px / width))
         finally:
             page.close()

@@ -104,7 +104,7 @@ def _read_glyphs(page: pdfium.PdfPage, frame: Frame, sheet: Sheet, max_character
         count = textpage.count_chars()
         if count > min(max_characters, MAX_PAGE_CHARACTERS):
             raise TooLarge(
-                f"Page {sheet.number} takes the PDF over the limit of characters. Split the file and add its parts."
+                f"The PDF is over the character limit from page {sheet.number} on. Split the file and add the parts."
             )
         _collect_glyphs(textpage.raw, count, frame, sheet)
     finally:

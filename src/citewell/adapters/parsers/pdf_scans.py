@@ -36,16 +36,16 @@ def read_scans(document: pdfium.PdfDocument, sheets: Sequence[Sheet], ocr: Ocr) 
     if not is_installed():
         named = named_pages([sheet.number for sheet in wanted])
         if not any(_letters(sheet) and not _is_unreadable(sheet) for sheet in sheets):
-            raise EmptyFile(f"The PDF holds only pictures of text. To read them, {INSTALL} and add the file again.")
-        return [f"{named} not read: pictures of text, or a font without letters. To read them, {INSTALL}."]
+            raise EmptyFile(f"The PDF contains only images of text. To read them, {INSTALL} and add the file again.")
+        return [f"{named} not read: images of text, or a font without letters. To read them, {INSTALL}."]
     if len(wanted) > MAX_SCANNED_PAGES:
         raise TooLarge(
-            f"The PDF has {len(wanted)} scanned pages; at most {MAX_SCANNED_PAGES} are read. Split it and add parts."
+            f"The PDF has {len(wanted)} scanned pages and the limit is {MAX_SCANNED_PAGES}. Split it and add the parts."
         )
     read = {sheet.number: sure for sheet in wanted if (sure := _read_scan(document, sheet, ocr)) is not None}
     if not read:
         return []
-    return [f"{named_pages(list(read))} read by OCR ({fmean(read.values()):.0%} sure): check numbers against the page."]
+    return [f"{named_pages(list(read))} read by OCR ({fmean(read.values()):.0%} sure). Check numbers against the page."]
 
 
 def named_pages(numbers: Sequence[int]) -> str:

@@ -74,13 +74,11 @@ def _damaged(error: etree.XMLSyntaxError) -> InputError:
     message = str(error)
     if "entity" in message.lower() and "no name" not in message:
         return DamagedFile(
-            "The XML uses entities that are not defined in it, lie outside it or grow without end. "
-            "Save it with its entities resolved and add that."
+            "The XML uses entities that are undefined, external or expand without limit. Save it with its entities "
+            "resolved and add that."
         )
     if "depth" in message:
-        return DamagedFile("The XML nests its elements too deeply to be read. Check how it was made.")
+        return DamagedFile("The XML is nested too deeply to be read. Check how it was made.")
     if "huge" in message.lower() or "too long" in message.lower():
-        return TooLarge("The XML holds a single piece of text that is too long to be read. Split it and add the parts.")
-    return DamagedFile(
-        f"The XML is broken at line {error.lineno}: it is cut short or malformed. Download or export it again."
-    )
+        return TooLarge("The XML contains a single piece of text that is too long to read. Split it and add the parts.")
+    return DamagedFile(f"The XML is incomplete or malformed at line {error.lineno}. Download or export it again.")

@@ -26,7 +26,7 @@ def print_note(text: str, *, title: str) -> bytes:
         from reportlab.pdfbase.ttfonts import TTFont
         from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer
     except ImportError as error:
-        raise MissingExtra("Printing needs reportlab: `pip install citewell[pdf]`, or export as .txt.") from error
+        raise MissingExtra("PDF export needs reportlab: `pip install citewell[pdf]`, or export as .txt.") from error
     for name, file in FACES.items():
         pdfmetrics.registerFont(TTFont(name, file))
     body = ParagraphStyle("body", fontName="Note", fontSize=SIZE, leading=SIZE * 1.4)

@@ -19,8 +19,8 @@ LOST_S = 10.0
 """So long a broker that did not answer is left alone."""
 CONNECT_S = 2.0
 AWAY = (
-    "Redis does not answer: start it, or correct CITEWELL_BROKER_URL. Nothing is lost; what is queued is read all the "
-    "same, found by looking at the library."
+    "Redis is not responding. Start it, or correct CITEWELL_BROKER_URL. Nothing is lost: queued documents are still "
+    "processed, because workers also check the library."
 )
 SCHEMES = ("redis", "rediss", "redis+socket", "sentinel")
 CONSUMER = "celery.worker.consumer.consumer"
@@ -33,7 +33,7 @@ AT_ONCE = 20
 def refuse_address(url: str) -> None:
     """Refuse what is not the address of a Redis; Celery would look for some other broker under it, for ever."""
     if url.partition("://")[0] not in SCHEMES or "://" not in url:
-        raise InputError("CITEWELL_BROKER_URL is not the address of a Redis. Write it as redis://host:6379/0.")
+        raise InputError("CITEWELL_BROKER_URL is not a Redis address. Write it as redis://host:6379/0.")
 
 
 def make_celery(url: str) -> Any:
@@ -43,8 +43,8 @@ def make_celery(url: str) -> Any:
         from celery import Celery
     except ImportError as error:
         raise MissingExtra(
-            "Workers on several machines need packages that are not installed. Install them with: "
-            "pip install 'citewell[workers]'"
+            "Workers on several computers need packages that are not installed. Install them with: pip install "
+            "'citewell[workers]'"
         ) from error
     app = Celery("citewell", broker=url)
     app.conf.update(

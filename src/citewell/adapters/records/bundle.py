@@ -70,17 +70,19 @@ def read_bundle(data: bytes) -> Bundle:
     try:
         told = json.loads(data, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise DamagedFile("The bundle is no whole JSON. Export it again and add that.") from error
+        raise DamagedFile("The bundle is not complete JSON. Export it again and add that.") from error
     if _HALF.search(data) and not _is_text(told):
-        raise DamagedFile("The bundle holds half a character (a lone surrogate). Export it again and add that.")
+        raise DamagedFile("The bundle contains half a character (a lone surrogate). Export it again and add that.")
     if not isinstance(told, dict) or told.get("resourceType") != "Bundle" or not isinstance(told.get("entry"), list):
-        raise DamagedFile("The file is no FHIR bundle with entries. Export the whole record as one bundle.")
+        raise DamagedFile("The file is not a FHIR bundle with entries. Export the whole record as one bundle.")
     entries = tuple(_entry(number, one) for number, one in enumerate(told["entry"], 1))
     called: dict[str, Entry] = {}
     for entry, one in zip(entries, told["entry"], strict=True):
         for name in (f"{entry.kind}/{entry.id}", f"urn:uuid:{entry.id}", one.get("fullUrl")):
             if isinstance(name, str) and called.setdefault(name, entry).resource != entry.resource:
-                raise DamagedFile(f"Entry {entry.number} ({entry.kind}) has the id of another entry. Export it again.")
+                raise DamagedFile(
+                    f"Entry {entry.number} ({entry.kind}) has the same ID as another entry. Export it again."
+                )
     if len({entry.id for entry in entries if entry.kind == "Patient"}) > 1:
         raise DamagedFile("The bundle is about several people. Export one person at a time.")
     identifier = told.get("identifier")
@@ -98,13 +100,13 @@ def _is_text(told: Any) -> bool:
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _entry(number: int, one: Any) -> Entry:
     resource = one.get("resource") if isinstance(one, dict) else None
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
-        raise DamagedFile(f"Entry {number} of the bundle holds no resource. Export it again; nothing was imported.")
+        raise DamagedFile(f"Entry {number} of the bundle has no resource. Nothing was imported. Export it again.")
     name = resource.get("id") or one.get("fullUrl") or json.dumps(resource, sort_keys=True)
     return Entry(number, resource["resourceType"], str(name).removeprefix("urn:uuid:"), resource)
 
@@ -116,5 +118,5 @@ def in_entry(entry: Entry) -> Iterator[None]:
         yield
     except (CitewellError, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
         why = str(error) if isinstance(error, CitewellError | ValueError) else "a part of it is missing or misplaced"
-        message = f"Entry {entry.number} ({entry.kind}) is wrong: {why.rstrip('.')}. Nothing was imported."
+        message = f"Entry {entry.number} ({entry.kind}) is invalid: {why.rstrip('.')}. Nothing was imported."
         raise DamagedFile(message) from error

@@ -93,7 +93,7 @@ def _observations(consult: Consult) -> Iterator[dict[str, Any]]:
 
 def _noted(consult: Consult, one: Finding, *told: str) -> dict[str, Any]:
     """The notes on a finding; that another one contradicts it is one of them."""
-    doubts = [f"Not settled: {pair.question}" for pair in consult.contradictions if one.id in (pair.first, pair.second)]
+    doubts = [f"Unresolved: {pair.question}" for pair in consult.contradictions if one.id in (pair.first, pair.second)]
     return {"note": [{"text": text} for text in (*doubts, *told)]} if doubts or told else {}
 
 
@@ -178,7 +178,7 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
         notes += [] if diagnosis["is_found"] else [diagnosis["said"]]
         notes += [_differing(diagnosis, one) for one in diagnosis["disagreements"]]
         if shared := diagnosis.get("shared"):
-            notes.append(f"For {diagnosis['condition']} too, as said above: {', '.join(shared)}.")
+            notes.append(f"For {diagnosis['condition']}, see also above: {', '.join(shared)}.")
     notes += [consult.signed_though] if consult.signed_though else []
     notes = [*(f"Red flag: {flag}" for flag in plan["red_flags"]), *plan["notes"], *consult.notes, *notes]
     return {
@@ -202,7 +202,7 @@ def _activity(one: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str,
 def _own_activity(edit: Mapping[str, Any], one: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:
     """What the clinician wrote: no guideline is its source, and what speaks against it stands with it."""
     why = f" ({edit['why']})" if edit["why"] else ""
-    told = [f"The clinician's own words{why}, in place of: “{one['text']}” ({_source(one)})."]
+    told = [f"Clinician's own wording{why}, replacing: “{one['text']}” ({_source(one)})."]
     return _detail(edit["text"], condition, [*([f"Warning: {_against(edit)}"] if edit["conflicts"] else []), *told])
 
 
@@ -235,7 +235,7 @@ def _composition(
     consult: Consult, found: list[dict[str, Any]], conditions: list[dict[str, Any]], plan: dict[str, Any] | None
 ) -> dict[str, Any]:
     told: Mapping[str, Any] = consult.plan or {}
-    open_points = [f"Not settled: {one.question}" for one in consult.contradictions]
+    open_points = [f"Unresolved: {one.question}" for one in consult.contradictions]
     findings = " ".join((told.get("summary", ""), *open_points, *consult.notes)).strip()
     sections = [
         _section("Findings", "10164-2", findings, [one for one in found if one["resourceType"] != "Patient"]),
@@ -251,7 +251,7 @@ def _composition(
         "subject": _subject(consult),
         "date": consult.signed_at or consult.changed_at,
         "author": [_author_reference(consult)],
-        "title": "Consult note",
+        "title": "Consultation note",
         **({"attester": signed} if consult.state is State.SIGNED else {}),
         "section": sections,
     }

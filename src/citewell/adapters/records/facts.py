@@ -42,7 +42,7 @@ from citewell.types.facts import (
 )
 from citewell.types.facts_json import fact_json, read_fact
 
-NO_SUCH_FACT = "There is no such fact in this record. `citewell records facts` shows the ids."
+NO_SUCH_FACT = "Fact not found in this record. `citewell records facts` shows the ids."
 ONE_OF_EACH = (Person, Professional)
 """Of these there is one by an id: other words about somebody do not make somebody else."""
 Known = TypeVar("Known", bound=Fact)
@@ -149,7 +149,7 @@ class SqlFacts:
         with reading(self._engine, self._path) as connection:
             found = connection.execute(query).scalars().all()
         if len(found) > 1:
-            raise InputError("Several facts have ids that start with these characters: give more of them.")
+            raise InputError("Several facts have IDs that start with these characters. Give more characters.")
         if not found or not prefix:
             raise NotFound(NO_SUCH_FACT)
         return str(found[0])

@@ -169,6 +169,6 @@ def _notes(bundle: Bundle) -> Iterator[str]:
     left_out = Counter(entry.kind for entry in bundle.entries if entry.kind not in told)
     if left_out:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(left_out.items()))
-        yield f"Entries that are kept but not shown: {kinds}."
+        yield f"Entries kept but not shown: {kinds}."
     if mistaken := sum(entry.is_mistaken for entry in bundle.entries):
-        yield f"{mistaken} entries were left out: the record itself says that they do not hold."
+        yield f"{mistaken} entries were left out because the record itself marks them as an error or refuted."

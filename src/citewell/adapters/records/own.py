@@ -16,7 +16,7 @@ from citewell.errors import NotFound
 from citewell.ports.records import Choices
 from citewell.types import Scope
 
-NO_SUCH_ANSWER = "There is no such answer in this record. Ask first, then say whether it helped."
+NO_SUCH_ANSWER = "Answer not found in this record. Ask first, then say whether it helped."
 
 
 class SqlOwn:

@@ -25,7 +25,7 @@ MOST_INK = 127
 """What is mostly dark is no page."""
 CLEARLY = 1.3
 """How much sharper the lines must get before a page is turned: a photograph of no text has none."""
-TOO_LARGE = "The picture is too large to be read. Save it smaller, or as several, and add that."
+TOO_LARGE = "The picture is too large to read. Save it smaller, or as several pictures, and add that."
 NO_TIME = time.gmtime(0)
 """The same picture makes the same PDF, so that it is known again; nothing of where and when it was taken is kept."""
 
@@ -43,7 +43,7 @@ def as_pdf(source: Source) -> Source:
     except Image.DecompressionBombError as error:
         raise TooLarge(TOO_LARGE) from error
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError) as error:
-        raise DamagedFile("The picture is damaged or cut short. Take or save it again, and add that.") from error
+        raise DamagedFile("The picture is damaged or incomplete. Take or save it again, and add that.") from error
     return Source(data, f"{source.name}.pdf")
 
 

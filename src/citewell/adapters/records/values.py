@@ -85,7 +85,7 @@ def ending(resource: Json, *keys: str) -> Moment | None:
 def known(table: Mapping[str, Value], given: Any, what: str) -> Value:
     """The value that a code stands for; an unknown code is an error, never a default."""
     if given not in table:
-        raise ValueError(f"its {what} is none that FHIR R4 knows")
+        raise ValueError(f"its {what} is not one that FHIR R4 defines")
     return table[given]
 
 

@@ -83,7 +83,7 @@ class SqlAudit:
         with reading(self._engine, self._path) as connection:
             row = connection.execute(query).first()
         if row is None:
-            raise NotFound("There is no such answer in the audit log. `citewell audit list` shows the ids.")
+            raise NotFound("Answer not found in the audit log. `citewell audit list` shows the ids.")
         return self._opened(row)
 
     def records(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, Record]:
@@ -150,15 +150,15 @@ class SqlAudit:
         if row.number != last.count + 1:
             told.append(f"before record {row.number}: {row.number - last.count - 1} missing")
         if row.previous_hash != last.hash:
-            told.append(f"record {row.number}: it does not follow the one before it")
+            told.append(f"record {row.number}: it does not follow the record before it")
         if row.hash != _hash(row._asdict()):
-            told.append(f"record {row.number}: it was changed")
+            told.append(f"record {row.number}: it was altered")
         try:
             words = self._opened(row).words
         except LibraryError:
             return [*told, f"record {row.number}: its seal is broken"]
         if row.record_hash is not None and not words.get("erased"):
-            told.append(f"record {row.number}: it was changed, and nothing says that a document was erased")
+            told.append(f"record {row.number}: it was altered, and no erased document explains it")
         return told
 
     def _wrong_end(self, connection: Connection, tenant: str, last: Head) -> list[str]:
@@ -166,22 +166,28 @@ class SqlAudit:
         try:
             head = self._head(connection, tenant) or EMPTY
         except (LibraryError, ValueError):
-            return ["the sealed end of the log was changed"]
+            return ["the sealed end of the log was altered"]
         if head == last:
             return []
         missing = head.count - last.count
-        return [f"after record {last.count}: {missing} missing" if missing > 0 else "the log does not end as sealed"]
+        return [
+            f"after record {last.count}: {missing} missing"
+            if missing > 0
+            else ("the log does not end where it was sealed")
+        ]
 
     def _wrong_notes(self, tenant: str, hashes: Mapping[int, str], known: Head | None) -> list[str]:
         """Whether the log still holds what was said of its end elsewhere."""
         try:
             noted = self._heads.of(tenant)
         except (LibraryError, ValueError):
-            return [f"{HEAD_FILE} beside the library was changed"]
+            return [f"{HEAD_FILE} beside the library was altered"]
         told = [f"{HEAD_FILE} beside the library is missing"] if self._heads.is_missing else []
         for place, head in ((f"{HEAD_FILE} beside the library", noted), ("the head you gave", known)):
             if head is not None and hashes.get(head.count) != head.hash:
-                told.append(f"{place} says record {head.count} ended the log; that record is not there as it was")
+                told.append(
+                    f"{place} says record {head.count} ended the log, but that record is no longer there as it was"
+                )
         return told
 
     def _last(self, connection: Connection, tenant: str) -> Head:
@@ -206,14 +212,14 @@ def _orphans(connection: Connection, tenant: str) -> list[str]:
     """Inbox items and turns that speak of answers which the log does not have."""
     known = select(answers.c.id).where(answers.c.tenant == tenant)
     items = select(routed.c.answer_id).where(routed.c.tenant == tenant, routed.c.answer_id.not_in(known))
-    told = [f"the inbox holds answer {lost}, which is not in the log" for lost in connection.execute(items).scalars()]
+    told = [f"the inbox has answer {lost}, which is not in the log" for lost in connection.execute(items).scalars()]
     turns = (
         select(messages.c.answer_id)
         .join(conversations)
         .where(conversations.c.tenant == tenant, messages.c.answer_id.is_not(None), messages.c.answer_id.not_in(known))
     )
     if connection.execute(turns.limit(1)).first() is not None:
-        told.append("a conversation holds an answer which is not in the log")
+        told.append("a conversation has an answer that is not in the log")
     return told
 
 

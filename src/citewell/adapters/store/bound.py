@@ -18,8 +18,8 @@ SEALED, BOUND = "sealed:", "bound:"
 IN_REASON = ("id", "tenant", "answer_id", "asked_by", "tag", "owner_id", "is_fallback", "state", "replied_by")
 """What an item of the inbox is sealed with: none of it can be changed without the key."""
 CHANGED = (
-    "This conversation was changed outside of Citewell: it shows an answer to another question, or another person's. "
-    "Run `citewell audit verify`."
+    "This conversation was altered outside Citewell: it shows an answer to another question or another person's "
+    "answer. Run `citewell audit verify`."
 )
 
 # ---------------------------------------------------------------------------------------------------------- messages
@@ -87,7 +87,7 @@ def unbound(connection: Connection, tenant: str, seal: Seal) -> Iterator[str]:
             yield f"{place}: its seal is broken, or it was given another answer"
         else:
             if not is_right:
-                yield f"{place}: its answer was given to another question, or to another person"
+                yield f"{place}: its answer belongs to another question or another person"
     waiting = (
         select(routed, answers.c.record, answers.c.user_id)
         .join(answers, answers.c.id == routed.c.answer_id)
@@ -95,7 +95,7 @@ def unbound(connection: Connection, tenant: str, seal: Seal) -> Iterator[str]:
     )
     for row in connection.execute(waiting.order_by(routed.c.id)).yield_per(200):
         if not _is_as_recorded(seal, row):
-            yield f"inbox item {row.id}: it was changed, or stands with another answer"
+            yield f"inbox item {row.id}: it was altered, or has another answer"
 
 
 def _is_as_recorded(seal: Seal, row: Row[Any]) -> bool:

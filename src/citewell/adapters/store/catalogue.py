@@ -158,7 +158,7 @@ class SqlCatalogue(SqlShelf):
 def _title(text: str) -> str:
     found = " ".join("".join(sign for sign in text if sign.isprintable() or sign.isspace()).split())
     if not found or len(found) > MAX_TITLE_CHARACTERS:
-        raise InputError(f"A document needs a name of up to {MAX_TITLE_CHARACTERS} characters.")
+        raise InputError(f"Enter a document name of up to {MAX_TITLE_CHARACTERS} characters.")
     return found
 
 

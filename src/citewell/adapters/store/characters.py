@@ -12,11 +12,10 @@ from citewell.errors import InputError, NotFound
 
 NUL = "\x00"
 NOTHING_SUCH = (
-    "Nothing here has a name with such a character in it: a NUL, or one half of a pair. Check what was asked."
+    "Nothing found: the name contains an invalid character (a NUL or half of a pair). Check it and try again."
 )
 UNKEEPABLE = (
-    "A text holds a character that cannot be kept: a NUL, or one half of a pair. Remove it and try again; nothing was "
-    "changed."
+    "The text contains an invalid character (a NUL or half of a pair), so nothing was changed. Remove it and try again."
 )
 
 

@@ -21,11 +21,9 @@ from citewell.keeping import Ending
 from citewell.ports.consult import Happened, Listed
 from citewell.types import Asker
 
-NO_SUCH_CONSULT = "There is no such consult here. `citewell consult list` shows the ids."
-IS_SIGNED = "This consult is signed and cannot be changed. Start another one to add to it."
-CHANGED = (
-    "This consult was changed in another window meanwhile. Nothing was lost: load it again and repeat the last step."
-)
+NO_SUCH_CONSULT = "Consultation not found. `citewell consult list` shows the ids."
+IS_SIGNED = "This consultation is signed and cannot be changed. Start a new one to add to it."
+CHANGED = "This consultation was changed in another window. Nothing was lost. Reload it and repeat the last step."
 SIGNED = "signed"
 
 

@@ -23,7 +23,7 @@ from citewell.keeping import PAGE_LENGTH, Conversation, Ending, Page, Place, Tur
 from citewell.types import EVERY, Asker, Message
 
 TITLE_CHARACTERS = 80
-NO_SUCH_CONVERSATION = "There is no such conversation. `citewell conversations` shows the ids."
+NO_SUCH_CONVERSATION = "Conversation not found. `citewell conversations` shows the ids."
 
 
 class SqlConversations:

@@ -31,11 +31,13 @@ LEAST_FREE_BYTES = 64 << 10
 LEAST_ROOM_BYTES = 1 << 20
 """What a question with its answer may need to be kept."""
 
-READ_ONLY = "The library in {place} cannot be written: check the folder's permissions, or choose another with --home."
-FULL = "The disk of the library in {place} is full. What came last was not kept; free some space and try again."
-BUSY = "Another process is writing to the library in {place}. What came last was not kept; try again in a moment."
-CROWDED = "Too much is being read from the library in {place} at once. Nothing was changed; try again in a moment."
-BROKEN = "The library file in {place} is damaged or no Citewell library. Restore it from a backup."
+READ_ONLY = (
+    "The library in {place} cannot be written to. Check the folder's permissions, or choose another with --home."
+)
+FULL = "The disk of the library in {place} is full. The last change was not saved. Free some space and try again."
+BUSY = "Another process is writing to the library in {place}. The last change was not saved. Try again in a moment."
+CROWDED = "The library in {place} is too busy. Nothing was changed. Try again in a moment."
+BROKEN = "The library file in {place} is damaged or is not a Citewell library. Restore it from a backup."
 
 
 def _nothing(_connection: Any) -> None:
@@ -138,8 +140,8 @@ def refuse_newer(engine: Engine, place: Path) -> None:
 def _refuse_newer(version: str | None) -> None:
     if version is not None and version > SCHEMA_VERSION:
         raise SchemaTooNew(
-            f"This library was written by a newer Citewell (schema {version}; this one knows {SCHEMA_VERSION}). "
-            "Upgrade Citewell to open it; nothing was changed."
+            f"This library was written by a newer version of Citewell (schema {version}; this one supports "
+            f"{SCHEMA_VERSION}). Nothing was changed. Upgrade Citewell to open it."
         )
 
 

@@ -15,8 +15,8 @@ from citewell.types.lifecycle import Change, is_step
 
 NO_SUCH_STEP = "A document that is {before} cannot become {after}. Nothing was changed."
 CHANGED_MEANWHILE = (
-    "Somebody else has changed this document since you opened it (it is at revision {now}, you had {yours}). "
-    "Nothing was changed: load it again and make your change there."
+    "Someone else has changed this document since you opened it (it is now at revision {now}; you had {yours}). "
+    "Nothing was changed. Reload it and make your change again."
 )
 ERASED = "erased"
 

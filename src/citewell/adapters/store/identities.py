@@ -12,7 +12,7 @@ from citewell.adapters.store.schema import identities
 from citewell.errors import NotFound, SignInRefused
 from citewell.types import Role
 
-NOT_ACTIVE = "Your account here was switched off. Ask an administrator."
+NOT_ACTIVE = "Your account here has been disabled. Ask an administrator."
 
 
 class SqlIdentities:
@@ -51,7 +51,7 @@ class SqlIdentities:
             )
             if connection.execute(bound).first():
                 raise SignInRefused(
-                    "Another account at your provider is tied to this e-mail address. Ask an administrator."
+                    "Another account at your provider is linked to this email address. Ask an administrator."
                 )
             connection.execute(insert(identities).values(**key, user_id=user.id))
         return user

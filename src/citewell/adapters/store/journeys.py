@@ -21,16 +21,18 @@ from citewell.errors import AlreadyThere, ChangedMeanwhile, DoesNotFit, NotFound
 from citewell.types import EVERY, Asker, Entry, Filing, Scope, State
 from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
 
-NO_SUCH_JOURNEY = "There is no such journey here (`citewell journeys list`). Without one, what is for all answers."
-TAKEN = "There is a journey with this slug already. Choose another, or change that one."
-WAS_TAKEN = "A journey had this slug before and answers on record still name it. Choose another."
+NO_SUCH_JOURNEY = (
+    "Journey not found (`citewell journeys list`). Without a journey, answers use the documents for everyone."
+)
+TAKEN = "A journey with this slug already exists. Choose another slug, or edit that journey."
+WAS_TAKEN = "An earlier journey had this slug, and logged answers still refer to it. Choose another slug."
 CHANGED = (
-    "Somebody else has changed this journey since you opened it. Nothing was changed: load it again and make your "
-    "change there."
+    "Someone else has changed this journey since you opened it. Nothing was changed. Reload it and make your change "
+    "again."
 )
 IN_USE = (
-    "{count} documents are filed under this journey and under no other. Say where they go: to another journey, or to "
-    "all (--universal); nothing was removed."
+    "{count} documents are only in this journey. Nothing was removed. Choose where to move them: another journey, "
+    "or everyone (--universal)."
 )
 STANDING = (State.PENDING, State.QUEUED, State.PROCESSING, State.COMPLETED, State.FAILED)
 
@@ -154,7 +156,7 @@ class SqlJourneys(SqlShelf):
         known = self.one(slug, scope)
         target = None if to is None else self.one(to, scope).slug
         if target == known.slug:
-            raise DoesNotFit("The documents cannot go to the journey that is removed. Name another.")
+            raise DoesNotFit("The documents cannot be moved to the journey that is being removed. Choose another.")
         with writing(self.engine, self.path) as connection:
             alone = _alone(connection, known.slug, scope)
             if alone and target is None and not universal:

@@ -20,8 +20,8 @@ from citewell.ports import Verification
 from citewell.types import OWNER_ID, Chunk, Document, Entry, Filing, Scope, Source, State
 
 STILL_OUTSIDE = (
-    "The document is erased from the library, but the store of original files does not answer and still has its file. "
-    "Run `citewell evidence reingest --cleanup` when it answers again."
+    "The document is erased from the library, but its file is still in external storage, which is not responding. "
+    "Run `citewell evidence reingest --cleanup` when it is available again."
 )
 NEVER_READ = (State.PENDING, State.QUEUED, State.PROCESSING, State.FAILED)
 

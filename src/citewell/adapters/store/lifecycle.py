@@ -35,7 +35,7 @@ class SqlLifecycle(SqlVersions):
         with writing(self.engine, self.path) as connection:
             row = self._editable(connection, document_id, scope, revision)
             if not row.is_current:
-                raise InputError(f"Only a document that answers can be withdrawn; this one is {row.state}.")
+                raise InputError(f"Only a document in use can be withdrawn; this one is {row.state}.")
             stamp = self._touch(connection, row.tenant)
             columns = {"is_current": False, "current_until": stamp, "rework": None, "revision": row.revision + 1}
             move(connection, row, State.WITHDRAWN, by=by, claimed_by=None, claimed_until=None, **columns)
@@ -49,7 +49,7 @@ class SqlLifecycle(SqlVersions):
                 raise InputError(f"Only a withdrawn document can be restored; this one is {row.state}.")
             family = and_(documents.c.lineage == row.lineage, documents.c.is_current)
             if (current := connection.execute(select(documents.c.version).where(family)).scalar()) is not None:
-                raise InputError(f"Version {current} of this document answers now. Withdraw that one first.")
+                raise InputError(f"Version {current} of this document is in use. Withdraw that one first.")
             self._touch(connection, row.tenant)
             columns = {"is_current": True, "current_until": None, "revision": row.revision + 1}
             move(connection, row, State.COMPLETED, by=by, detail="restored", **columns)
@@ -82,13 +82,15 @@ class SqlLifecycle(SqlVersions):
             if document_id is not None:
                 if is_new:
                     raise EmbedderMismatch(
-                        f"This library's vectors were made by {known}, not by {embedder}: one document cannot have "
-                        "others. Run `citewell evidence reingest` for all of it, or set the embedder back if you "
-                        "changed it."
+                        f"This library was indexed with {known}, not {embedder}, and one document cannot use a "
+                        "different model. Run `citewell evidence reingest` for the whole library, or restore the "
+                        "previous embedding model if you changed it."
                     )
                 rows = [self._editable(connection, document_id, scope, revision)]
                 if rows[0].generation is None:
-                    raise InputError(f"This document was never read; it is {rows[0].state}. Try it again instead.")
+                    raise InputError(
+                        f"This document has never been processed; it is {rows[0].state}. Try it again instead."
+                    )
             else:
                 rows = self._rereadable(connection, scope, embedder)
             if is_new:

@@ -24,13 +24,13 @@ BATCH_ROWS, BATCH_BYTES = 500, 8 << 20
 DIGEST_BITS = 256
 
 NOT_EMPTY = (
-    "{place} already holds a library, and nothing was changed. Name an empty database; two libraries cannot be mixed."
+    "{place} already holds a library. Nothing was changed. Name an empty database; two libraries cannot be merged."
 )
 NOT_WHOLE = (
-    "{table} did not arrive as it was in the old library. Nothing was changed there. Empty the new database and run "
-    "`citewell migrate` again."
+    "{table} did not arrive intact. The old library was not changed. Empty the new database and run `citewell "
+    "migrate` again."
 )
-UNFINISHED = "A move into this database was broken off. Run the same `citewell migrate` again: it goes on where it was."
+UNFINISHED = "A move into this database was interrupted. Run the same `citewell migrate` again to continue."
 
 Watch = Callable[[str, int, int], None]
 """Told the table, the rows that have arrived and how many there are."""

@@ -15,7 +15,7 @@ from citewell.errors import LibraryError
 from citewell.ports.blobs import Blobs
 
 ELSEWHERE = (
-    "The original of this document is kept in another store ({kept_in}). Set CITEWELL_BLOBS to that one and try again."
+    "The original of this document is in different storage ({kept_in}). Set CITEWELL_BLOBS to that and try again."
 )
 KEPT = select(originals.c.tenant).where(
     originals.c.tenant == bindparam("of"), originals.c.content_hash == bindparam("hash")

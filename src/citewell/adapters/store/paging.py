@@ -13,7 +13,7 @@ from citewell.keeping import Page
 
 T = TypeVar("T")
 
-NO_SUCH_PAGE = "There is no such page of the list. Begin again without `after`."
+NO_SUCH_PAGE = "There is no such page of the list. Start again without `after`."
 
 
 def after(cursor: str, rank: ColumnElement[bool] | None, moment: ColumnElement[Any], key: ColumnElement[Any]) -> Any:

@@ -83,7 +83,7 @@ class SqlPeople:
     ) -> User:
         """A new user."""
         if not _EMAIL.fullmatch(email):
-            raise InputError("That is no e-mail address.")
+            raise InputError("Enter a valid email address.")
         row = {
             "id": str(uuid.uuid4()),
             "tenant": tenant,
@@ -97,7 +97,7 @@ class SqlPeople:
         mine = _held(tags)
         with writing(self._engine, self._path) as connection:
             if connection.execute(self._query(tenant).where(users.c.email == email.lower())).first():
-                raise InputError("There is a user with this e-mail address already.")
+                raise InputError("A user with this email address already exists.")
             connection.execute(insert(users).values(**row))
             if mine:
                 connection.execute(insert(user_tags), [{"user_id": row["id"], "tag": tag} for tag in mine])
@@ -230,7 +230,7 @@ class SqlPeople:
         mine = (api_keys.c.id == key_id) & (api_keys.c.user_id == user_id)
         with writing(self._engine, self._path) as connection:
             if connection.execute(delete(api_keys).where(mine)).rowcount == 0:
-                raise NotFound("There is no such key.")
+                raise NotFound("Key not found.")
 
     # ------------------------------------------------------------------------------------------------------- owners
 
@@ -265,7 +265,7 @@ class SqlPeople:
     def _user(self, connection: Connection, query: Select[Any]) -> User:
         row = connection.execute(query).first()
         if row is None:
-            raise NotFound("There is no such user. `citewell users list` shows them.")
+            raise NotFound("User not found. `citewell users list` shows all users.")
         return self._made(connection, row)
 
     def _active(self, query: Select[Any]) -> User | None:
@@ -280,7 +280,7 @@ class SqlPeople:
 
     def _hashed(self, password: str) -> str:
         if len(password) < MIN_PASSWORD_CHARACTERS:
-            raise InputError(f"A password needs at least {MIN_PASSWORD_CHARACTERS} characters.")
+            raise InputError(f"The password must have at least {MIN_PASSWORD_CHARACTERS} characters.")
         return self._hasher.hash(password)
 
     def _matches(self, known: str | None, password: str) -> bool:

@@ -29,29 +29,29 @@ SESSION = {"lock_timeout": BUSY_TIMEOUT_MS, "idle_in_transaction_session_timeout
 WRITING_LOCK = 0x63697465
 """Who holds this advisory lock writes: what SQLite grants with its file, the server grants with a number."""
 
-NO_URL = (
-    "CITEWELL_DATABASE_URL is not the address of a database. Write it as postgresql://user:password@host:5432/name."
-)
+NO_URL = "CITEWELL_DATABASE_URL is not a database address. Write it as postgresql://user:password@host:5432/name."
 NO_DRIVER = "PostgreSQL needs a driver that is not installed. Install it with: pip install 'citewell[postgres]'"
 NO_PGVECTOR = (
-    "PostgreSQL at {place} has no pgvector. Install its package on the server (for example postgresql-16-pgvector), "
-    "then start again; nothing was changed."
+    "PostgreSQL at {place} has no pgvector. Nothing was changed. Install its package on the server (for example "
+    "postgresql-16-pgvector), then start again."
 )
 NOT_ALLOWED = (
     "The user of CITEWELL_DATABASE_URL may not do that in {place}. Make it the owner of the database, or let the owner "
     "run CREATE EXTENSION vector and start Citewell once."
 )
-UNREACHABLE = "PostgreSQL at {place} cannot be reached. Start it, or correct CITEWELL_DATABASE_URL; nothing was lost."
+UNREACHABLE = (
+    "PostgreSQL at {place} could not be reached. Nothing was lost. Start it, or correct CITEWELL_DATABASE_URL."
+)
 REFUSED = "PostgreSQL at {place} refuses this user or password. Correct CITEWELL_DATABASE_URL."
-NO_DATABASE = "There is no such database at {place}. Make it with createdb, or correct CITEWELL_DATABASE_URL."
-CROWDED = "PostgreSQL at {place} has no connection left. Try again in a moment, or raise its max_connections."
-BUSY = "Another process is writing to {place}. What came last was not kept; try again in a moment."
-FULL = "The disk of PostgreSQL at {place} is full. What came last was not kept; free some space and try again."
-READ_ONLY = "PostgreSQL at {place} takes no changes: it is a standby or set to read only. Name the primary instead."
+NO_DATABASE = "Database not found at {place}. Create it with createdb, or correct CITEWELL_DATABASE_URL."
+CROWDED = "PostgreSQL at {place} has no free connections. Try again in a moment, or raise its max_connections."
+BUSY = "Another process is writing to {place}. The last change was not saved. Try again in a moment."
+FULL = "The disk of PostgreSQL at {place} is full. The last change was not saved. Free some space and try again."
+READ_ONLY = "PostgreSQL at {place} does not accept changes: it is a standby or read-only. Use the primary instead."
 
 MIXED = (
-    "The question's vector and the library's have different numbers of dimensions: they come from different embedders. "
-    "Run `citewell evidence reingest` to embed every document with the one in the settings."
+    "The question's vector and the library's have different numbers of dimensions because they come from different "
+    "embedding models. Run `citewell evidence reingest` to index every document with the model in the settings."
 )
 
 BY_STATE: dict[str, tuple[type[LibraryError], str]] = {

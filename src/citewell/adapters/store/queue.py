@@ -24,8 +24,8 @@ from citewell.types.lifecycle import SYSTEM
 LEASE = timedelta(minutes=2)
 """How long a worker may be silent before its document is taken from it."""
 OVERTAKEN = (
-    "The version that this one replaces was filed under other tags meanwhile, so it is left as it is. Try again, or "
-    "ask an administrator to."
+    "The version this one replaces has since been given other tags, so it was not replaced. Try again, or ask an "
+    "administrator."
 )
 FREE: dict[str, Any] = {"claimed_by": None, "claimed_until": None}
 
@@ -93,8 +93,9 @@ class SqlQueue(SqlLifecycle):
         if known == embedder:
             return (new,)
         raise EmbedderMismatch(
-            f"This worker embeds with {embedder}, and the library's vectors were made by {known}. It reads nothing: "
-            "set its embedder to the library's, or run `citewell evidence reingest` to embed all with the new one."
+            f"This worker uses the embedding model {embedder}, but the library was indexed with {known}, so it "
+            "processes nothing. Use the library's model, or run `citewell evidence reingest` to index everything "
+            "with the new one."
         )
 
     @staticmethod
@@ -116,7 +117,7 @@ class SqlQueue(SqlLifecycle):
         except NotFound as error:  # where a shared folder is not mounted every file is missing: others may have it
             raise BlobsUnavailable(str(error)) from error
         if data is None:
-            raise NotFound("The original file is no longer kept. Add the document again.")
+            raise NotFound("The original file is no longer available. Add the document again.")
         return Source(data, name)
 
     def _parsed(self, document_id: str) -> Document:
@@ -125,7 +126,7 @@ class SqlQueue(SqlLifecycle):
         with reading(self.engine, self.path) as connection:
             row = connection.execute(query.where(documents.c.id == document_id)).first()
         if row is None:
-            raise NotFound("The document was erased meanwhile.")
+            raise NotFound("The document has since been erased.")
         return rows.document_of(row)
 
     def renew(self, document_id: str, worker: str) -> bool:
@@ -207,7 +208,7 @@ class SqlQueue(SqlLifecycle):
                 if row.attempts > RETRIES:
                     self._failed(connection, row, STOPPED_PROGRAM, by=SYSTEM)
                 else:
-                    self._queued_again(connection, row, by=SYSTEM, detail="its worker was not heard of any more")
+                    self._queued_again(connection, row, by=SYSTEM, detail="its worker stopped responding")
                     queued += 1
         return queued
 

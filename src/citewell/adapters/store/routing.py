@@ -22,7 +22,7 @@ from citewell.keeping import PAGE_LENGTH, Ending, Page, Routed
 from citewell.types import Asker, Route
 
 MAX_REPLY_CHARACTERS = 20_000
-NO_SUCH_QUESTION = "There is no such question in the inbox. `citewell inbox` shows the ids."
+NO_SUCH_QUESTION = "Question not found in the inbox. `citewell inbox` shows the ids."
 
 
 class SqlInbox:
@@ -95,12 +95,12 @@ class SqlInbox:
         """Answer a question; the person who asked sees the reply."""
         text = text.strip()
         if not text or len(text) > MAX_REPLY_CHARACTERS:
-            raise InputError(f"A reply has between 1 and {MAX_REPLY_CHARACTERS:,} characters.")
+            raise InputError(f"Enter a reply of 1 to {MAX_REPLY_CHARACTERS:,} characters.")
         sealed = self._seal.close(text, about=f"reply:{routed_id}")
         values = {"state": "answered", "reply": sealed, "replied_by": asker.user_id, "replied_at": now()}
         with writing(self._engine, self._path) as connection:
             if self._answerable(connection, routed_id, asker).state == "closed":
-                raise DoesNotFit("This question was put away. Ask it again to open a new one.")
+                raise DoesNotFit("This question has been closed. Ask it again to open a new one.")
             self._change(connection, routed_id, **values)
             return self._one(connection, routed_id, asker)
 

@@ -41,10 +41,11 @@ class Seal:
             key = path.read_bytes()
         except OSError as error:
             raise LibraryReadOnly(
-                f"The key of the audit log cannot be kept in {home} ({error.strerror}). Check the folder's permissions."
+                f"The key of the audit log could not be saved in {home} ({error.strerror}). Check the folder's "
+                "permissions."
             ).at(home) from error
         if len(key) * 8 != KEY_BITS:
-            raise LibraryError(f"{KEY_FILE} in {home} is damaged. Restore it from a backup; nothing was changed.").at(
+            raise LibraryError(f"{KEY_FILE} in {home} is damaged. Nothing was changed. Restore it from a backup.").at(
                 home
             )
         return cls(key, is_new=is_new)
@@ -66,8 +67,8 @@ class Seal:
             connection.execute(insert(library).values(key=KEY_PRINT, value=mine))
         elif not hmac.compare_digest(kept, mine):
             raise LibraryError(
-                f"{KEY_FILE} in {home} is not the key of this database. Copy it and audit.head from the machine "
-                "that opened it first; nothing was changed."
+                f"{KEY_FILE} in {home} is not the key of this database. Nothing was changed. Copy it and audit.head "
+                "from the computer that first opened the database."
             ).at(home)
 
     def close(self, text: str, *, about: str) -> bytes:
@@ -85,7 +86,8 @@ class Seal:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], about.encode()).decode()
         except (InvalidTag, ValueError) as error:
             raise LibraryError(
-                f"A sealed record cannot be opened: it was changed, or {KEY_FILE} is not the key it was sealed with."
+                f"An encrypted record could not be opened: it was altered, or {KEY_FILE} is not the key it was "
+                "encrypted with."
             ) from error
 
 

@@ -30,7 +30,7 @@ ONE = select(documents).where(documents.c.id == bindparam("which"))
 OTHERS = select(documents).where(
     documents.c.lineage == bindparam("of"), documents.c.id != bindparam("which"), documents.c.is_current
 )
-NO_SUCH_DOCUMENT = "There is no such document here. `citewell list` shows the ids."
+NO_SUCH_DOCUMENT = "Document not found. `citewell list` shows the ids."
 
 
 class SqlVersions(SqlShelf):
@@ -240,8 +240,8 @@ class SqlVersions(SqlShelf):
             connection.execute(insert(facts).values(key="embedder", value=fingerprint))
         elif known != fingerprint:
             raise EmbedderMismatch(
-                f"This library's vectors were made by {known}, not by {fingerprint}. "
-                "Run `citewell evidence reingest` to embed all of it again, or set the embedder back if you changed it."
+                f"This library was indexed with {known}, not {fingerprint}. Run `citewell evidence reingest` to "
+                "index it again, or restore the previous embedding model if you changed it."
             )
 
     def _entry(self, connection: Connection, document_id: str, scope: Scope | None = None) -> Entry:
@@ -283,4 +283,4 @@ def refuse_illegal(filing: Filing) -> None:
     """No journey or subject may be the sign for “all”, and none may be empty; tags are checked by the filing itself."""
     names = [*(filing.journeys or ()), filing.subject or "-"]
     if EVERY in names or not all(name.strip() for name in names):
-        raise ScopeRefused(f"“{EVERY}” is not a journey or subject that a document can carry.")
+        raise ScopeRefused(f"“{EVERY}” cannot be used as a document's journey or person.")

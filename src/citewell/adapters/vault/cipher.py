@@ -59,6 +59,6 @@ def prove_whole(engine: Engine) -> None:
         if not wrong:
             return
     raise LibraryError(
-        f"This vault is damaged: {len(wrong)} of its pages were changed. Restore it from an export; nothing was lost "
-        "by looking."
+        f"This vault is damaged: {len(wrong)} of its pages were altered. Checking it changed nothing. Restore it "
+        "from an export."
     )

@@ -66,7 +66,7 @@ class VaultFolder:
     def library(self, key: Key) -> SqlLibrary:
         """The record itself, after the seal of every page was checked."""
         if not self.data.is_file():
-            raise LibraryError(f"{DATA_FILE} is missing in {self.path}. Restore the vault from an export.")
+            raise LibraryError(f"{DATA_FILE} is missing from {self.path}. Restore the vault from an export.")
         library = SqlLibrary(self.data, keyed(key))
         try:
             prove_whole(library.engine)
@@ -99,9 +99,9 @@ class VaultFolder:
                 archive.writestr(HEADER_FILE, json.dumps(replace(self.header, wrong=Wrong()).as_json(), indent=1))
                 archive.write(copy, DATA_FILE)
         except FileExistsError as error:
-            raise InputError(f"There is a file at {target} already. Choose another name.") from error
+            raise InputError(f"{target} already exists. Choose another name.") from error
         except OSError as error:
-            raise InputError(f"{target} cannot be written: {error.strerror}. Choose another place.") from error
+            raise InputError(f"{target} could not be written: {error.strerror}. Choose another place.") from error
         finally:
             copy.unlink(missing_ok=True)
             library.close()
@@ -140,7 +140,7 @@ def restore(vaults: Path, source: Path | IO[bytes]) -> VaultFolder:
         with zipfile.ZipFile(source) as archive:
             header, data = _header_in(archive), _as_it_is(archive, DATA_FILE)
             if (vaults / header.id).exists():
-                raise InputError("This vault is here already. Erase it first if the copy is to take its place.")
+                raise InputError("This vault is already here. To replace it with the copy, erase it first.")
             with _made_apart(vaults, header.id) as draft:
                 header.write(draft)
                 descriptor = os.open(draft / DATA_FILE, os.O_CREAT | os.O_WRONLY, 0o600)
@@ -148,7 +148,7 @@ def restore(vaults: Path, source: Path | IO[bytes]) -> VaultFolder:
                     shutil.copyfileobj(copied, file)
                     os.fsync(file.fileno())
     except (zipfile.BadZipFile, EOFError, KeyError, ValueError, RecursionError) as error:
-        raise InputError("This file is not an exported vault, or not all of it. Choose another copy.") from error
+        raise InputError("This file is not a complete exported vault. Choose another copy.") from error
     except OSError as error:
         raise InputError(f"The vault could not be restored: {error.strerror}. Check the file and the disk.") from error
     return VaultFolder(vaults / header.id)
@@ -174,7 +174,9 @@ def _as_it_is(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
 def checked(passphrase: str) -> str:
     """A passphrase that is long enough to be worth its vault."""
     if len(passphrase.strip()) < MIN_PASSPHRASE_CHARACTERS:
-        raise InputError(f"A passphrase needs {MIN_PASSPHRASE_CHARACTERS} characters or more. A few words do well.")
+        raise InputError(
+            f"The passphrase must have at least {MIN_PASSPHRASE_CHARACTERS} characters. A few words work well."
+        )
     return passphrase
 
 
@@ -182,7 +184,7 @@ def label_of(label: str) -> str:
     """A label that can be shown."""
     label = " ".join(label.split())
     if not 1 <= len(label) <= MAX_LABEL_CHARACTERS or not label.isprintable():
-        raise InputError(f"A label has 1 to {MAX_LABEL_CHARACTERS} characters, such as “me” or “mum”.")
+        raise InputError(f"Enter a label of 1 to {MAX_LABEL_CHARACTERS} characters, such as “me” or “mum”.")
     return label
 
 

@@ -71,7 +71,7 @@ class Header:
     def counted(self, now: datetime) -> Header:
         """With one more try, unless it has to wait."""
         if wait_s := self.wrong.wait_s(now):
-            raise VaultWaits(f"Too many wrong tries. Wait {wait_s} s, then try again.", wait_s=wait_s)
+            raise VaultWaits(f"Too many wrong attempts. Wait {wait_s} s, then try again.", wait_s=wait_s)
         return replace(self, wrong=Wrong(self.wrong.count + 1, now))
 
     def _about(self, way: Way) -> str:
@@ -85,7 +85,7 @@ class Header:
         try:
             told = json.loads((folder / HEADER_FILE).read_bytes())
         except FileNotFoundError as error:
-            raise NotFound("There is no such vault here. `citewell vault list` shows them.") from error
+            raise NotFound("Vault not found. `citewell vault list` shows them.") from error
         except (OSError, ValueError) as error:
             raise _damaged(folder) from error
         return cls.of(told, folder)
@@ -95,8 +95,8 @@ class Header:
         """A header from JSON; one of a newer Citewell says so."""
         if isinstance(told, dict) and isinstance(told.get("format"), int) and told["format"] > FORMAT:
             raise SchemaTooNew(
-                f"This vault was written by a newer Citewell (format {told['format']}; this one knows {FORMAT}). "
-                "Upgrade Citewell to open it; nothing was changed."
+                f"This vault was written by a newer version of Citewell (format {told['format']}; this one supports "
+                f"{FORMAT}). Nothing was changed. Upgrade Citewell to open it."
             )
         try:
             if told["format"] != FORMAT or not all(isinstance(told[name], str) for name in ("id", "label")):
@@ -142,7 +142,7 @@ class Header:
         except OSError as error:
             draft.unlink(missing_ok=True)
             raise LibraryReadOnly(
-                f"The vault in {folder} cannot be written ({error.strerror}). Check the folder's permissions."
+                f"The vault in {folder} cannot be written to ({error.strerror}). Check the folder's permissions."
             ) from error
 
 
@@ -179,4 +179,4 @@ def _moment(told: str) -> datetime:
 
 
 def _damaged(folder: Path) -> LibraryError:
-    return LibraryError(f"{HEADER_FILE} in {folder} is damaged. Restore the vault from an export; nothing was changed.")
+    return LibraryError(f"{HEADER_FILE} in {folder} is damaged. Nothing was changed. Restore the vault from an export.")

@@ -72,7 +72,9 @@ class Derivation:
             and LOWEST_MEMORY_KIB <= self.memory_kib <= HIGHEST_MEMORY_KIB
             and 1 <= self.lanes <= HIGHEST_LANES
         ):
-            raise LibraryError("This vault asks for a cost that no vault has. Restore vault.json from a backup.")
+            raise LibraryError(
+                "vault.json asks for an impossible key setting, so it was altered or damaged. Restore it from a backup."
+            )
 
     @classmethod
     def measured(cls) -> Derivation:

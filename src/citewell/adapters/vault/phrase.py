@@ -22,11 +22,11 @@ def read_phrase(typed: str) -> str:
     words = unicodedata.normalize("NFKD", typed).lower().split()
     known = Mnemonic("english")
     if len(words) != WORDS:
-        raise InputError(f"A recovery phrase has {WORDS} words; this has {len(words)}. Copy all of them, in order.")
+        raise InputError(f"Enter all {WORDS} recovery words in order; there are {len(words)}.")
     wrong = [position for position, word in enumerate(words, 1) if word not in known.wordlist]
     if wrong:
         places = ", ".join(str(position) for position in wrong)
-        raise InputError(f"Check the spelling of word {places}: no recovery phrase holds it.")
+        raise InputError(f"Check the spelling of word {places}: it is not a recovery word.")
     if not known.check(" ".join(words)):
-        raise InputError("These twelve words do not belong together. Check their order and each word.")
+        raise InputError("These are not matching recovery words. Check each word and their order.")
     return " ".join(words)

@@ -14,7 +14,7 @@ REFERENCE = "#/components/schemas/{model}"
 
 
 class StartedShape(BaseModel):
-    """The question is kept in this conversation, whatever becomes of it."""
+    """The question is saved in this conversation, whatever the outcome."""
 
     conversation_id: str
 
@@ -49,11 +49,11 @@ class CheckedSentenceShape(BaseModel):
 
 
 class ReplacedSentenceShape(CheckedSentenceShape):
-    """A later check overturned a sentence that was sent before: it is taken back, or shown as this says."""
+    """A later check overturned a sentence that was sent before: it is withdrawn, or shown as given here."""
 
 
 class DoneShape(AnswerShape):
-    """The answer as it is given in one piece; it is on record. The last event."""
+    """The whole answer, as logged. The last event."""
 
 
 class FailedShape(BaseModel):

@@ -36,7 +36,7 @@ from citewell.types import State
 def _iso(said: str) -> str:
     """A day as it is written; a number would be taken for seconds since 1970."""
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", said):
-        raise ValueError("a day is written as 2025-03-12")
+        raise ValueError("enter a date as 2025-03-12")
     return said
 
 
@@ -77,20 +77,20 @@ def documents(
     wanted: Annotated[Wanted, Depends(_wanted)],
     sorting: Annotated[Sorting, Depends(_sorting)],
 ) -> dict[str, Any]:
-    """The documents that are wanted, a part at a time; journey `universal` are those in none."""
+    """Matching documents, a page at a time; journey `universal` means those in none."""
     found = site.app.catalogue.listed(wanted, sorting, visitor.whole)
     return {"documents": [entry_json(one, site.progress(one)) for one in found.entries], "total": found.total}
 
 
 @router.post("/documents/actions", response_model=OutcomesShape, dependencies=[Depends(our_request)])
 def act(site: Here, visitor: Editor, given: Selection) -> dict[str, Any]:
-    """Read, withdraw, restore or erase documents; says for each what became of it."""
+    """Re-process, withdraw, restore or erase documents, with the result for each."""
     return {"outcomes": [asdict(one) for one in acted(site, visitor, given.action, given.documents)]}
 
 
 @router.get("/documents/{document_id}", response_model=WholeDocumentShape)
 def document(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
-    """One document version, its other versions, and what became of them, when and by whom."""
+    """One document version, its other versions and their history."""
     entry = site.entry(document_id, visitor.whole)
     versions = site.app.catalogue.versions(entry.lineage, visitor.whole)
     history = site.app.library.history(document_id, visitor.whole)
@@ -103,7 +103,7 @@ def document(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
 
 @router.patch("/documents/{document_id}", response_model=KeptDocumentShape, dependencies=[Depends(our_request)])
 def edit(site: Here, visitor: Editor, document_id: str, given: DocumentEdit) -> dict[str, Any]:
-    """Change name, tags, journeys or how it is cut next time; 409 where somebody else changed it since."""
+    """Change the name, tags, journeys or how it is split next time; 409 if someone else has changed it since."""
     said: dict[str, Any] = {"title": given.title}
     said["tags"] = None if given.tags is None else frozenset(given.tags)
     said["journeys"] = given.journeys
@@ -121,7 +121,7 @@ def chunks(
     first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> dict[str, Any]:
-    """Some passages of a document, by their number."""
+    """Some passages of a document, by number."""
     entry = site.entry(document_id, visitor.whole)
     found = site.app.catalogue.chunks(document_id, visitor.whole, first=first, limit=limit)
     names = ("index", "page", "tokens", "start", "end", "text")
@@ -141,6 +141,6 @@ def audit(
     until: Day | None = None,
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
 ) -> dict[str, Any]:
-    """Answers on record by words of the question or the answer, person, assistant and day, the newest first."""
+    """Search the audit log by words in the question or answer, person, assistant and day, newest first."""
     found = search(site, visitor, Sought(words, user, assistant, since, until, before))
     return asdict(found)

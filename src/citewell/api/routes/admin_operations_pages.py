@@ -90,7 +90,7 @@ def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise InputError("Write a day like 2026-03-12.") from None
+        raise InputError("Enter dates as 2026-03-12.") from None
 
 
 @router.get("/health")

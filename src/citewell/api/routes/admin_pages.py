@@ -43,22 +43,26 @@ class ActionWords:
 
 WORDS: Mapping[Action, ActionWords] = {
     "ingest": ActionWords(
-        "Read again",
-        "Each is queued. One that answers goes on answering from its last reading until the new one is whole.",
-        "Queue them",
+        "Re-process",
+        "Each document is queued. Documents in use keep their current results until processing is complete.",
+        "Add to queue",
         "queued",
     ),
     "withdraw": ActionWords(
         "Withdraw",
-        "Searches and answers stop finding them at once. Files, text and history are kept, and they can be restored.",
-        "Withdraw them",
+        "They will no longer appear in searches and answers. Files, text and history are kept, and you can restore "
+        "them.",
+        "Withdraw documents",
         "withdrawn from search",
     ),
-    "restore": ActionWords("Restore", "They answer again at once, as they did before.", "Restore them", "restored"),
+    "restore": ActionWords(
+        "Restore", "They will be used in searches and answers again straight away.", "Restore documents", "restored"
+    ),
     "erase": ActionWords(
         "Erase",
-        "All versions are erased for good: the files, their text and their passages. Only the history says they were.",
-        "Erase for good",
+        "All versions will be permanently erased: the files, their text and their passages. Only a history entry "
+        "remains.",
+        "Erase permanently",
         "erased",
     ),
 }
@@ -84,7 +88,7 @@ def documents(
 ) -> Response:
     """The documents that are wanted, a page at a time."""
     if state and state not in list(State):
-        raise InputError("There is no such state. Choose one of those in the list.")
+        raise InputError("Unknown state. Choose one from the list.")
     is_active = {"true": True, "false": False}.get(active)
     wanted = Wanted(words, State(state) if state else None, journey or None, tag or None, is_active)
     asked = {name: value for name, value in request.query_params.items() if value and name != "first"}

@@ -30,7 +30,7 @@ def _asking(asked: Question, visitor: Visitor) -> Asking:
 
 @router.post("/ask", response_model=AnswerShape)
 async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
-    """Answer a question with sentences that are each cited and checked, or hand it to a person."""
+    """Answer a question with every sentence cited and checked, or send it to a person."""
     site.take_ask(visitor)
     asking = _asking(asked, visitor)
     done = await answered(site, await begun(site, asking))
@@ -44,7 +44,7 @@ async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
     responses=STREAMED,
 )
 async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingResponse:
-    """The same, sentence by sentence while it is being written."""
+    """The same, streamed sentence by sentence."""
     site.take_ask(visitor)
     events = await begun(site, _asking(asked, visitor))
     sending = streamed(site, events, marks=asked.marks)
@@ -53,7 +53,7 @@ async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingR
 
 @router.post("/check", response_model=ChecksShape)
 async def check(site: Here, visitor: Member, given: ToCheck) -> dict[str, Any]:
-    """Hold a text against the library, one document or words sent with it, sentence by sentence."""
+    """Check a text sentence by sentence against the library, one document, or text sent with it."""
     scope = visitor.whole if given.against else visitor.scope(tags=given.tags)
     found = await checked(site, visitor, Checking(given.text, scope, given.against, given.evidence))
     return {"sentences": [check_json(sentence, result) for sentence, result in found]}

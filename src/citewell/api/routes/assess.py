@@ -43,15 +43,17 @@ class Told(APIRoute):
 router = APIRouter(prefix="/api/v1", route_class=Told)
 
 Only = Annotated[
-    tuple[Id, ...], Query(alias="guideline", max_length=64, description="Documents of guidelines; all unless named.")
+    tuple[Id, ...], Query(alias="guideline", max_length=64, description="Guideline documents to use; all by default.")
 ]
 
-Worded = Annotated[bool, Query(description="Have the model of the settings word the reasons, each sentence checked.")]
+Worded = Annotated[
+    bool, Query(description="Let the configured model write up the reasons, with each sentence checked.")
+]
 
 
 @router.get("/assess/patients", response_model=PatientsShape)
 def patients(site: Here, visitor: Member) -> dict[str, Any]:
-    """The patients on file."""
+    """The saved patients."""
     found = patients_on_file(site, visitor)
     rows = [{"id": one.id, "name": one.name, "age": one.age, "sex": one.sex} for one in found.patients.values()]
     return {"patients": rows, "unreadable": list(found.unreadable)}
@@ -67,7 +69,7 @@ async def assess_on_file(
     guideline: Only = (),
     worded: Worded = False,
 ) -> dict[str, Any]:
-    """Hold a patient on file against the guidelines; the result is on record."""
+    """Compare a saved patient with the guidelines; the result is logged."""
     patient = await run_in_threadpool(patient_on_file, site, visitor, patient_id)
     return _told(response, await assessed(site, visitor, patient, guideline, is_worded=worded))
 
@@ -82,7 +84,7 @@ async def assess_sent(
     guideline: Only = (),
     worded: Worded = False,
 ) -> dict[str, Any]:
-    """The same of a patient in the body: the fields of docs/guidelines.md, or a FHIR R4 bundle."""
+    """The same for a patient in the body: the fields in docs/guidelines.md, or a FHIR R4 bundle."""
     found = await run_in_threadpool(patient_from_object, patient.model_dump(exclude_unset=True))
     return _told(response, await assessed(site, visitor, found, guideline, is_worded=worded))
 

@@ -24,26 +24,26 @@ def records(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER, description="Only records with a lower number.")] = None,
 ) -> dict[str, Any]:
-    """The newest records: all of the tenant for an administrator, their own for others."""
+    """The newest records: all in the tenant for an administrator, otherwise your own."""
     found = site.desk().audit.entries(visitor.asker(), limit=limit, before=before)
     return {"records": [entry_json(one) for one in found]}
 
 
 @router.get("/proof", response_model=ProofShape)
 def proof(site: Here, visitor: Governor) -> dict[str, Any]:
-    """Walk the tenant's log from its first record to its last and say whether any was changed or is missing."""
+    """Verify the tenant's log from first to last record, and say whether any was altered or is missing."""
     return proof_json(site.desk().audit.prove(visitor.tenant))
 
 
 @router.get("/{answer_id}", response_model=RecordShape)
 def one_record(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
-    """One record with its words."""
+    """One record with its contents."""
     return record_json(site.desk().audit.read(answer_id, visitor.asker()))
 
 
 @router.post("/{answer_id}/replay", response_model=ReplayShape, dependencies=[Depends(our_request)])
 async def replay(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
-    """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
+    """Ask again on the same versions, and show the differences; nothing is logged."""
     site.take_ask(visitor)
     asker = visitor.asker()
     again = await in_turn(site, lambda: site.loaded().replay(answer_id, asker=asker))

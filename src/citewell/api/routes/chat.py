@@ -36,14 +36,14 @@ async def chat(site: Here, visitor: Member, sent: ChatMessage) -> dict[str, Any]
     dependencies=[Depends(our_request)],
 )
 async def chat_stream(site: Here, visitor: Member, sent: ChatMessage) -> StreamingResponse:
-    """The same, rule by rule while it is looked up; `started` names the session."""
+    """The same, streamed recommendation by recommendation; `started` gives the session."""
     events = await chatting(site, visitor, sent.message, session_id=sent.session_id, guideline=sent.guideline)
     return StreamingResponse(streamed(site, events), media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
 
 
 @router.get("/chat/{session_id}/history", response_model=ChatHistoryShape)
 def history(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
-    """What was said in a session of the sender's, oldest first."""
+    """The messages in one of your sessions, oldest first."""
     turns = site.chat_desk().conversations.turns(session_id, visitor.asker())
     return history_json(session_id, turns)
 
@@ -58,7 +58,7 @@ def forget(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
 
 @router.post("/guidelines/related", response_model=RelatedShape, dependencies=[Depends(our_request)])
 async def rules_near(site: Here, visitor: Member, patient: PatientSent) -> dict[str, Any]:
-    """The rules nearest to a patient, met or not: the fields of docs/guidelines.md, or a FHIR R4 bundle."""
+    """The recommendations closest to a patient, met or not: the fields in docs/guidelines.md, or a FHIR R4 bundle."""
     given = patient_from_object(patient.model_dump(exclude_unset=True))
     found = await related(site, visitor, given)
     return {"rules": [related_json(one) for one in found]}

@@ -79,7 +79,7 @@ async def rules_near(site: Here, visitor: Member, answer_id: str) -> Response:
     """The rules nearest to the patient of an assessment, met or not, by the guidelines of now."""
     record = await run_in_threadpool(site.desk().audit.read, answer_id, visitor.asker())
     if not is_assessment(record):
-        raise NotFound("There is no such assessment. It may be an answer to a question: look under Audit.")
+        raise NotFound("Assessment not found. It may be an answer to a question: look in Audit.")
     patient = patient_of(record.words[KEY]["patient"])
     found = await related(site, visitor, patient)
     rules = [(related_json(one), Place(None, one.piece.start, one.piece.end).query) for one in found]

@@ -34,25 +34,25 @@ BODIES = {"content": {kind.partition(";")[0]: {"schema": {"type": "string"}} for
 
 @router.get("", response_model=ConsultsShape)
 def consults(site: Here, visitor: Member) -> dict[str, Any]:
-    """The sender's own consults, the last changed first."""
+    """Your own consultations, most recent first."""
     return {"consults": [listed_json(consult) for _, consult in desk_of(site).all(holder(visitor))]}
 
 
 @router.post("", status_code=HTTPStatus.CREATED, response_model=ConsultShape, dependencies=OURS)
 def start(site: Here, visitor: Member, sent: StartSent) -> dict[str, Any]:
-    """Begin a consult."""
+    """Start a consultation."""
     return turn_json(desk_of(site).start(holder(visitor), setting=sent.setting, country=sent.country))
 
 
 @router.get("/{consult_id}", response_model=ConsultShape)
 def one_consult(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
-    """A consult as it stands."""
+    """The current state of a consultation."""
     return turn_json(desk_of(site).look(consult_id, holder(visitor)))
 
 
 @router.post("/{consult_id}/record", response_model=ConsultShape, dependencies=OURS)
 def read_record(site: Here, visitor: Member, request: Request, consult_id: str, sent: RecordSent) -> dict[str, Any]:
-    """Read a record of the patient into the consult, once they agree: a FHIR R4 bundle, or an open vault."""
+    """Read the patient's record into the consultation, once they consent: a FHIR R4 bundle or an unlocked vault."""
     desk, asker = desk_of(site), holder(visitor)
     desk.look(consult_id, asker)
     record = record_of(site, visitor, request.app.state.safe, sent)
@@ -61,47 +61,47 @@ def read_record(site: Here, visitor: Member, request: Request, consult_id: str, 
 
 @router.post("/{consult_id}/messages", response_model=ConsultShape, dependencies=OURS)
 def say(site: Here, visitor: Member, consult_id: str, sent: SaySent) -> dict[str, Any]:
-    """Take a message in: what it says is found, and the next question asked."""
+    """Add a message: record its findings and ask the next question."""
     site.take_ask(visitor)
     return turn_json(desk_of(site).say(consult_id, sent.text, holder(visitor)))
 
 
 @router.post("/{consult_id}/findings", response_model=ConsultShape, dependencies=OURS)
 def add_finding(site: Here, visitor: Member, consult_id: str, sent: FindingSent) -> dict[str, Any]:
-    """Add a finding that the clinician has."""
+    """Add a finding from the clinician."""
     change = sent.model_dump(exclude_none=True)
     return turn_json(desk_of(site).note(consult_id, change, holder(visitor)))
 
 
 @router.patch("/{consult_id}/findings/{finding_id}", response_model=ConsultShape, dependencies=OURS)
 def correct(site: Here, visitor: Member, consult_id: str, finding_id: str, sent: FindingSent) -> dict[str, Any]:
-    """Correct a finding; what it was stays in the history."""
+    """Correct a finding; the old value stays in the history."""
     change = sent.model_dump(exclude_none=True)
     return turn_json(desk_of(site).correct(consult_id, finding_id, change, holder(visitor)))
 
 
 @router.delete("/{consult_id}/findings/{finding_id}", response_model=ConsultShape, dependencies=OURS)
 def retract(site: Here, visitor: Member, consult_id: str, finding_id: str) -> dict[str, Any]:
-    """Take a finding back; it stays in the history."""
+    """Withdraw a finding; it stays in the history."""
     return turn_json(desk_of(site).retract(consult_id, finding_id, holder(visitor)))
 
 
 @router.post("/{consult_id}/confirmed", response_model=ConsultShape, dependencies=OURS)
 def confirm(site: Here, visitor: Member, consult_id: str, sent: ConfirmedSent | None = None) -> dict[str, Any]:
-    """Say that findings are right, all of them where none is named."""
+    """Confirm findings, all of them by default."""
     named = () if sent is None else sent.findings
     return turn_json(desk_of(site).confirm(consult_id, named, holder(visitor)))
 
 
 @router.post("/{consult_id}/acknowledged", response_model=ConsultShape, dependencies=OURS)
 def acknowledge(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
-    """Say that the red flags were seen."""
+    """Acknowledge the red flags."""
     return turn_json(desk_of(site).acknowledge(consult_id, holder(visitor)))
 
 
 @router.put("/{consult_id}/differentials", response_model=ConsultShape, dependencies=OURS)
 def differentials(site: Here, visitor: Member, consult_id: str, sent: DifferentialsSent) -> dict[str, Any]:
-    """Enter, change or remove differentials; red flags and the minimum data set stand before the first."""
+    """Add, change or remove differentials; red flags and the minimum data set come first."""
     site.take_ask(visitor)
     turn = desk_of(site).differentials(
         consult_id,
@@ -116,27 +116,27 @@ def differentials(site: Here, visitor: Member, consult_id: str, sent: Differenti
 
 @router.post("/{consult_id}/assess", response_model=ConsultShape, dependencies=OURS)
 def assess(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
-    """Write the plan from the guidelines: a draft to check, edit and sign."""
+    """Draft a plan from the guidelines, to check, edit and sign."""
     site.take_ask(visitor)
     return turn_json(desk_of(site).assess(consult_id, holder(visitor)))
 
 
 @router.post("/{consult_id}/edits", response_model=ConsultShape, dependencies=OURS)
 def edit(site: Here, visitor: Member, consult_id: str, sent: EditSent) -> dict[str, Any]:
-    """Change a statement of the draft; what the source says stays beside it."""
+    """Edit a statement of the draft; the source wording stays beside it."""
     turn = desk_of(site).edit(consult_id, sent.statement, sent.text, holder(visitor), why=sent.why)
     return turn_json(turn)
 
 
 @router.post("/{consult_id}/sign", response_model=ConsultShape, dependencies=OURS)
 def sign(site: Here, visitor: Member, consult_id: str, sent: SignSent) -> dict[str, Any]:
-    """Sign the draft: it goes on the audit log and cannot be changed."""
+    """Sign the draft; it is recorded in the audit log and cannot be changed."""
     return turn_json(desk_of(site).sign(consult_id, sent.name, holder(visitor), despite=sent.despite))
 
 
 @router.get("/{consult_id}/export", response_class=Response, responses={HTTPStatus.OK.value: BODIES})
 def export(site: Here, visitor: Member, consult_id: str, kind: Literal["json", "pdf", "txt"] = "json") -> Response:
-    """The consult as a file: a FHIR R4 document, a PDF, or plain text."""
+    """Export the consultation as a FHIR R4 document, a PDF or plain text."""
     turn = desk_of(site).look(consult_id, holder(visitor))
     name = f"consult-{turn.consult.id[:8]}.{kind}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -71,9 +71,9 @@ async def start(
 
     def begin() -> Turn:
         if data and vault:
-            raise InputError("Choose a file or a vault, one of the two.")
+            raise InputError("Choose either a file or a record, not both.")
         if (data or vault) and not consent:
-            raise InputError("The patient has to agree before their record is read. Tick the box once they do.")
+            raise InputError("The patient must consent before their record is read. Tick the box once they have.")
         read: tuple[str, Sequence[Finding]] | None = None
         if data:
             read = f"the file {name}", site.app.consult.from_bytes(data, name=name)
@@ -90,7 +90,7 @@ async def start(
 
 @router.get("/{consult_id}")
 def consult(site: Here, visitor: Member, consult_id: str) -> Response:
-    """A consult as it stands."""
+    """The current state of a consultation."""
     return _page(site, visitor, desk_of(site).look(consult_id, holder(visitor)))
 
 
@@ -158,7 +158,7 @@ def add_finding(
     category: Line = "symptom",
     polarity: Line = "present",
 ) -> Response:
-    """Add a finding that the clinician has."""
+    """Add a finding from the clinician."""
     change = {"name": name, "category": category, "polarity": polarity}
     return _done(site, visitor, consult_id, lambda desk, asker: desk.note(consult_id, change, asker), place="#findings")
 
@@ -193,7 +193,7 @@ def confirm(site: Here, visitor: Member, consult_id: str) -> Response:
 
 @router.post("/{consult_id}/acknowledged", dependencies=OURS)
 def acknowledge(site: Here, visitor: Member, consult_id: str) -> Response:
-    """Say that the red flags were seen."""
+    """Acknowledge the red flags."""
     return _done(site, visitor, consult_id, lambda desk, asker: desk.acknowledge(consult_id, asker))
 
 
@@ -245,7 +245,7 @@ def edit(
     text: Text = "",
     why: Line = "",
 ) -> Response:
-    """Change a statement of the draft; what the source says stays beside it."""
+    """Edit a statement of the draft; the source wording stays beside it."""
     return _done(
         site,
         visitor,

@@ -19,13 +19,13 @@ router = APIRouter(prefix="/api/v1/conversations")
 
 @router.get("", response_model=ConversationsShape)
 def list_conversations(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
-    """The sender's own conversations, the last changed first."""
+    """Your own conversations, most recent first."""
     return conversation_page_json(site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after))
 
 
 @router.get("/{conversation_id}", response_model=TurnsShape)
 def one_conversation(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
-    """The turns of a conversation, oldest first; a question without an answer id still waits for its answer.
+    """The turns of a conversation, oldest first; a question without an answer ID has not been answered yet.
 
     Where a question was passed on, its answer carries the reply of that person.
     """

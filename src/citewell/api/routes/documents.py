@@ -60,7 +60,7 @@ UPLOAD = {
 
 @router.get("", response_model=DocumentsShape)
 def list_documents(site: Here, visitor: Reader, under_way: bool = False, all_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
-    """Documents, newest first: all that are in use, or only those still on their way."""
+    """Documents, newest first: all in use, or only those still being processed."""
     entries = site.app.entries(visitor.whole)
     if under_way:
         entries = [entry for entry in entries if entry.state in UNDER_WAY]
@@ -76,7 +76,7 @@ def list_documents(site: Here, visitor: Reader, under_way: bool = False, all_ver
     openapi_extra={"requestBody": UPLOAD},
 )
 async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
-    """Take in one or several files; a worker reads them."""
+    """Upload one or more files to be processed."""
     taken = await take_in(request, site, visitor)
     if taken.refused and not taken.added:
         raise taken.refused[0].error
@@ -96,7 +96,7 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
 
 @router.get("/{document_id}", response_model=IndexedShape)
 def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
-    """One document version, with how far it has come and what that took."""
+    """One document version, with its progress and processing times."""
     return _indexed(site, site.entry(document_id, visitor.whole))
 
 
@@ -119,7 +119,7 @@ def delete(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
 
 @router.patch("/{document_id}", response_model=DocumentShape, dependencies=[Depends(our_request)])
 def refile(site: Here, visitor: Editor, document_id: str, refiling: Refiling) -> dict[str, Any]:
-    """Change the tags and journeys of a document; nothing is embedded again."""
+    """Change the tags and journeys of a document, with no re-indexing."""
     tags = None if refiling.tags is None else frozenset(refiling.tags)
     journeys = None if refiling.journeys is None else frozenset(refiling.journeys)
     filing = Filing(tags=tags, journeys=journeys)
@@ -131,7 +131,7 @@ def refile(site: Here, visitor: Editor, document_id: str, refiling: Refiling) ->
     "/{document_id}/file", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
 )
 def original(site: Here, visitor: Reader, document_id: str) -> Response:
-    """The file as it came, always as a download and never as a page of this site."""
+    """The original file, always as a download and never as a page of this site."""
     source = site.app.library.original(document_id, visitor.whole)
     headers = {
         "Content-Disposition": disposition(source.name),
@@ -182,7 +182,7 @@ def text(
 
 @router.get("/{document_id}/boxes", response_model=BoxesShape)
 def boxes(site: Here, visitor: Reader, document_id: str, start: Offset, end: Offset) -> dict[str, Any]:
-    """Where a span of the text stands on the pages, line by line; empty where that is not known."""
+    """The position of a span of text on the pages, line by line; empty if not known."""
     document = site.opened(document_id, visitor.whole).document
     _check_span(start, end, len(document.text))
     return {"boxes": [box_json(box) for box in document.layout.boxes(start, end)]}
@@ -190,6 +190,8 @@ def boxes(site: Here, visitor: Reader, document_id: str, start: Offset, end: Off
 
 def _check_span(start: int, end: int, length: int) -> None:
     if not 0 <= start <= end <= length:
-        raise InputError(f"The text has {length:,} characters: start and end must lie within it, in this order.")
+        raise InputError(
+            f"Invalid range. The text has {length:,} characters; start and end must lie within it, with start first."
+        )
     if end - start > MAX_TEXT_CHARACTERS:
-        raise InputError(f"Ask for at most {MAX_TEXT_CHARACTERS:,} characters at a time.")
+        raise InputError(f"Range too long. Ask for up to {MAX_TEXT_CHARACTERS:,} characters at a time.")

@@ -34,7 +34,7 @@ def _asking(asked: EvidenceQuestion) -> Asking:
 
 @router.post("/ask", response_model=EvidenceAnswerShape, dependencies=[Depends(our_request)])
 async def ask(site: Here, visitor: Member, asked: EvidenceQuestion) -> dict[str, Any]:
-    """Answer from the literature of a journey and that for everyone, each sentence cited and checked."""
+    """Answer from the literature of a journey and that for everyone, with every sentence cited and checked."""
     site.take_ask(visitor)
     done = await answered(site, await begun(site, visitor, _asking(asked)))
     return done_json(done, with_withheld=True, marks=asked.marks)
@@ -47,7 +47,7 @@ async def ask(site: Here, visitor: Member, asked: EvidenceQuestion) -> dict[str,
     dependencies=[Depends(our_request)],
 )
 async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> StreamingResponse:
-    """The same, sentence by sentence while it is being written."""
+    """The same, streamed sentence by sentence."""
     site.take_ask(visitor)
     events = await begun(site, visitor, _asking(asked))
     sending = streamed(site, events, marks=asked.marks)
@@ -56,14 +56,14 @@ async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> St
 
 @router.get("/conversations", response_model=EvidenceTalksShape)
 def conversations(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
-    """The sender's own conversations, the last changed first."""
+    """Your own conversations, most recent first."""
     found = site.app.evidence.desk.conversations.page(visitor.asker(), limit=part.limit, after=part.after)
     return {"conversations": [asdict(one) for one in found.items], "next": found.next}
 
 
 @router.get("/conversations/{conversation_id}", response_model=EvidenceHistoryShape)
 def conversation(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
-    """One conversation: each question, what it got, and what has become of the documents that it cites."""
+    """One conversation: each question and answer, and the current state of the documents cited."""
     return talk_json(site.app.evidence.talk(conversation_id, visitor.asker()))
 
 

@@ -56,7 +56,7 @@ def _page(
     journeys = site.app.journeys.all(visitor.whole)
     chosen = next((one for one in journeys if one.slug == journey), None)
     if journey is not None and chosen is None and talk is None:
-        raise NotFound(f"There is no journey “{journey[:64]}” here. Choose one of those on the Evidence page.")
+        raise NotFound(f"Journey “{journey[:64]}” not found. Choose one on the Evidence page.")
     turns = [
         waiting(one.question) if one.answer is None else turn(one.question, one.answer, reply=one.reply)
         for one in (talk.turns if talk else ())

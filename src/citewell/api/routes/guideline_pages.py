@@ -79,7 +79,7 @@ async def assess(
             lambda: patient_on_file(site, visitor, on_file) if on_file else typed.patient()
         )
         if not (patient.complaints or patient.tests or patient.exposures):
-            raise InputError("Say what the patient has: a symptom, a test result or an exposure.")
+            raise InputError("Enter at least one symptom, test result or exposure.")
         kept = await assessed(site, visitor, patient, guideline or (), is_worded=worded)
     except CitewellError as error:
         problem = problem_of(error)
@@ -92,7 +92,7 @@ def assessment(site: Here, visitor: Member, answer_id: str) -> Response:
     """One assessment as it was recorded, each rule with its conditions and the way to its words."""
     record = site.desk().audit.read(answer_id, visitor.asker())
     if not is_assessment(record):
-        raise NotFound("There is no such assessment. It may be an answer to a question: look under Audit.")
+        raise NotFound("Assessment not found. It may be an answer to a question: look in Audit.")
     editions = []
     for one in editions_of(record):
         try:
@@ -153,7 +153,7 @@ def _facts(patient: dict[str, Any]) -> list[tuple[str, str]]:
         "Exposures": "; ".join(patient["exposures"]),
         "Organs": "; ".join(patient["organs"]),
     }
-    return [(name, value or "not on record") for name, value in told.items() if value or name in ("Age", "Sex")]
+    return [(name, value or "not recorded") for name, value in told.items() if value or name in ("Age", "Sex")]
 
 
 # ---------------------------------------------------------------------------------------------------------- browsing
@@ -205,7 +205,7 @@ def rule(site: Here, visitor: Reader, document_id: str, rule_id: str) -> Respons
     guideline = site.app.guidelines.guideline(document_id, visitor.whole)
     found = guideline.by_id.get(rule_id)
     if found is None:
-        raise NotFound("The guideline has no rule of this number.")
+        raise NotFound("This guideline has no recommendation with that number.")
     return site.page(
         "rule.html",
         visitor,

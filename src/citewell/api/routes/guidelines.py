@@ -33,7 +33,7 @@ DocumentId = Annotated[str, Path(max_length=64)]
 
 @router.get("", response_model=GuidelinesShape)
 def guidelines(site: Here, visitor: Reader) -> dict[str, Any]:
-    """The current guidelines, with how much was read of each."""
+    """The current guidelines, with what was imported from each."""
     return {"guidelines": [counts_json(one) for one in site.app.guidelines.all(visitor.whole)]}
 
 
@@ -41,10 +41,10 @@ def guidelines(site: Here, visitor: Reader) -> dict[str, Any]:
 def diff(
     site: Here,
     visitor: Member,
-    old: Annotated[Id, Query(description="Document of the older edition.")],
-    new: Annotated[Id, Query(description="Document of the newer one.")],
+    old: Annotated[Id, Query(description="Document ID of the older edition.")],
+    new: Annotated[Id, Query(description="Document ID of the newer edition.")],
 ) -> dict[str, Any]:
-    """Rules added, removed, moved and reworded, and which stored assessments would change."""
+    """Recommendations added, removed, moved and reworded, and which saved assessments would change."""
     editions = [site.app.guidelines.guideline(one, visitor.whole) for one in (old, new)]
     found, changed = site.app.guidelines.diff(editions[0], editions[1], asker=whole_asker(visitor))
     return {**diff_json(found), "assessments": [changed_json(one) for one in changed]}
@@ -52,7 +52,7 @@ def diff(
 
 @router.get("/{document_id}", response_model=GuidelineShape)
 def one_guideline(site: Here, visitor: Reader, document_id: DocumentId) -> dict[str, Any]:
-    """A guideline whole: rules with their criteria, the index by symptom, definitions, problems."""
+    """A whole guideline: recommendations with their criteria, the symptom index, definitions and problems."""
     return guideline_json(site.app.guidelines.guideline(document_id, visitor.whole))
 
 
@@ -69,7 +69,7 @@ def some_pieces(
     system: Word = "",
     q: Word = "",
 ) -> dict[str, Any]:
-    """What can be found in a guideline: rules, the texts they are matched by, rows of the index, definitions."""
+    """The entries of a guideline: recommendations, their search texts, rows of the symptom index, and definitions."""
     guideline = site.app.guidelines.guideline(document_id, visitor.whole)
     text = site.opened(document_id, visitor.whole).document.text
     wanted = Wanted(kind or "", page, cancer_site, action, system, q)
@@ -78,7 +78,7 @@ def some_pieces(
 
 @router.post("/{document_id}/refresh", response_model=GuidelineRowShape, dependencies=[Depends(our_request)])
 def refresh(site: Here, visitor: Governor, document_id: DocumentId) -> dict[str, Any]:
-    """File a document as a guideline if it is none yet, and read it anew; the same document gives the same rules."""
+    """Import or re-import a document as a guideline; the same document gives the same recommendations."""
     return counts_json(site.app.guidelines.refresh(document_id, visitor.whole))
 
 
@@ -86,8 +86,8 @@ def refresh(site: Here, visitor: Governor, document_id: DocumentId) -> dict[str,
 def one_rule(
     site: Here, visitor: Reader, document_id: DocumentId, rule_id: Annotated[str, Path(max_length=32)]
 ) -> dict[str, Any]:
-    """One rule, verbatim."""
+    """One recommendation, word for word."""
     rule = site.app.guidelines.guideline(document_id, visitor.whole).by_id.get(rule_id)
     if rule is None:
-        raise NotFound("The guideline has no rule of this number.")
+        raise NotFound("This guideline has no recommendation with that number.")
     return rule_json(rule)

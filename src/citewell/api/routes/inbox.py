@@ -18,7 +18,7 @@ router = APIRouter(prefix="/api/v1")
 
 @router.get("/inbox", response_model=RoutedListShape)
 def waiting(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
-    """What the sender may answer, open ones first: about their tags, or all of the tenant for an administrator."""
+    """Questions you can answer, open ones first: those about your tags, or all in the tenant for an administrator."""
     desk, asker = site.desk(), visitor.asker()
     found = desk.inbox.waiting(asker, limit=part.limit, after=part.after)
     return routed_page_json(found, desk.questions(found.items, asker))
@@ -26,7 +26,7 @@ def waiting(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
 
 @router.get("/asked", response_model=RoutedListShape)
 def asked(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
-    """What the sender asked and was handed on, the newest first, with the replies."""
+    """Questions of yours that were sent on, newest first, with the replies."""
     desk, asker = site.desk(), visitor.asker()
     found = desk.inbox.asked(asker, limit=part.limit, after=part.after)
     return routed_page_json(found, desk.questions(found.items, asker))
@@ -34,17 +34,17 @@ def asked(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
 
 @router.get("/inbox/{routed_id}", response_model=CaseShape)
 def one_question(site: Here, visitor: Member, routed_id: str) -> dict[str, Any]:
-    """One of them with its question, the evidence and, for who answers it, the withheld draft."""
+    """One of them with its question, the evidence and, for the person who answers, the withheld draft."""
     return case_json(site.desk().case(routed_id, visitor.asker()))
 
 
 @router.post("/inbox/{routed_id}/reply", response_model=RoutedShape, dependencies=[Depends(our_request)])
 def reply(site: Here, visitor: Member, routed_id: str, given: Reply) -> dict[str, Any]:
-    """Answer it; the person who asked sees the reply."""
+    """Reply to it; the person who asked sees the reply."""
     return routed_json(site.desk().inbox.reply(routed_id, given.text, visitor.asker()))
 
 
 @router.post("/inbox/{routed_id}/close", response_model=RoutedShape, dependencies=[Depends(our_request)])
 def close(site: Here, visitor: Member, routed_id: str) -> dict[str, Any]:
-    """Put it away, answered or not."""
+    """Close it, answered or not."""
     return routed_json(site.desk().inbox.close(routed_id, visitor.asker()))

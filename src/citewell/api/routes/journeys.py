@@ -36,13 +36,13 @@ Other = Annotated[str | None, Query(max_length=MAX_SLUG_CHARACTERS, pattern=SLUG
 
 @router.get("", response_model=JourneysShape)
 def all_journeys(site: Here, visitor: Reader) -> dict[str, Any]:
-    """The journeys by name, with how many documents each adds to those for everyone."""
+    """The journeys by name, with the number of documents each adds to those for everyone."""
     return {"journeys": [asdict(one) for one in site.app.journeys.all(visitor.whole)]}
 
 
 @router.post("", response_model=JourneyShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
 def add_journey(site: Here, visitor: Governor, new: NewJourney) -> dict[str, Any]:
-    """A new journey."""
+    """Add a journey."""
     made = site.app.journeys.add(
         new.name, slug=new.slug, description=new.description, scope=visitor.whole, by=who(visitor)
     )
@@ -57,7 +57,7 @@ def one_journey(site: Here, visitor: Reader, slug: Slug) -> dict[str, Any]:
 
 @router.patch("/{slug}", response_model=JourneyShape, dependencies=[Depends(our_request)])
 def edit_journey(site: Here, visitor: Governor, slug: Slug, edit: JourneyEdit) -> dict[str, Any]:
-    """Change name, slug or description; documents and conversations follow, nothing is embedded again."""
+    """Change the name, slug or description; documents and conversations move with it, with no re-indexing."""
     change = JourneyChange(edit.name, edit.slug, edit.description)
     made = site.app.journeys.edit(slug, change, revision=edit.revision, scope=visitor.whole, by=who(visitor))
     return asdict(made)
@@ -71,21 +71,21 @@ def remove_journey(
     to: Other = None,
     universal: bool = False,  # noqa: FBT001, FBT002
 ) -> dict[str, Any]:
-    """Remove a journey; its documents go to another, or to everyone where that is said."""
+    """Remove a journey and move its documents to another, or to everyone if you say so."""
     changed = site.app.journeys.remove(slug, to=to, universal=universal, scope=visitor.whole, by=who(visitor))
     return {"removed": slug, "documents": changed}
 
 
 @router.post("/{slug}/assign", response_model=FiledAllShape, dependencies=[Depends(our_request)])
 def assign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
-    """File documents under a journey too."""
+    """Add documents to a journey."""
     refuse_foreign(site, visitor, given.documents)
     return _filed(site.app.journeys.assign(slug, given.documents, scope=visitor.whole, by=who(visitor)))
 
 
 @router.post("/{slug}/unassign", response_model=FiledAllShape, dependencies=[Depends(our_request)])
 def unassign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
-    """Take documents out of a journey; one that is in no other is for everyone then."""
+    """Take documents out of a journey; those in no other journey become available to everyone."""
     refuse_foreign(site, visitor, given.documents)
     return _filed(site.app.journeys.unassign(slug, given.documents, scope=visitor.whole, by=who(visitor)))
 

@@ -106,7 +106,7 @@ def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
 
 def _chosen(site: Site, visitor: Visitor, ids: list[str] | None) -> list[Entry]:
     if not ids:
-        raise InputError("No document was chosen. Tick one or several in the library, then delete them.")
+        raise InputError("No documents selected. Tick one or more in the library, then delete them.")
     return [site.entry(document_id, visitor.whole) for document_id in dict.fromkeys(ids)]
 
 

@@ -24,7 +24,7 @@ OURS = [Depends(our_request)]
 
 @router.get("/documents/{document_id}/status", response_model=StatusShape)
 def status(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
-    """Where a document is, how far its reading has come, and when it is tried again."""
+    """A document's state, its progress, and when it will be retried."""
     entry = site.entry(document_id, visitor.whole)
     names = ("state", "is_current", "rework", "attempts", "next_attempt_at", "error", "revision")
     return {
@@ -36,25 +36,25 @@ def status(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
 
 @router.get("/documents/{document_id}/history", response_model=HistoryShape)
 def history(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
-    """What became of a document, when and by whom; of one that is erased, for an administrator."""
+    """What happened to a document, when and by whom; for erased documents, administrators only."""
     return {"history": [asdict(one) for one in site.app.library.history(document_id, visitor.whole)]}
 
 
 @router.post("/documents/{document_id}/retry", response_model=DocumentShape, dependencies=OURS)
 def retry(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
-    """Try again, now, what could not be read."""
+    """Retry a document that could not be read."""
     return _told(site, changes.retry(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post("/documents/{document_id}/withdraw", response_model=DocumentShape, dependencies=OURS)
 def withdraw(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
-    """Take a document out of search; it is kept."""
+    """Withdraw a document from search; it is kept."""
     return _told(site, changes.withdraw(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post("/documents/{document_id}/restore", response_model=DocumentShape, dependencies=OURS)
 def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
-    """Let a withdrawn document answer again."""
+    """Restore a withdrawn document."""
     return _told(site, changes.restore(site, document_id, visitor, revision=_revision(seen)))
 
 
@@ -65,20 +65,20 @@ def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = N
     status_code=HTTPStatus.ACCEPTED,
 )
 def reingest(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
-    """Read a document a second time; the first reading answers until then."""
+    """Re-process a document; the current result stays in use until then."""
     return _told(site, changes.reread(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.get("/queue", response_model=QueueShape)
 def queue(site: Here, visitor: Editor) -> dict[str, Any]:
-    """How many documents are in each state, who works and was heard of when, and what waits longest."""
+    """The number of documents in each state, the workers and when they were last seen, and the oldest in the queue."""
     told = admin.queue_of(site, visitor)
     return {**asdict(told), "states": dict(told.states), "workers": [asdict(one) for one in told.workers]}
 
 
 @router.post("/queue/reingest", response_model=RereadShape, dependencies=OURS, status_code=HTTPStatus.ACCEPTED)
 def reingest_all(site: Here, visitor: Governor, wish: Rereading | None = None) -> dict[str, Any]:
-    """Read everything a second time, with the embedder in the settings; the old readings answer until then."""
+    """Re-process everything with the configured embedding model; current results stay in use until then."""
     is_dry = wish is not None and wish.dry_run
     fingerprint = site.loaded().embedder.fingerprint
     known = site.app.library.embedder()

@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 router = APIRouter()
 
 MINUTES = 10
-NO_ROLE = "Your account has none of the roles that may use Citewell here. Ask your administrator for one."
-BEGIN_AGAIN = "This sign-in was not begun in this browser, or too long ago. Begin again."
+NO_ROLE = "Your account does not have a role that can use Citewell. Ask your administrator for one."
+BEGIN_AGAIN = "This sign-in was started in another browser or has expired. Start again."
 
 
 @router.get(PROVIDER)
@@ -61,7 +61,7 @@ def done(
     if kept is None or not state or kept["state"] != state:
         raise SignInRefused(BEGIN_AGAIN)
     if error or not code:
-        raise SignInRefused("Your provider did not let you in. Begin again, or ask its administrator.")
+        raise SignInRefused("Your sign-in provider refused access. Try again, or ask its administrator.")
     who = site.door.provider.arrive(code, back=_back(request, site), nonce=kept["nonce"], verifier=kept["verifier"])
     session = _let_in(site, who)
     leads_to = "/" if kept["next"].startswith(SIGN_IN) else kept["next"]

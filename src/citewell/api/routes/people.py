@@ -48,14 +48,14 @@ def key_json(key: Key) -> dict[str, Any]:
 
 @router.get("/me", response_model=MeShape)
 def me(visitor: Reader) -> dict[str, Any]:
-    """Who the sender is, and what they may do."""
+    """Who you are signed in as, and what you can do."""
     told = {name: getattr(visitor, name) for name in ("user_id", "tenant", "name", "email", "role")}
     return {**told, "tags": sorted(visitor.tags), "may": sorted(MAY[visitor.role])}
 
 
 @router.post("/me/password", status_code=HTTPStatus.NO_CONTENT, dependencies=[Depends(our_request)])
 async def change_password(site: Here, visitor: Reader, given: NewPassword) -> None:
-    """Change the sender's own password; all of their sessions end, their keys stay."""
+    """Change your own password; all your sessions end, your API keys stay."""
     change = partial(new_password, site, visitor, current=given.current, new=given.new)
     await asyncio.wrap_future(site.hashers.submit(change))
 
@@ -65,21 +65,21 @@ async def change_password(site: Here, visitor: Reader, given: NewPassword) -> No
 
 @router.get("/keys", response_model=KeysShape)
 def keys(site: Here, visitor: Reader) -> dict[str, Any]:
-    """The sender's own keys; what they are nobody can tell any more."""
+    """Your own API keys; the keys themselves are not shown again."""
     found = [] if visitor.user_id == OWNER_ID else site.people.keys(visitor.user_id, tenant=visitor.tenant)
     return {"keys": [key_json(one) for one in found]}
 
 
 @router.post("/keys", response_model=KeyMadeShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
 def add_key(site: Here, visitor: Reader, given: NewKey) -> dict[str, Any]:
-    """A new key for the sender's programs, told only this once."""
+    """Create an API key for yourself; it is shown only once."""
     key_id, key = site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=given.name)
     return {"id": key_id, "name": given.name, "key": key}
 
 
 @router.delete("/keys/{key_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
 def remove_key(site: Here, visitor: Reader, key_id: str) -> dict[str, Any]:
-    """Make one of the sender's keys worthless."""
+    """Revoke one of your API keys."""
     site.people.remove_key(key_id, user_id=own_id(visitor))
     return {"deleted": [key_id]}
 
@@ -89,25 +89,25 @@ def remove_key(site: Here, visitor: Reader, key_id: str) -> dict[str, Any]:
 
 @router.get("/users", response_model=UsersShape)
 def users(site: Here, visitor: Governor) -> dict[str, Any]:
-    """The users of the tenant, by e-mail address."""
+    """The users of the tenant, by email address."""
     return {"users": [user_json(one) for one in site.people.all(tenant=visitor.tenant)]}
 
 
 @router.post("/users", response_model=UserShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
 def add_user(site: Here, visitor: Governor, given: NewUser) -> dict[str, Any]:
-    """A new user; without a password they come in by keys only."""
+    """Add a user; without a password they can use only API keys."""
     return user_json(added(site, visitor, given))
 
 
 @router.patch("/users/{user_id}", response_model=UserShape, dependencies=[Depends(our_request)])
 def change_user(site: Here, visitor: Governor, user_id: str, given: UserChange) -> dict[str, Any]:
-    """Change role, tags, password or whether they may come in at all."""
+    """Change a user's role, tags or password, or whether they can sign in."""
     return user_json(changed(site, visitor, user_id, Change(**given.model_dump())))
 
 
 @router.get("/users/{user_id}/keys", response_model=KeysShape)
 def keys_of(site: Here, visitor: Governor, user_id: str) -> dict[str, Any]:
-    """The keys of a user."""
+    """The API keys of a user."""
     return {"keys": [key_json(one) for one in site.people.keys(user_id, tenant=visitor.tenant)]}
 
 
@@ -118,14 +118,14 @@ def keys_of(site: Here, visitor: Governor, user_id: str) -> dict[str, Any]:
     dependencies=[Depends(our_request)],
 )
 def add_key_for(site: Here, visitor: Governor, user_id: str, given: NewKey) -> dict[str, Any]:
-    """A new key for a user, told only this once."""
+    """Create an API key for a user; it is shown only once."""
     key_id, key = site.people.add_key(user_id, tenant=visitor.tenant, name=given.name)
     return {"id": key_id, "name": given.name, "key": key}
 
 
 @router.delete("/users/{user_id}/keys/{key_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
 def remove_key_of(site: Here, visitor: Governor, user_id: str, key_id: str) -> dict[str, Any]:
-    """Make a user's key worthless."""
+    """Revoke a user's API key."""
     site.people.user(user_id, tenant=visitor.tenant)
     site.people.remove_key(key_id, user_id=user_id)
     return {"deleted": [key_id]}
@@ -144,6 +144,6 @@ def tags(site: Here, visitor: Governor) -> dict[str, Any]:
 def own_tag(
     site: Here, visitor: Governor, tag: Annotated[str, Path(max_length=64, pattern=TAG)], given: TagOwner
 ) -> dict[str, Any]:
-    """Say who answers questions about a tag; nobody sends them to an administrator."""
+    """Set who answers questions about a tag; if no one is set, they go to an administrator."""
     found = set_owner(site, visitor, tag, given.owner_id)
     return {"tag": found.tag, "owner_id": found.owner_id}

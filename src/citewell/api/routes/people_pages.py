@@ -134,7 +134,7 @@ def add_key(request: Request, site: Here, visitor: Reader, name: Text = "", csrf
     """Make a key, and show it this once."""
     require_our_form(request, csrf)
     if not name.strip():
-        raise InputError("Give the key a name that tells what it is for.")
+        raise InputError("Enter a name that says what the key is for.")
     _, key = site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=name.strip())
     return _keys_page(site, visitor, made=key)
 

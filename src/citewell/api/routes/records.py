@@ -52,7 +52,7 @@ UPLOAD = {
 
 @router.post("/ask", response_model=AnswerShape, dependencies=OURS)
 async def ask(visitor: Owner, room: Opened, sent: RecordQuestion) -> dict[str, Any]:
-    """Answer from the record's own facts and words; an emergency is told before anything else."""
+    """Answer from the record's own facts and words; emergency advice always comes first."""
     done = await asked(room, visitor, sent.question, conversation_id=sent.conversation_id)
     return done_json(done, with_withheld=True)
 
@@ -74,7 +74,7 @@ def facts(_visitor: Owner, room: Opened, kind: Kind | None = None) -> dict[str, 
     dependencies=OURS,
 )
 def add(_visitor: Owner, room: Opened, sent: OwnFact) -> dict[str, Any]:
-    """Keep what the person says themselves: a symptom, a medicine, an allergy."""
+    """Add a symptom, medicine or allergy reported by the person."""
     fields = dict(sent.fields)
     if sent.kind == Symptom.kind:
         fields.setdefault("recorded", Moment.now().text)
@@ -83,7 +83,7 @@ def add(_visitor: Owner, room: Opened, sent: OwnFact) -> dict[str, Any]:
 
 @router.patch("/facts/{fact_id}", response_model=OneFactShape, response_model_exclude_unset=True, dependencies=OURS)
 def correct(_visitor: Owner, room: Opened, fact_id: str, sent: Correction) -> dict[str, Any]:
-    """Say what is right instead; the fact counts as confirmed."""
+    """Correct a fact; it then counts as confirmed."""
     return {"fact": fact_json(room.record.facts.correct(fact_id, sent.fields, room.scope))}
 
 
@@ -91,7 +91,7 @@ def correct(_visitor: Owner, room: Opened, fact_id: str, sent: Correction) -> di
     "/facts/{fact_id}/confirm", response_model=OneFactShape, response_model_exclude_unset=True, dependencies=OURS
 )
 def confirm(_visitor: Owner, room: Opened, fact_id: str) -> dict[str, Any]:
-    """Say that a fact is right."""
+    """Confirm a fact."""
     return {"fact": fact_json(room.record.facts.confirm(fact_id, room.scope))}
 
 
@@ -99,13 +99,13 @@ def confirm(_visitor: Owner, room: Opened, fact_id: str) -> dict[str, Any]:
     "/facts/{fact_id}/reject", response_model=OneFactShape, response_model_exclude_unset=True, dependencies=OURS
 )
 def reject(_visitor: Owner, room: Opened, fact_id: str) -> dict[str, Any]:
-    """Say that a fact is wrong: it is not used any more, and not read in again."""
+    """Mark a fact as wrong; it is no longer used and will not be imported again."""
     return {"fact": fact_json(room.record.facts.reject(fact_id, room.scope))}
 
 
 @router.get("/review", response_model=FactsShape, response_model_exclude_unset=True)
 def review(_visitor: Owner, room: Opened) -> dict[str, Any]:
-    """What waits to be confirmed, corrected or rejected."""
+    """Facts to confirm, correct or reject."""
     return _told(room.record.facts.unverified(room.scope))
 
 
@@ -113,10 +113,10 @@ def review(_visitor: Owner, room: Opened) -> dict[str, Any]:
 def labs(
     _visitor: Owner,
     room: Opened,
-    test: Annotated[str | None, Query(max_length=200, description="A test by name or code.")] = None,
-    critical: Annotated[bool, Query(description="Only results flagged critical, or beyond usual limits.")] = False,  # noqa: FBT002
+    test: Annotated[str | None, Query(max_length=200, description="A test, by name or code.")] = None,
+    critical: Annotated[bool, Query(description="Only results flagged as critical or beyond usual limits.")] = False,  # noqa: FBT002
 ) -> dict[str, Any]:
-    """The newest result of every test, or all results of one, oldest first."""
+    """The latest result of every test, or all results of one test, oldest first."""
     known = room.record.facts
     if critical:
         return _told(room.record.critical())
@@ -125,13 +125,13 @@ def labs(
 
 @router.get("/alerts", response_model=AlertsShape)
 def alerts(_visitor: Owner, room: Opened, dismissed: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
-    """What somebody should look at, the gravest first; those that were put away too, where that is asked for."""
+    """Alerts, most serious first; dismissed ones too, if asked for."""
     return {"alerts": [asdict(one) for one in room.record.alerts(with_dismissed=dismissed)]}
 
 
 @router.post("/alerts/{alert_id}/dismiss", response_model=OneAlertShape, dependencies=OURS)
 def dismiss(_visitor: Owner, room: Opened, alert_id: str, sent: Dismissing) -> dict[str, Any]:
-    """Put an alert away; it stays away while the facts that it rests on are the same."""
+    """Dismiss an alert; it stays dismissed until its facts change."""
     return {"alert": asdict(room.record.dismiss(alert_id, why=sent.why))}
 
 
@@ -144,13 +144,13 @@ def _told(found: Sequence[Fact]) -> dict[str, Any]:
 
 @router.get("/documents", response_model=DocumentsShape)
 def documents(_visitor: Owner, room: Opened) -> dict[str, Any]:
-    """The papers in the record, newest first."""
+    """The documents in the record, newest first."""
     return {"documents": [entry_json(one, None) for one in room.profile.app.entries(room.scope) if one.is_current]}
 
 
 @router.post("/import", response_model=ImportShape, openapi_extra={"requestBody": UPLOAD})
 async def take_in(request: Request, _visitor: Owner, safe: Vaulted, vault_id: VaultId) -> dict[str, Any]:
-    """Read files into the record, each on its own; when none could be read, the first says why."""
+    """Import files into the record, each separately; if none could be read, the error is that of the first."""
     outcomes = await import_files(request, lambda: room_of(request, safe, safe.header(vault_id)))
     refused = [one for one in outcomes if one.error is not None]
     if refused and len(refused) == len(outcomes) and refused[0].error is not None:
@@ -163,14 +163,14 @@ async def take_in(request: Request, _visitor: Owner, safe: Vaulted, vault_id: Va
 
 @router.post("/documents/{document_id}/propose", response_model=ProposedShape, dependencies=OURS)
 async def propose(_visitor: Owner, room: Opened, document_id: str) -> dict[str, Any]:
-    """Have the configured model read a paper for facts; they wait to be confirmed, with the words that hold them."""
+    """Let the configured model find facts in a document; they are listed to confirm, with their source words."""
     found, change = await proposed(room, document_id)
     return {"proposed": [fact_json(one) for one in found.facts], "dropped": found.dropped, "facts": asdict(change)}
 
 
 @router.get("/import/progress", response_model=ImportProgressShape)
 def progress(_visitor: Owner, safe: Vaulted, vault: Known) -> dict[str, Any]:
-    """How far the import that is under way has come; to look does not keep a vault open."""
+    """The progress of the current import; checking it does not keep a vault unlocked."""
     found = safe.progress(vault.id)
     nothing = {"stage": None, "done": 0, "total": 0, "time_left_s": None, "words": ""}
     return nothing if found is None else asdict(found)

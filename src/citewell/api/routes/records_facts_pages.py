@@ -38,7 +38,7 @@ def add(
     since: Line = "",
     severity: Annotated[str, Form(pattern="^[1-5]?$")] = "",
 ) -> Response:
-    """Keep what the person says themselves: a symptom, a medicine, an allergy."""
+    """Add a symptom, medicine or allergy reported by the person."""
     fields: dict[str, dict[str, Any]] = {
         "symptom": {
             "specific": name,
@@ -52,7 +52,7 @@ def add(
     }
     try:
         if not name.strip():
-            raise InputError("Say what it is called.")
+            raise InputError("Enter a name.")
         room.record.add(kind, fields.get(kind, {}))
     except InputError as error:
         return _facts(room, visitor, problem=problem_of(error))
@@ -163,6 +163,6 @@ def alerts(visitor: Owner, room: Opened) -> Response:
 
 @router.post("/alerts/{alert_id}/dismiss", dependencies=FORM)
 def dismiss(_visitor: Owner, room: Opened, alert_id: str, why: Line = "") -> Response:
-    """Put an alert away; it stays away while the facts that it rests on are the same."""
+    """Dismiss an alert; it stays dismissed until its facts change."""
     room.record.dismiss(alert_id, why=why)
     return see(f"{room.base}/alerts")

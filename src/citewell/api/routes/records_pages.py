@@ -29,7 +29,7 @@ FORM = [Depends(our_form)]
 Secret = Annotated[str, Form(max_length=1_000)]
 Line = Annotated[str, Form(max_length=200)]
 
-DIFFERENT = "The two passphrases differ. Type the same one twice."
+DIFFERENT = "The two passphrases do not match. Enter the same one twice."
 EXAMPLES = (
     "Which medicines do I take, and since when?",
     "Am I allergic to anything?",

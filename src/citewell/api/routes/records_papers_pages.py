@@ -25,7 +25,9 @@ from citewell.web.source import Place, view
 
 router = APIRouter(prefix="/records/{vault}")
 
-NOTHING_PROPOSED = "The model found no fact in this paper that its words hold. You can enter what you know under Facts."
+NOTHING_PROPOSED = (
+    "The model found no facts in this document that its text supports. You can add what you know under Facts."
+)
 KIND_WORDS = {
     PaperKind.PRESCRIPTION: "prescription",
     PaperKind.LAB_RESULT: "test result",
@@ -33,7 +35,7 @@ KIND_WORDS = {
     PaperKind.DISCHARGE_SUMMARY: "discharge letter",
     PaperKind.RADIOLOGY_REPORT: "scan or X-ray report",
     PaperKind.PHARMACY_RECORD: "pharmacy record",
-    PaperKind.OTHER: "other paper",
+    PaperKind.OTHER: "other document",
 }
 """What a patient calls each kind of paper."""
 SEALED = {"Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'"}

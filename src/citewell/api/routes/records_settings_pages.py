@@ -20,7 +20,7 @@ from citewell.ports.records import Choices
 router = APIRouter(prefix="/records/{vault}")
 
 BUNDLE = "application/fhir+json"
-LANGUAGES = {"": "that of my question", "en": "English", "fr": "French", "de": "German"}
+LANGUAGES = {"": "same as my question", "en": "English", "fr": "French", "de": "German"}
 """The languages of our own words, as a person reads them."""
 
 
@@ -44,7 +44,7 @@ def choose(
         room.profile.choose(Choices(lock_minutes, language or None, model or None))
     except CitewellError as error:
         return _settings(room, visitor, problem=problem_of(error))
-    return _settings(room, visitor, done="Kept. It holds from your next question on.")
+    return _settings(room, visitor, done="Saved. This applies from your next question.")
 
 
 @router.post("/passphrase", dependencies=FORM)
@@ -54,11 +54,11 @@ def change_passphrase(
     """Another passphrase; the recovery words stay the same."""
     try:
         if new != again:
-            raise InputError("The two new passphrases differ. Type the same one twice.")
+            raise InputError("The two new passphrases do not match. Enter the same one twice.")
         safe.vaults.change_passphrase(room.id, current, new)
     except CitewellError as error:
         return _settings(room, visitor, problem=problem_of(error))
-    return _settings(room, visitor, done="The passphrase is changed. The recovery words are still the same.")
+    return _settings(room, visitor, done="Passphrase changed. Your recovery words are still the same.")
 
 
 @router.post("/words", dependencies=FORM)
@@ -94,7 +94,7 @@ def erase(*, visitor: Owner, room: Opened, safe: Vaulted, typed: Line = "") -> R
     """Remove the record for good, when its name was typed to say so."""
     label = room.profile.vault.label
     if typed.strip() != label:
-        problem = problem_of(InputError(f"Nothing was erased. Type “{label}” to say that you mean it."))
+        problem = problem_of(InputError(f"Nothing was erased. Type “{label}” to confirm."))
         return _settings(room, visitor, problem=problem)
     safe.vaults.erase(room.id)
     return see("/records")

@@ -42,7 +42,7 @@ OURS = [Depends(our_request)]
     dependencies=OURS,
 )
 async def ask_stream(visitor: Owner, room: Opened, sent: RecordQuestion) -> StreamingResponse:
-    """The answer sentence by sentence, each once it is filtered and checked; an emergency is told first."""
+    """The answer sentence by sentence, each once filtered and checked; emergency advice comes first."""
     events = await begun(room, visitor, sent.question, conversation_id=sent.conversation_id)
     sending = streamed(room.site, events)
     return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
@@ -50,7 +50,7 @@ async def ask_stream(visitor: Owner, room: Opened, sent: RecordQuestion) -> Stre
 
 @router.get("/conversations", response_model=ConversationsShape)
 def conversations(_visitor: Owner, room: Opened) -> dict[str, Any]:
-    """Every conversation with the record, the last changed first."""
+    """Every conversation with the record, most recent first."""
     found = room.desk.conversations.all(room.asker)
     return {
         "conversations": [
@@ -61,7 +61,7 @@ def conversations(_visitor: Owner, room: Opened) -> dict[str, Any]:
 
 @router.get("/conversations/{conversation_id}", response_model=RecordTurnsShape)
 def conversation(_visitor: Owner, room: Opened, conversation_id: str) -> dict[str, Any]:
-    """What was asked and answered in one, and whether it helped."""
+    """The questions and answers in one conversation, and whether they helped."""
     helped = room.record.feedback
     turns = [
         {
@@ -78,34 +78,34 @@ def conversation(_visitor: Owner, room: Opened, conversation_id: str) -> dict[st
 
 @router.delete("/conversations/{conversation_id}", status_code=HTTPStatus.NO_CONTENT, dependencies=OURS)
 def erase(_visitor: Owner, room: Opened, conversation_id: str) -> Response:
-    """Remove a conversation; the audit log inside the vault keeps its answers."""
+    """Delete a conversation; the audit log inside the vault keeps its answers."""
     room.desk.conversations.erase(conversation_id, room.asker)
     return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 @router.put("/answers/{answer_id}/feedback", response_model=FeedbackShape, dependencies=OURS)
 def feedback(_visitor: Owner, room: Opened, answer_id: str, sent: Helped) -> dict[str, Any]:
-    """Say whether an answer helped; it is kept inside the vault and sent nowhere."""
+    """Say whether an answer helped; your feedback stays inside the vault."""
     room.record.give_feedback(answer_id, is_helpful=sent.is_helpful)
     return {"answer_id": answer_id, "is_helpful": sent.is_helpful}
 
 
 @router.get("/papers", response_model=PapersShape)
 def papers(_visitor: Owner, room: Opened) -> dict[str, Any]:
-    """The papers in the record, each with its kind, who wrote it, and how surely it was read from a picture."""
+    """The documents in the record, each with its type, its author and how reliably it was read."""
     return {"papers": [_paper(entry.id, entry.title, paper) for entry, paper in room.record.papers()]}
 
 
 @router.put("/papers/{document_id}", response_model=PaperShape, dependencies=OURS)
 def sort(_visitor: Owner, room: Opened, document_id: str, sent: Sorting) -> dict[str, Any]:
-    """Say what kind of paper a document is."""
+    """Set the type of a document."""
     said = room.record.sort(document_id, PaperKind(sent.kind))
     return _paper(document_id, room.profile.app.show(document_id, room.scope)[0].title, said)
 
 
 @router.delete("/papers/{document_id}", response_model=RemovedShape, dependencies=OURS)
 def remove(_visitor: Owner, room: Opened, document_id: str) -> dict[str, Any]:
-    """Erase a paper with what was read from it alone; to do it again changes nothing."""
+    """Erase a document and the facts found only in it; repeating it is safe."""
     found = room.record.paper.remove(document_id)
     kept = [] if found is None else [one.id for one in found.kept]
     gone = 0 if found is None else len(found.gone)
@@ -118,13 +118,13 @@ def _paper(document_id: str, title: str, paper: Paper) -> dict[str, Any]:
 
 @router.get("/settings", response_model=ChoicesShape)
 def settings(_visitor: Owner, room: Opened) -> dict[str, Any]:
-    """What is set for the record: lock time, language, model."""
+    """The settings of the record: lock time, language, model."""
     return choices_json(room)
 
 
 @router.put("/settings", response_model=ChoicesShape, dependencies=OURS)
 def choose(_visitor: Owner, room: Opened, sent: Choosing) -> dict[str, Any]:
-    """Set it otherwise, from the next question on."""
+    """Change the settings, from the next question on."""
     room.profile.choose(Choices(sent.lock_minutes, sent.language, sent.model))
     return choices_json(room)
 

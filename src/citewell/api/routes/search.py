@@ -30,6 +30,6 @@ def search(
     journey: str | None = None,
     subject: str | None = None,
 ) -> dict[str, Any]:
-    """The passages nearest to a question."""
+    """The passages closest to a question."""
     scope = visitor.scope(tags=tag or None, journey=journey, subject=subject)
     return results_json(site.search(q, scope, limit=limit))

@@ -25,10 +25,10 @@ router = APIRouter()
 WHICH_ORGANISATION = Problem(
     HTTPStatus.UNAUTHORIZED,
     "OrganisationNotNamed",
-    "Say which organisation you belong to, by the short name that your administrator told you, and try again.",
+    "Enter your organisation's short name, which your administrator gave you, and try again.",
 )
 WRONG = Problem(
-    HTTPStatus.UNAUTHORIZED, "WrongPassword", "E-mail address or password is wrong. Check both, and try again."
+    HTTPStatus.UNAUTHORIZED, "WrongPassword", "Email address or password is wrong. Check both and try again."
 )
 
 

@@ -26,7 +26,7 @@ from citewell.types import State
 router = APIRouter(prefix="/api/v1")
 exposition = APIRouter()
 
-SILENT = f"The model's server does not say within {LIMIT_S:g} s which models it has. Look at it, then ask again."
+SILENT = f"The model server did not list its models within {LIMIT_S:g} s. Check it, then try again."
 
 
 async def _told(request: Request) -> dict[str, Any]:
@@ -42,19 +42,19 @@ async def _told(request: Request) -> dict[str, Any]:
 
 @router.get("/health", response_model=HealthShape)
 async def health(request: Request) -> dict[str, Any]:
-    """Whether the server lives, and how each part is; anyone may ask, an administrator is told why."""
+    """Whether the server is running and the state of each part; administrators also get details."""
     return await _told(request)
 
 
 @router.get("/health/live", response_model=dict[str, bool])
 async def live() -> dict[str, bool]:
-    """Whether the server answers at all."""
+    """Whether the server is running."""
     return {"live": True}
 
 
 @router.get("/health/ready", response_model=HealthShape, responses={503: {"model": HealthShape}})
 async def ready(request: Request, response: Response) -> dict[str, Any]:
-    """Whether every part answers: 200, or 503 while one does not."""
+    """Whether every part is working: 200, or 503 if one is not."""
     told = await _told(request)
     if not told["ready"]:
         response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
@@ -63,14 +63,14 @@ async def ready(request: Request, response: Response) -> dict[str, Any]:
 
 @router.get("/models", response_model=ModelsShape)
 async def models(site: Here, visitor: Member) -> dict[str, Any]:
-    """Who writes answers, which models are allowed, and which of them are there."""
+    """The current answer model, the allowed models, and which of them are available."""
     settings = site.app.settings
     try:
         found = await _answer(site.models.asked())
     except TimeoutError:
         found = unanswered(settings, vendor_of(settings), SILENT)
     if found.problem is not None and not site.is_run_by(visitor):  # it names the server's address
-        found = replace(found, problem="The model's server does not answer. Tell an administrator.")
+        found = replace(found, problem="The model server is not responding. Tell an administrator.")
     return {"writer": settings.model, **asdict(found)}
 
 

@@ -31,19 +31,21 @@ router = APIRouter(prefix="/api/v1/vaults")
 OURS = [Depends(our_request)]
 COPY = "application/octet-stream"
 BODY = {"required": True, "content": {COPY: {"schema": {"type": "string", "format": "binary"}}}}
-LABEL_TAKEN = Problem(HTTPStatus.CONFLICT, "LabelTaken", "There is a vault with this label already. Choose another.")
+LABEL_TAKEN = Problem(
+    HTTPStatus.CONFLICT, "LabelTaken", "A vault with this label already exists. Choose another label."
+)
 
 
 @router.get("", response_model=VaultsShape)
 def vaults(_visitor: Owner, safe: Vaulted) -> dict[str, Any]:
-    """Every vault, by label, and whether it is open."""
+    """Every vault by label, and whether it is unlocked."""
     found = [vault_json(one, safe) for one in safe.vaults.all()]
     return {"vaults": found, "unreadable": safe.vaults.unreadable()}
 
 
 @router.post("", status_code=HTTPStatus.CREATED, response_model=MadeShape, dependencies=OURS)
 def create(_visitor: Owner, safe: Vaulted, new: NewVault) -> dict[str, Any]:
-    """Make a vault; its recovery words are told only now."""
+    """Create a vault; its recovery words are shown only once."""
     if label_of(new.label).casefold() in {one.label.casefold() for one in safe.vaults.all()}:
         raise Refused(LABEL_TAKEN)
     made, phrase = safe.vaults.create(new.label, new.passphrase)
@@ -52,21 +54,21 @@ def create(_visitor: Owner, safe: Vaulted, new: NewVault) -> dict[str, Any]:
 
 @router.post("/{vault}/unlock", response_model=VaultShape, dependencies=OURS)
 def unlock(_visitor: Owner, safe: Vaulted, vault: Known, sent: Unlocking) -> dict[str, Any]:
-    """Open a vault; it stays open until it is locked or nobody has used it for the time in the settings."""
+    """Unlock a vault; it stays unlocked until you lock it or the idle time in the settings has passed."""
     safe.vaults.open(vault.id, sent.passphrase)
     return vault_json(vault, safe)
 
 
 @router.post("/{vault}/lock", response_model=VaultShape, dependencies=OURS)
 def lock(_visitor: Owner, safe: Vaulted, vault: Known) -> dict[str, Any]:
-    """Lock a vault now; one that is locked stays so."""
+    """Lock a vault now; a locked one stays locked."""
     safe.vaults.lock(vault.id)
     return vault_json(vault, safe)
 
 
 @router.post("/{vault}/passphrase", response_model=VaultShape, dependencies=OURS)
 def change_passphrase(_visitor: Owner, safe: Vaulted, vault: Known, sent: NewPhrase) -> dict[str, Any]:
-    """Give a vault another passphrase; its recovery words stay the same."""
+    """Change a vault's passphrase; its recovery words stay the same."""
     safe.vaults.change_passphrase(vault.id, sent.passphrase, sent.new)
     return vault_json(vault, safe)
 
@@ -79,16 +81,16 @@ def export(_visitor: Owner, safe: Vaulted, vault: Known, sent: Unlocking) -> Res
 
 @router.post("/restore", status_code=HTTPStatus.CREATED, response_model=VaultShape, openapi_extra={"requestBody": BODY})
 async def restore(request: Request, _visitor: Owner, safe: Vaulted) -> dict[str, Any]:
-    """Take such a copy in again; it is locked."""
+    """Restore such a copy; it is locked."""
     made = await restored(request, safe)
     return await run_in_threadpool(vault_json, made, safe)
 
 
 @router.post("/{vault}/erase", response_model=ErasedShape, dependencies=OURS)
 def erase(_visitor: Owner, safe: Vaulted, vault: Known, sent: Erasing) -> dict[str, Any]:
-    """Remove a vault for good; its label says that it is meant."""
+    """Permanently erase a vault; send its label to confirm."""
     if sent.label != vault.label:
-        raise InputError("Nothing was erased. Send the label of the vault to say that you mean it.")
+        raise InputError("Nothing was erased. Send the vault's label to confirm.")
     safe.vaults.erase(vault.id)
     return {"erased": vault.id}
 

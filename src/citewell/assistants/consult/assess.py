@@ -58,17 +58,17 @@ NO_GUIDELINE = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
 )
 NO_LIBRARY = (
-    "There is no guideline here that you may read. Add some (`citewell add`, or Library on the page), then write the "
+    "There are no guidelines you have access to. Add some (`citewell add`, or Library on the page), then draft the "
     "plan again."
 )
 MODEL_FAILED = "The model failed ({reason}); the plan quotes the guidelines instead."
-MODEL_REFUSED = "Nothing that the model wrote for {condition} was found in the guidelines; they are quoted instead."
+MODEL_REFUSED = "Nothing the model wrote for {condition} was found in the guidelines, so they are quoted instead."
 UNSETTLED = (
-    "Not settled when this was written: {question} Neither answer was used to choose what is below; medicines are held "
-    "against both."
+    "Unresolved when this was written: {question} Neither answer was used to choose what is below; medicines are "
+    "checked against both."
 )
 UNASKED = "Not known when this was written: {questions}"
-DESPITE = "It was not waited for, because: {reason}."
+DESPITE = "The plan went ahead without it. Reason given: {reason}."
 RULES = Template.read(Path(__file__).parent / "prompts" / "plan.txt")
 POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevance=0.0)
 """A plan shows only what its words carry fully; how near a passage must be was decided when it was gathered."""

@@ -29,7 +29,7 @@ _WARNS_BEHIND = re.compile(
     r"|(?:should|must) (?:not be|be avoided|never)|(?:not|cannot) be (?:used|given|taken|tolerated))\b",
     re.IGNORECASE,
 )
-NOT_SETTLED = " (this is not settled)"
+NOT_SETTLED = " (contradictory information)"
 _WHEN = re.compile(r"(?P<what>pregnant|age)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?")
 
 

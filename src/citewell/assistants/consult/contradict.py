@@ -34,13 +34,13 @@ def _opposites(findings: Sequence[Finding]) -> Iterator[Contradiction]:
         for first, second in _pairs(same, lambda one, other: one.polarity is not other.polarity):
             name = first.name if first.name != "any" else _any(first)
             denied = f"{'not' if first.category is Category.DEMOGRAPHIC else 'no'} {name}"
-            yield Contradiction(first.id, second.id, f"Both “{name}” and “{denied}” were said: which holds?")
+            yield Contradiction(first.id, second.id, f"Both “{name}” and “{denied}” were recorded. Which is right?")
     for none in findings:
         if none.name == "any" and none.polarity is Polarity.ABSENT and none.category in _LISTED:
             told = "an allergy" if none.category is Category.ALLERGY else "a medicine"
             for some in findings:
                 if some.category is none.category and some.name != "any" and some.polarity is Polarity.PRESENT:
-                    question = f"Both none at all and {told} ({some.name}) were said: which holds?"
+                    question = f"Both none at all and {told} ({some.name}) were recorded. Which is right?"
                     yield Contradiction(none.id, some.id, question)
 
 
@@ -71,12 +71,12 @@ def _numbers(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     for same in _alike(measured):
         if same[0].name == "sex":
             for first, second in _pairs(same, lambda one, other: one.unit != other.unit):
-                question = f"Both “{first.unit}” and “{second.unit}” were said: which holds?"
+                question = f"Both “{first.unit}” and “{second.unit}” were recorded. Which is right?"
                 yield Contradiction(first.id, second.id, question)
             continue
         for first, second in _pairs([one for one in same if one.value is not None], _differ):
             told = f"{first.name} {first.value:g} and {second.value:g} {second.unit}"
-            yield Contradiction(first.id, second.id, f"Two values were said: {told}. Which holds?")
+            yield Contradiction(first.id, second.id, f"Two values were recorded: {told}. Which is right?")
 
 
 def _differ(first: Finding, second: Finding) -> bool:
@@ -91,8 +91,8 @@ def _impossible(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     male = next((one for one in findings if one.name == "sex" and one.unit == "male"), None)
     pregnant = next((one for one in findings if one.name == "pregnant" and one.polarity is Polarity.PRESENT), None)
     if male is not None and pregnant is not None:
-        where = "The record says male" if male.by.value == "record" else "Male was said"
-        question = f"{where}, and a pregnancy was said: correct the one that is wrong. Until then neither is relied on."
+        where = "The record says male" if male.by.value == "record" else "The sex was recorded as male"
+        question = f"{where}, and a pregnancy was recorded. Correct the one that is wrong. Until then neither is used."
         yield Contradiction(male.id, pregnant.id, question)
 
 
@@ -108,8 +108,8 @@ def _unlikely(findings: Sequence[Finding]) -> Iterator[Contradiction]:
         if low <= age.value < high and not least <= weight.value <= most:
             told = "little" if weight.value < least else "much"
             question = (
-                f"A weight of {weight.value:g} kg was said, and an age of {age.value:.3g} years: hardly anybody weighs "
-                f"so {told} at that age. Say the weight again, or correct the age. No dose is worked out with it "
+                f"A weight of {weight.value:g} kg and an age of {age.value:.3g} years were recorded: hardly anyone "
+                f"weighs so {told} at that age. Check the weight, or correct the age. No dose is calculated from it "
                 "until then."
             )
             yield Contradiction(weight.id, weight.id, question)

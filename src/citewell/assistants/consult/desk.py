@@ -26,13 +26,13 @@ from citewell.types import Asker, Emergency
 from citewell.types.consult import Consult, Differential, Finding, State
 
 CONSENT = (
-    "With the patient's consent, this consult reads from {source}: age and sex, pregnancy, allergies, medicines taken, "
-    "illnesses, and the weight that was measured last. {sent} The record itself is not changed."
+    "With the patient's consent, this consultation reads from {source}: age and sex, pregnancy, allergies, current "
+    "medicines, conditions and the latest weight. {sent} The record itself is not changed."
 )
-NO_WORDS = "Write what the statement shall say instead; it cannot be empty."
-NO_DIFFERENTIALS = "There are no differentials yet. Enter them, such as “Malaria:high”, or have the model suggest some."
-NO_FINDING = "There is no such finding in this consult. `citewell consult findings` shows the ids."
-NO_STATEMENT = "There is no such statement in the plan. `citewell consult show` numbers them, such as 1.2."
+NO_WORDS = "The statement cannot be empty. Enter the new wording."
+NO_DIFFERENTIALS = "There are no differentials yet. Add them, such as “Malaria:high”, or let the model suggest some."
+NO_FINDING = "Finding not found in this consultation. `citewell consult findings` shows the ids."
+NO_STATEMENT = "Statement not found in the plan. `citewell consult show` numbers them, such as 1.2."
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class ConsultDesk:
     def retract(self, consult_id: str, finding_id: str, asker: Asker, *, why: str = "") -> Turn:
         """Take a finding out; it stays in the history."""
         consult = self.notes.opened(consult_id, asker)
-        body = {"id": _finding(consult, finding_id).id, "why": why or "retracted by the clinician"}
+        body = {"id": _finding(consult, finding_id).id, "why": why or "withdrawn by the clinician"}
         return self.notes.turn(self.notes.append(consult, [("retracted", body)], asker, is_asking=True))
 
     def confirm(self, consult_id: str, finding_ids: Sequence[str], asker: Asker) -> Turn:
@@ -172,7 +172,7 @@ class ConsultDesk:
             propose = self.proposer()
             if propose is None:
                 raise InputError(
-                    "No model is set that could suggest differentials. Enter them, such as “Malaria:high”."
+                    "No model is set up to suggest differentials. Add them yourself, such as “Malaria:high”."
                 )
             proposed = propose(consult)
         chosen = checked_differentials(consult.differentials, entered, removed, proposed)
@@ -195,7 +195,7 @@ class ConsultDesk:
             self.notes.append(before, [("failed", {"reason": str(error)})], asker)
             raise
         except Exception:
-            self.notes.append(before, [("failed", {"reason": "The assessment broke off. Try it again."})], asker)
+            self.notes.append(before, [("failed", {"reason": "The assessment was interrupted. Try again."})], asker)
             raise
         return self.notes.turn(
             self.notes.append(before, [("drafted", {"plan": json.loads(json.dumps(asdict(plan)))})], asker)
@@ -205,7 +205,7 @@ class ConsultDesk:
         """Change a statement of the draft in the clinician's own words; what speaks against them is told beside it."""
         consult = self.notes.opened(consult_id, asker)
         if consult.state is not State.DRAFT:
-            raise InputError(f"Only a draft can be edited; this consult is {consult.state.value}.")
+            raise InputError(f"Only a draft can be edited; this consultation is {consult.state.value}.")
         was = text_now(consult, statement_id)
         if was is None:
             raise NotFound(NO_STATEMENT)

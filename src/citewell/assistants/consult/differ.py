@@ -36,7 +36,7 @@ def confidence_of(written: str) -> str:
     """
     found = _confidences().get(written.strip().casefold())
     if found is None:
-        raise InputError("How sure one is of a diagnosis is high, moderate or low.")
+        raise InputError("The likelihood of a differential must be high, moderate or low.")
     return found
 
 
@@ -49,17 +49,17 @@ def checked_differentials(
     """The list after a change, the surest first: what the clinician enters stands over what a model suggests."""
     gone = {one.strip().casefold() for one in removed}
     if lost := gone - {one.condition.casefold() for one in known}:
-        raise InputError(f"There is no differential called {', '.join(sorted(lost))}.")
+        raise InputError(f"No differential is called {', '.join(sorted(lost))}.")
     found = {one.condition.casefold(): one for one in known if one.condition.casefold() not in gone}
     for one in proposed:
         found.setdefault(one.condition.casefold(), one)
     for condition, confidence in entered:
         name = " ".join(condition.split())
         if not name or len(name) > MAX_CONDITION:
-            raise InputError(f"A differential is the name of a condition, up to {MAX_CONDITION} characters.")
+            raise InputError(f"Enter the name of a condition, up to {MAX_CONDITION} characters.")
         found[name.casefold()] = Differential(name, confidence_of(confidence), By.CLINICIAN)
     if len(found) > MAX_DIFFERENTIALS:
-        raise InputError(f"There can be {MAX_DIFFERENTIALS} differentials at most. Remove some first.")
+        raise InputError(f"There can be at most {MAX_DIFFERENTIALS} differentials. Remove some first.")
     order = [row[0] for row in rows("confidences.tsv")]
     return sorted(found.values(), key=lambda one: order.index(one.confidence))
 

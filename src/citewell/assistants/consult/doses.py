@@ -39,7 +39,7 @@ def doses(statement: str, patient: Patient) -> tuple[Dose, ...]:
     for match in _PER_KG.finditer(statement):
         words = match.group().strip()
         if patient.weight_kg is None:
-            found.append(Dose(words, None, "The weight is not known: it is needed to work this out."))
+            found.append(Dose(words, None, "The weight is needed to calculate this and is not known."))
             continue
         low = _amount(float(match["low"]) * patient.weight_kg)
         high = _amount(float(match["high"]) * patient.weight_kg) if match["high"] else None

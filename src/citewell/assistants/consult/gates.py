@@ -9,23 +9,23 @@ from citewell.errors import InputError
 from citewell.types.consult import Consult, RedFlag, State
 
 NOT_READY = (
-    "Before differentials, these are missing: {missing} Answer them, or say why it cannot wait: on the page under "
-    '“It cannot wait, because”, in a terminal with --despite "…".'
+    "Missing before differentials: {missing} Answer these, or give a reason to go ahead without them: on the page "
+    'under “Reason for going ahead”, in a terminal with --despite "…".'
 )
 CONTRADICTED = (
-    "Before differentials, settle this: {questions} Say which holds, correct the finding that is wrong, or say why it "
-    'cannot wait: on the page under “It cannot wait, because”, in a terminal with --despite "…".'
+    "Resolve this before differentials: {questions} Answer, correct the finding that is wrong, or give a reason to go "
+    'ahead: on the page under “Reason for going ahead”, in a terminal with --despite "…".'
 )
 NOT_SETTLED = (
-    "Before it is signed, settle this: {questions} Say which holds, correct the finding that is wrong, or say why it "
-    'is signed all the same: on the page under “It is meant, because”, in a terminal with --despite "…".'
+    "Resolve this before signing: {questions} Answer, correct the finding that is wrong, or give a reason to sign "
+    'anyway: on the page under “Reason for signing despite this”, in a terminal with --despite "…".'
 )
 AGAINST = (
-    "Before it is signed: {told} Change the words, or say why they are meant all the same: on the page under “It is "
-    'meant, because”, in a terminal with --despite "…".'
+    "Before signing: {told} Change the wording, or give a reason to sign anyway: on the page under “Reason for signing "
+    'despite this”, in a terminal with --despite "…".'
 )
-FLAGGED = "Red flags come first: {flags} Acknowledge them to go on."
-NOT_DRAFT = "Only a draft can be signed. Assess first; this consult is {state}."
+FLAGGED = "Red flags come first: {flags} Acknowledge them to continue."
+NOT_DRAFT = "Only a draft can be signed; this consultation is {state}. Draft a plan first."
 
 
 def before_differentials(consult: Consult, flags: Sequence[RedFlag], despite: str | None) -> None:
@@ -47,7 +47,7 @@ def before_signing(consult: Consult, flags: Sequence[RedFlag], name: str, despit
     if consult.state is not State.DRAFT:
         raise InputError(NOT_DRAFT.format(state=consult.state.value.replace("_", " ")))
     if not name.strip():
-        raise InputError("Who signs? Give the name of the clinician.")
+        raise InputError("Enter the name of the clinician who is signing.")
     if unseen := [one.title for one in flags if one.id not in consult.acknowledged]:
         raise InputError(FLAGGED.format(flags=", ".join(unseen) + "."))
     reason = (despite or "").strip() or None

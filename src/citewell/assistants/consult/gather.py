@@ -273,7 +273,7 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
             continue
         of_it = sum(asked <= frozenset(terms(hit.text)) for hit in theirs)
         if of_it <= MOSTLY * len(theirs):
-            why = f"a guideline on {named[0].lower()}; the patient is not known to have it"
+            why = f"a guideline on {named[0].lower()}, which the patient is not known to have"
             strange[document] = LeftOut(theirs[0].document, (), why)
     return strange
 

@@ -51,9 +51,9 @@ class Change:
 def hear(consult: Consult, text: str, *, also: Reader | None = None) -> Change:
     """The events that a message of the patient or clinician makes; the message itself is always one of them."""
     if not text.strip():
-        raise InputError("Say something: what the patient reports, or an answer to the question.")
+        raise InputError("Enter what the patient reports, or an answer to the question.")
     if len(text) > MAX_MESSAGE:
-        raise InputError(f"A message may have up to {MAX_MESSAGE:,} characters; send a longer one in parts.")
+        raise InputError(f"The message is too long. The limit is {MAX_MESSAGE:,} characters; send it in parts.")
     heard = _heard(consult, text)
     taken_back = list(_taken_back(consult, text))
     features = features_for(_complaints(consult), consult.findings)
@@ -218,4 +218,4 @@ def _taken_back(consult: Consult, text: str) -> Iterator[tuple[str, dict[str, An
         named = {one.name for one in find_mentions(what)}
         meant = [one for one in consult.findings if one.name in named or one.name in what.casefold().split()]
     for one in meant:
-        yield "retracted", {"id": one.id, "why": "taken back in a later message"}
+        yield "retracted", {"id": one.id, "why": "withdrawn in a later message"}

@@ -58,6 +58,6 @@ def _measures(sentence: str, found: Result) -> Iterator[Measure]:
         is_lower = sentence[: found.start].rstrip().casefold().endswith("diastolic")
         names = [SYSTOLIC, DIASTOLIC] if len(values) == 2 else [DIASTOLIC if is_lower else SYSTOLIC]
     is_open = found.sign != "=" or len(values) > len(names)
-    problem = found.problem or (f"“{found.text}” is no single value. What is it exactly?" if is_open else None)
+    problem = found.problem or (f"“{found.text}” is not a single value. What is it exactly?" if is_open else None)
     for name, value in zip(names, values, strict=False):
         yield Measure(found.start, found.end, name, value, found.unit or "", found.arithmetic, problem)

@@ -22,7 +22,7 @@ from citewell.clinical.context import read_context
 from citewell.errors import MissingExtra, ModelError, TokenBudgetExceededError
 from citewell.types.consult import By, Category, Consult, Differential, Finding, Polarity, Speaks, Words
 
-FAILED = "The model could not be used for this message ({why}); the findings are those of the rules."
+FAILED = "The model could not be used for this message ({why}), so the findings come from the rules alone."
 MEASURED = (Category.VITAL, Category.MEDICATION, Category.ALLERGY, Category.DEMOGRAPHIC)
 """What only rules may read: a number, a medicine or an allergy that a model words is never taken as it words it."""
 

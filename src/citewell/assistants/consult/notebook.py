@@ -21,10 +21,10 @@ from citewell.types.consult import Consult, RedFlag, State
 STALE_DAYS = 3
 """After so many days vitals, pregnancy and medicines may have changed."""
 STALE = (
-    "This consult was left open for {days} days. What was measured then, and how long it had lasted, may no longer "
-    "hold: confirm it, or ask and measure again."
+    "This consultation was left open for {days} days. Measurements and durations may be out of date: confirm them, "
+    "or ask and measure again."
 )
-NO_TEXT = "What was given holds characters that are no text. Write it again; nothing was changed."
+NO_TEXT = "The text contains invalid characters, so nothing was changed. Enter it again."
 """Kept, they could never be shown or exported again."""
 Clock = Callable[[], datetime]
 Events = Sequence[tuple[str, Mapping[str, Any]]]
@@ -71,16 +71,16 @@ class Notebook:
         """The full id that starts with these characters."""
         found = [one.id for one in self.consults.all(asker) if prefix and one.id.startswith(prefix.lower())]
         if len(found) > 1:
-            raise InputError("Several consults have ids that start with these characters: give more of them.")
+            raise InputError("Several consultations have IDs that start with these characters. Give more characters.")
         if not found:
-            raise NotFound("There is no such consult here. `citewell consult list` shows the ids.")
+            raise NotFound("Consultation not found. `citewell consult list` shows the ids.")
         return found[0]
 
     def opened(self, consult_id: str, asker: Asker) -> Consult:
         """A consult that can still be changed."""
         consult = fold(self.consults.events(consult_id, asker))
         if consult.state is State.SIGNED:
-            raise InputError("This consult is signed and cannot be changed. Start another one to add to it.")
+            raise InputError("This consultation is signed and cannot be changed. Start a new one to add to it.")
         return consult
 
     def turn(self, consult: Consult) -> Turn:

@@ -32,8 +32,8 @@ GRADE = re.compile(
 """“[Conditional recommendation, low certainty evidence]”: at the head of a sentence it belongs to the one before."""
 _NUMBERED = re.compile(r"\s*\d+(?:\.\d+)*\.?\s+")
 _ENDED = re.compile(r"[.!:;\])”\"]\s*$")
-CUT_OFF = "the list that it begins is not in this passage"
-NAMELESS = "it names no medicine: what the dose is of does not stand with it"
+CUT_OFF = "the list it introduces is not in this passage"
+NAMELESS = "it names no medicine, so it is not clear what the dose is for"
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _LABEL = re.compile(r"\s*(?:[•◦▪●○‣·*–—-]\s+)?(?P<label>[A-Z][\w'’()/-]*(?:[ ,]+[\w'’()/-]+){0,3}):\s")
 """“Children: …” at the head of a paragraph says for whom all of it is, as a heading does."""

@@ -44,7 +44,7 @@ def is_for_severe(text: str, condition: str) -> bool:
     return bool(_SEVERE.search(text)) and not _MILD.search(text) and "severe" not in condition.casefold()
 
 
-LATER_LINE = "for people who are treated already; the patient takes no medicines"
+LATER_LINE = "for people already on treatment; the patient takes no medicines"
 
 
 @cache

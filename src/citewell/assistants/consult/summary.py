@@ -24,7 +24,7 @@ def _parts(consult: Consult, patient: Patient) -> Iterator[str]:
     yield f"Denied: {_listed(one.name.lower() for one in absent)}." if absent else ""
     for title, category, polarities in (
         ("History", Category.MEDICAL_HISTORY, (Polarity.PRESENT, Polarity.PAST)),
-        ("In the family", None, (Polarity.FAMILY,)),
+        ("Family history", None, (Polarity.FAMILY,)),
         ("Medicines", Category.MEDICATION, (Polarity.PRESENT,)),
         ("Allergies", Category.ALLERGY, (Polarity.PRESENT,)),
     ):
@@ -36,7 +36,7 @@ def _parts(consult: Consult, patient: Patient) -> Iterator[str]:
     vitals = [one for one in found if one.category is Category.VITAL]
     yield f"Measured: {_listed(f'{one.name} {one.value:g} {one.unit}' for one in vitals)}." if vitals else ""
     open_points = [_in_doubt(one) for one in consult.findings if one.id in consult.doubted and one.name != "any"]
-    yield f"Not settled: {_listed(open_points)}." if open_points else ""
+    yield f"Unresolved: {_listed(open_points)}." if open_points else ""
 
 
 def _in_doubt(one: Finding) -> str:

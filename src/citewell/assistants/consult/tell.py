@@ -18,9 +18,9 @@ FIELDS = frozenset({"name", "category", "polarity", "value", "unit", "onset", "d
 def corrected(old: Finding | None, change: Mapping[str, Any], *, number: int) -> Finding:
     """The finding as the clinician has it; what is not named stays as it was."""
     if unknown := set(change) - FIELDS:
-        raise InputError(f"A finding has no {', '.join(sorted(unknown))}. It has {', '.join(sorted(FIELDS))}.")
+        raise InputError(f"Unknown field {', '.join(sorted(unknown))}. A finding has {', '.join(sorted(FIELDS))}.")
     if old is None and not str(change.get("name") or "").strip():
-        raise InputError("A finding needs a name, such as “fever”.")
+        raise InputError("Enter a name for the finding, such as “fever”.")
     base = old or Finding("", Category.SYMPTOM, "", Polarity.PRESENT, By.CLINICIAN)
     made = replace(base, id=f"f{number}", by=By.CLINICIAN, is_confirmed=True, arithmetic=None)
     if change.get("name"):
@@ -57,7 +57,9 @@ def _measured(made: Finding, change: Mapping[str, Any]) -> Finding:
     read = find_measures(f"{made.name} {made.value:g} {unit}".strip())
     found = next((one for one in read if one.name == made.name), None)
     if found is None or found.trouble:
-        raise InputError(found.trouble if found and found.trouble else f"{made.name} cannot be read from this value.")
+        raise InputError(
+            found.trouble if found and found.trouble else (f"{made.name} could not be read from this value.")
+        )
     return replace(made, value=found.value, unit=found.unit, arithmetic=found.arithmetic)
 
 
@@ -65,11 +67,11 @@ def _one_of(kind: type[Category] | type[Polarity], written: str, field: str) -> 
     try:
         return kind(written.strip().lower())
     except ValueError as error:
-        raise InputError(f"“{field}” is one of {', '.join(one.value for one in kind)}.") from error
+        raise InputError(f"“{field}” must be one of {', '.join(one.value for one in kind)}.") from error
 
 
 def _number(value: object, field: str) -> float:
     try:
         return float(str(value))
     except ValueError as error:
-        raise InputError(f"“{field}” is a number.") from error
+        raise InputError(f"“{field}” must be a number.") from error

@@ -13,7 +13,7 @@ from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who
 from citewell.types.consult import Consult, State
 
-DRAFT = "DRAFT for a clinician to check and sign. Not advice to a patient."
+DRAFT = "DRAFT for a clinician to check and sign. Not advice for the patient."
 MARKS = {"present": "+", "absent": "−", "family": "f", "past": "p", "hypothetical": "?"}
 
 
@@ -80,8 +80,8 @@ def _lines(consult: Consult) -> Iterator[str]:
     yield "ASSESSMENT"
     yield summary(consult)
     for one in consult.contradictions:
-        yield f"Not settled: {one.question}"
-    yield from (f"Said and not used: “{one.text}” ({one.why})" for one in consult.unused)
+        yield f"Unresolved: {one.question}"
+    yield from (f"Not used: “{one.text}” ({one.why})" for one in consult.unused)
     yield from (f"Note: {note}" for note in consult.notes)
     yield from _differential_lines(consult)
     plan: Mapping[str, Any] | None = consult.plan
@@ -113,14 +113,14 @@ def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
         for one in diagnosis["held_back"]:
             yield from _statement_lines(consult, number, one, held_back=True)
         if diagnosis.get("shared"):
-            yield f"   As said above, for this too: {', '.join(diagnosis['shared'])}"
+            yield f"   See also above: {', '.join(diagnosis['shared'])}"
         for one in diagnosis["disagreements"]:
             yield from _disagreement_lines(diagnosis, number, one)
         for one in diagnosis["left_out"]:
             words = f": “{one['words']}”" if one.get("words") else ""
             yield f"   left out: {' › '.join((one['document'], *one['section'][-1:]))}{words}: {one['reason']}"
     if plan["leads"]:
-        yield "\nALSO POINTED AT BY THE FINDINGS ALONE"
+        yield "\nALSO SUGGESTED BY THE FINDINGS ALONE"
         for one in plan["leads"]:
             named = f" ({', '.join(one['names'])})" if one.get("names") else ""
             yield f"   {' › '.join((one['document'], *one['section']))}{named}: “{one['quote']}”"
@@ -130,9 +130,9 @@ def _statement_lines(consult: Consult, number: int, one: Mapping[str, Any], *, h
     label = f"{number}.{one['id']}"
     if (edit := consult.edit_of(label)) is not None:
         yield f"   {label} {edit['text']}"
-        yield "       the clinician's own words, not the source's" + (f": {edit['why']}" if edit["why"] else "")
+        yield "       clinician's own wording, not the source's" + (f": {edit['why']}" if edit["why"] else "")
         yield from (f"       ! {told['text']} ({told['source']})" for told in edit["conflicts"])
-        yield f"       in place of: {one['text']} [{source_line(one['place'])}]"
+        yield f"       replacing: {one['text']} [{source_line(one['place'])}]"
         return
     yield f"   {label} {'NOT FOR THIS PATIENT: ' if held_back else ''}{one['text']}"
     graded = ", ".join(

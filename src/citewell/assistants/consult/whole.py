@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from citewell.types import Hit
 
-CUT = "the passage begins within a section: read what stands before it, which may say for whom this is"
+CUT = "this passage starts part-way through a section: read what comes before it, which may say who it applies to"
 _BREAK = re.compile(r"\n\s*\n")
 _LAST = re.compile(r"\n\s*\n\s*$")
 

@@ -14,8 +14,8 @@ from citewell.types import Context, Scope
 
 NAME = "evidence"
 RULES = Template.read(Path(__file__).parent / "rules.txt")
-NOTHING = "Nothing in the literature of this journey comes near the question"
-NOTHING_UNIVERSAL = "Nothing in the literature for everyone comes near the question; no journey was chosen"
+NOTHING = "Nothing in the literature of this journey is close to the question"
+NOTHING_UNIVERSAL = "Nothing in the literature for everyone is close to the question; no journey was chosen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Literature(LibraryAssistant):
 
     rules: ClassVar[Template] = RULES
     refused: ClassVar[str] = (
-        "This reads like an instruction to the assistant, not a question. Ask about what the literature says."
+        "This looks like an instruction to the assistant, not a question. Ask about what the literature says."
     )
 
     def nothing(self, scope: Scope) -> str:

@@ -27,8 +27,8 @@ class Standing(StrEnum):
 
 _WORDS = {
     Standing.OPEN: "",
-    Standing.REPLACED: "A newer version answers now; this is the one that was cited.",
-    Standing.WITHDRAWN: "This document was withdrawn since, so its words are no longer shown.",
-    Standing.ELSEWHERE: "This document is no longer in this journey, or not for you to see; its words are not shown.",
-    Standing.ERASED: "This document was erased since.",
+    Standing.REPLACED: "A newer version is now in use; this is the one that was cited.",
+    Standing.WITHDRAWN: "This document has since been withdrawn, so its text is no longer shown.",
+    Standing.ELSEWHERE: "This document is no longer in this journey or not open to you, so its text is not shown.",
+    Standing.ERASED: "This document has since been erased.",
 }

@@ -54,7 +54,7 @@ class Guidelines:
         """The guidelines of these documents, or all that may be seen."""
         found = tuple(self.guideline(one, scope) for one in only) or self.all(scope)
         if not found:
-            raise NotFound("No guideline is here yet. Add one with `citewell guidelines add FILE`.")
+            raise NotFound("No guidelines yet. Add one with `citewell guidelines add FILE`.")
         return tuple(sorted(found, key=_order))
 
     def forget(self, document_id: str) -> None:
@@ -80,7 +80,8 @@ class Guidelines:
             guidelines = [self.guideline(one, scope) for one in editions_of(record)]
         except NotFound as error:
             raise NotFound(
-                "An edition that this patient was held against is no longer here. The record still shows what it said."
+                "An edition this patient was compared with is no longer in the library. The record still shows what "
+                "it said."
             ) from error
         return again(record, sorted(guidelines, key=_order))
 
@@ -91,8 +92,9 @@ class Guidelines:
                 continue
             if is_newer(known.edition, found.edition):
                 raise InputError(
-                    f"{known.name} of {known.edition} is here already and is newer than this one of {found.edition}. "
-                    "Nothing was changed. `citewell guidelines diff` compares two files without adding them."
+                    f"The library already has {known.name} of {known.edition}, which is newer than this one of "
+                    f"{found.edition}. Nothing was changed. `citewell guidelines diff` compares two files without "
+                    "adding them."
                 )
             return known.entry
         return None

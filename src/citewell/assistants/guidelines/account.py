@@ -172,7 +172,7 @@ class _Reader:
 
     @property
     def no_rule(self) -> str:
-        return f"not matched to any rule in {self.guidelines}"
+        return f"not matched to any recommendation in {self.guidelines}"
 
     def items(self) -> Iterator[Item]:
         patient = self.record.patient
@@ -227,7 +227,7 @@ class _Reader:
             yield self._given(f"aged {patient.age}", "age", is_used=Age in asked)
         if patient.sex is not None:
             if Sex in asked and patient.sex not in self.facts:
-                yield Unused(patient.sex, "sex", None, "not used", "the organs on record come first")
+                yield Unused(patient.sex, "sex", None, "not used", "recorded organs take precedence")
             else:
                 yield self._given(patient.sex, "sex", is_used=patient.sex in self.facts)
 
@@ -240,7 +240,7 @@ class _Reader:
             return Unused(words, "organs", index, "not understood", NOT_UNDERSTOOD)
         if any(isinstance(one.condition, Sex) and one.condition.organ == organ for one in self.verdicts):
             return Taken(words, "organs", index, "given" if is_there(words) else "absent")
-        return Unused(words, "organs", index, "not used", f"no rule in {self.guidelines} asks for it")
+        return Unused(words, "organs", index, "not used", f"no recommendation in {self.guidelines} uses this")
 
     def _exposure(self, words: str, field: str, index: int | None) -> Item:
         """A field about what a person did or met: read by the rules' exposures, and by nothing else."""
@@ -252,11 +252,11 @@ class _Reader:
         if (read_as := self._exposed(words)) is not None:
             return Taken(words, field, index, read_as)
         if field == "smoking_history" and not any(_is_smoking(one.condition) for one in asked):
-            return Unused(words, field, index, "not used", f"no rule in {self.guidelines} asks for smoking")
+            return Unused(words, field, index, "not used", f"no recommendation in {self.guidelines} uses smoking")
         if PASSIVE.search(words):
-            return Unused(words, field, index, "not used", "says neither that it is so nor that it is not")
+            return Unused(words, field, index, "not used", "does not say whether it is present or absent")
         if _concepts(words):
-            return Unused(words, field, index, "not used", f"no rule in {self.guidelines} asks for this exposure")
+            return Unused(words, field, index, "not used", f"no recommendation in {self.guidelines} uses this exposure")
         return Unused(words, field, index, "not understood", NOT_UNDERSTOOD)
 
     def _exposed(self, words: str) -> ReadAs | None:
@@ -282,12 +282,12 @@ class _Reader:
         silent = [one for one in told if told[one] is None]
         for days in dict.fromkeys(one.duration_days for one in told if one.duration_days not in (None, told[one])):
             if not silent:
-                why = "the words of the symptoms say how long"
+                why = "the symptom itself states the duration"
                 yield Unused(_in_days(days), "symptom_duration_days", None, "not used", why)
         given = dict.fromkeys(one.duration_days for one in silent if one.duration_days is not None)
         for days in given:
             if f"for {days:g} days" not in self.facts and all(one.field in COMPLAINTS for one in silent):
-                why = f"no rule in {self.guidelines} that these symptoms could meet asks how long"
+                why = f"no recommendation in {self.guidelines} that these symptoms could meet uses duration"
                 yield Unused(_in_days(days), "symptom_duration_days", None, "not used", why)
 
     @staticmethod
@@ -302,17 +302,19 @@ class _Reader:
             return Taken(test.told, "tests", index, "given")
         if not about:
             return self._unused_test(test, index)
-        why = next((one.ask for verdict in about for one in verdict.judged if one.ask), "no rule could compare it")
+        why = next(
+            (one.ask for verdict in about for one in verdict.judged if one.ask), "no recommendation could compare it"
+        )
         rules = ", ".join(dict.fromkeys(rule for verdict in about for rule in verdict.rules))
         return Unused(test.told, "tests", index, "not used", f"{why} ({rules})")
 
     def _unused_test(self, test: TestResult, index: int) -> Item:
         if test.value is None and not test.text and not test.flag:
-            return Unused(test.told, "tests", index, "not used", "no result is given")
+            return Unused(test.told, "tests", index, "not used", "no result given")
         if not _concepts(test.name) and named_test(test.name) is None:
             return Unused(test.told, "tests", index, "not understood", NOT_UNDERSTOOD)
         if names(units(test.name)) & self.wanted and test.text and not self._text_is_used(test.text):
-            return Unused(test.told, "tests", index, "not understood", "no rule could read the result")
+            return Unused(test.told, "tests", index, "not understood", "the result could not be interpreted")
         return Unused(test.told, "tests", index, "not used", self.no_rule)
 
     def _text_is_used(self, text: str) -> bool:
@@ -355,8 +357,8 @@ class _Reader:
             yield self._idle(words, idle[0].ids, held[idle[0]])
         if value:
             is_result = any(named_test(one.words) for one in things)
-            advice = ": give the result under “tests”, with its unit" if is_result else ""
-            yield Unused(words, "", None, "not used", f"no rule uses the value {value} as it is written{advice}")
+            advice = ": enter the result under “tests”, with its unit" if is_result else ""
+            yield Unused(words, "", None, "not used", f"no recommendation uses the value {value} as written{advice}")
 
     def _is_described(self, words: str) -> bool:
         """Whether words describe what decided a condition without naming it: a suspicion, or a part of a score."""
@@ -378,7 +380,7 @@ class _Reader:
     def _idle(self, words: str, ids: Unit, held: Polarity) -> Unused:
         if held in LEFT_OUT:
             return Unused(words, "", None, "left out", LEFT_OUT[held])
-        why = f"a rule in {self.guidelines} asks for more than this says" if ids & self.wanted else self.no_rule
+        why = f"a recommendation in {self.guidelines} needs more than this says" if ids & self.wanted else self.no_rule
         return Unused(words, "", None, "not used", why)
 
     def _strange(self, words: str) -> Iterator[Item]:
@@ -508,11 +510,11 @@ READ_AS: Mapping[Polarity, ReadAs] = {
     Polarity.UNCLEAR: "unclear",
 }
 LEFT_OUT = {
-    Polarity.PAST: "said of the past",
-    Polarity.FAMILY: "said of a relative",
-    Polarity.OTHER: "said of somebody else",
-    Polarity.HYPOTHETICAL: "thought of or feared, not reported",
-    Polarity.INTENDED: "meant to be so",
+    Polarity.PAST: "about the past",
+    Polarity.FAMILY: "about a relative",
+    Polarity.OTHER: "about someone else",
+    Polarity.HYPOTHETICAL: "a concern, not a reported finding",
+    Polarity.INTENDED: "an intention",
 }
 
 

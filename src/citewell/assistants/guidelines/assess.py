@@ -20,7 +20,7 @@ from citewell.clinical.misspellings import corrections
 from citewell.types import Emergency
 
 MAX_STRANGE = 10
-NOTHING_MET = "No rule is met by what is on record."
+NOTHING_MET = "No recommendations are met by this record."
 NEAR = 2
 """A rule that lacks more conditions than this is not near."""
 
@@ -218,7 +218,7 @@ def reason(one: Applied) -> str:
     told = [f"{judged.text} ({judged.fact})" for judged in one.outcome.judged if judged.state is State.MET]
     assumed = [judged.text for judged in one.outcome.judged if judged.state is State.ASSUMED and judged.ask]
     sentence = f"{cited(one)} is met: {'; '.join(told)}."
-    return sentence + (f" Assumed, to be confirmed: {'; '.join(assumed)}." if assumed else "")
+    return sentence + (f" Assumed, please confirm: {'; '.join(assumed)}." if assumed else "")
 
 
 def _reasons(found: Assessment) -> Iterator[str]:
@@ -239,13 +239,13 @@ def _notes(found: Assessment) -> Iterator[str]:
     if strange := [f"“{one.words}”" for one in found.account.not_understood]:
         more = f" and {len(strange) - MAX_STRANGE} more" if len(strange) > MAX_STRANGE else ""
         listed = f"{', '.join(strange[:MAX_STRANGE])}{more}"
-        yield f"Not understood, and held against no rule: {listed}. Say it in other words."
-    yield from (f"Read “{word}” as {right}." for word, right in _corrected(found).items())
+        yield f"Not understood, so not compared with any recommendation: {listed}. Rephrase it."
+    yield from (f"“{word}” was read as {right}." for word, right in _corrected(found).items())
     yield from dict.fromkeys((*notes_on_age_and_sex(found.patient), *notes_on_results(found.patient)))
     for one in found.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in one.rules)
         if silent == len(one.rules):
-            yield f"{one.name}: no criteria language found; there is nothing to hold a patient against."
+            yield f"{one.name}: no criteria found, so patients cannot be compared with it."
         else:
-            counted = f"in {silent} of {len(one.rules)} rules"
-            yield f"{one.name}: no criteria language found {counted}; {one.unread} need reading in part."
+            counted = f"in {silent} of {len(one.rules)} recommendations"
+            yield f"{one.name}: no criteria found {counted}; {one.unread} need checking by hand in part."

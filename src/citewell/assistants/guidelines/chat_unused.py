@@ -11,7 +11,7 @@ from citewell.clinical import broader
 from citewell.clinical.phrases import content_words, measured
 from citewell.clinical.quantities import results
 
-VALUE = "the chat compares no values: assess the patient to have them compared"
+VALUE = "the chat does not compare values; assess the patient instead"
 NOT_UNDERSTOOD = "not understood"
 
 
@@ -23,7 +23,7 @@ def chat_unused(message: str, books: Sequence[Book]) -> Iterator[dict[str, str]]
         if unit <= question_words() or any(book.shared.counts[one] for book in books for one in unit | broader(unit)):
             continue
         if is_clinical(unit):
-            yield {"words": words, "why": f"{names} does not speak of it"}
+            yield {"words": words, "why": f"{names} does not mention it"}
         elif content_words(words, without=("function", "talk")) and not any(char.isdigit() for char in words):
             yield {"words": words, "why": NOT_UNDERSTOOD}
     for value in dict.fromkeys([*measured(message), *_beside_tests(message)]):

@@ -194,9 +194,9 @@ def _judge_sex(condition: Sex, record: Record) -> Judged:
     patient, organ = record.patient, condition.organ
     by_sex = None if record.sex is None else record.sex == condition.sex
     has = by_sex if organ is None else has_organ(organ, patient.organs, record.sex)
-    fact = f"organs on record: {', '.join(patient.organs)}" if organ and patient.organs else record.sex
+    fact = f"organs recorded: {', '.join(patient.organs)}" if organ and patient.organs else record.sex
     if has is None:
-        left_out = " It is not among the organs on record." if patient.organs else ""
+        left_out = " It is not among the recorded organs." if patient.organs else ""
         ask = f"Does the patient have {with_article(organ)}?{left_out}" if organ else "What is the patient's sex?"
         return Judged(condition.text, State.UNKNOWN, fact, ask=ask)
     return Judged(condition.text, State.MET if has else State.NOT_MET, fact, is_fixed=True)

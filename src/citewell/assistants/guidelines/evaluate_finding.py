@@ -120,7 +120,7 @@ def judge_silence(phrase: str, detail: str | None) -> Judged:
     if not is_test(phrase):
         return Judged(phrase, State.NOT_MET, None)
     whole = f"{phrase} {detail}" if detail else phrase
-    return Judged(whole, State.UNKNOWN, None, ask=f"Is there a result: {whole}?")
+    return Judged(whole, State.UNKNOWN, None, ask=f"Is there a test result showing {whole}?")
 
 
 def judge_finding(finding: Finding, record: Record) -> list[Judged]:
@@ -133,7 +133,7 @@ def judge_finding(finding: Finding, record: Record) -> list[Judged]:
     if given and _are_organs(wanted):
         given = [one for one in given if not cue("normal").search(one.text)]
     if given and denied:
-        ask = f"The record both states and denies {finding.phrase}: which is right?"
+        ask = f"The record says both yes and no to {finding.phrase}. Which is right?"
         return [Judged(finding.phrase, State.UNKNOWN, f"{given[0].text}; {denied[0].text}", ask=ask)]
     if not given:
         return [_together(finding, record) or _not_given(finding, denied, record)]
@@ -196,7 +196,7 @@ def _suspicion(finding: Finding) -> frozenset[Unit]:
 
 def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judged:
     if (maybe := record.doubting(units(finding.phrase))) is not None:
-        ask = f"The record leaves it in doubt (“{maybe.text}”): is there {finding.phrase}?"
+        ask = f"The record is unclear (“{maybe.text}”). Does the patient have {finding.phrase}?"
         return Judged(finding.phrase, State.UNKNOWN, maybe.text, ask=ask, is_clinical=True)
     if denied:
         return Judged(finding.phrase, State.NOT_MET, denied[0].text)
@@ -204,12 +204,12 @@ def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judg
         return tested
     for one in record.said if record.names & _lasting(finding.phrase) else ():
         if one.told_days is not None and WEEKS <= one.told_days <= YEAR and one.names & _lasting(finding.phrase):
-            ask = f"The record says “{one.text}”: is it {finding.phrase}?"
+            ask = f"The record says “{one.text}”. Is this {finding.phrase}?"
             return Judged(finding.phrase, State.ASSUMED, f"{one.text}, for {one.told_days:g} days", ask=ask)
     if (wider := _wider(finding.phrase)) and holds(wider, record.names):
         for one in record.said:
             if holds(wider, one.exact):
-                ask = f"The record says “{one.text}”: is it {finding.phrase}?"
+                ask = f"The record says “{one.text}”. Is this {finding.phrase}?"
                 return Judged(finding.phrase, State.UNKNOWN, one.text, ask=ask, is_clinical=True)
     return judge_silence(finding.phrase, finding.detail)
 
@@ -231,7 +231,7 @@ def _together(finding: Finding, record: Record) -> Judged | None:
         lasted = [one.duration_days for clauses in stating for one in clauses if one.duration_days is not None]
         if whole == wanted and all(stating) and all(days <= YEAR for days in lasted):
             fact = "; ".join(dict.fromkeys(clauses[0].text for clauses in stating))
-            ask = f"The record says “{fact}”: are these {finding.phrase}?"
+            ask = f"The record says “{fact}”. Are these {finding.phrase}?"
             return Judged(finding.phrase, State.ASSUMED, fact, ask=ask, is_clinical=True)
     return None
 
@@ -265,7 +265,7 @@ def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said], re
     if refuting is not None:
         return Judged(text, State.NOT_MET, refuting.text)
     if quality.names == ("unexplained",) and (cause := _explaining(finding.phrase, given, record)) is not None:
-        ask = f"The record says “{cause.text}”: does that explain the {finding.phrase}?"
+        ask = f"The record says “{cause.text}”. Does that explain the {finding.phrase}?"
         return Judged(text, State.UNKNOWN, cause.text, ask=ask)
     return _judge_silent_quality(quality, text, finding, given)
 
@@ -366,14 +366,14 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
             return Judged(text, State.MET, one.text)
         if cue("normal").search(one.text) or any(unit & one.denied for unit in wanted):
             return Judged(text, State.NOT_MET, one.text)
-    ask = f"Is it so: {finding.phrase} {finding.detail}?"
+    ask = f"Does the patient have: {finding.phrase} {finding.detail}?"
     for one in given:
         if site and re.search(rf"\b{site[1]}s?\b", one.text, re.IGNORECASE):
             return Judged(text, State.ASSUMED, one.text, ask=ask)  # “orange peel skin over the breast”
     return Judged(text, State.UNKNOWN, given[0].text if is_test(finding.phrase) else None, ask=ask)
 
 
-READ_IT = "Read this condition in the guideline: it is not evaluated."
+READ_IT = "Not assessed automatically. Check this criterion in the guideline yourself."
 _FIRST_TIME = re.compile(r"\bfor the first time$")
 
 
@@ -386,11 +386,11 @@ def judge_unparsed(condition: NeedsReading, record: Record) -> Judged:
     for asked, telling in _readings():
         for one in record.said if asked.search(condition.text) else ():
             if telling.search(one.text) and not _DENIED.search(one.text):
-                return Judged(condition.text, State.ASSUMED, one.text, ask=f"Is it so: {condition.text}?")
+                return Judged(condition.text, State.ASSUMED, one.text, ask=f"Does this apply: {condition.text}?")
     means = frozenset() if "test" in _kinds(units(condition.text)) else _meant(condition.text)
     for one in record.said:
         if means & one.exact:
-            return Judged(condition.text, State.ASSUMED, one.text, ask=f"Is it so: {condition.text}?")
+            return Judged(condition.text, State.ASSUMED, one.text, ask=f"Does this apply: {condition.text}?")
     return Judged(described(condition), State.UNKNOWN, None, ask=READ_IT)
 
 

@@ -180,17 +180,17 @@ def judge_threshold(condition: Threshold, record: Sequence[Measured]) -> Judged:
         return Judged(condition.text, State.UNKNOWN, None, ask=ask)
     if not best.values:
         unit = f" in {condition.unit}" if condition.unit else ""
-        ask = best.problem or f"The record says “{best.told}”: what is the {condition.test} value{unit}?"
+        ask = best.problem or f"The record says “{best.told}”. What is the {condition.test} value{unit}?"
         speaks_for = (best.words or "").casefold() not in ("negative", "normal", "")
         is_clinical = best.problem is not None or (speaks_for and best.flag != "normal") or best.flag == "high"
         return Judged(condition.text, State.UNKNOWN, best.told, ask=ask, is_clinical=is_clinical)
     limit = _limit(condition, best)
     if limit is None:
-        ask = f"The record gives {best.told}: convert it to {condition.unit} and compare."
+        ask = f"The record gives {best.told}. Convert it to {condition.unit} and compare."
         return Judged(condition.text, State.UNKNOWN, best.told, ask=ask)
     is_met = _holds(best, condition.comparison, limit)
     if is_met is None:
-        return Judged(condition.text, State.UNKNOWN, best.told, ask=f"The record gives {best.told}: what is the value?")
+        return Judged(condition.text, State.UNKNOWN, best.told, ask=f"The record gives {best.told}. What is the value?")
     return Judged(condition.text, State.MET if is_met else State.NOT_MET, best.told, is_clinical=is_met)
 
 

@@ -20,7 +20,7 @@ from citewell.types import Asker
 KEY = "assessment"
 """Under which a record holds it; records of questions have no such key."""
 
-NOT_WORDED = "The model was not asked again to word the reasons; the record holds what it said then."
+NOT_WORDED = "The model was not asked to write the summary again; the record holds the original."
 
 
 def is_assessment(record: Record) -> bool:
@@ -31,7 +31,7 @@ def is_assessment(record: Record) -> bool:
 def asked(found: Assessment) -> str:
     """What was asked, in a line."""
     names = " and ".join(one.name + (f" ({one.edition})" if one.edition else "") for one in found.guidelines)
-    return f"{found.patient.id} held against {names}"
+    return f"{found.patient.id} compared with {names}"
 
 
 def words(

@@ -105,7 +105,9 @@ class Patient:
 
     def __post_init__(self) -> None:
         if sum(len(one.text) for one in self.complaints) > MAX_TOLD:
-            raise InputError(f"The symptoms have more than {MAX_TOLD:,} characters together. Leave out what is over.")
+            raise InputError(
+                f"The symptoms are over {MAX_TOLD:,} characters in total. Leave out those that have resolved."
+            )
 
     def shown(self) -> dict[str, Any]:
         """The patient as the result repeats it."""
@@ -145,13 +147,13 @@ def notes_on_age_and_sex(patient: Patient) -> Iterator[str]:
         yield f"The age was taken from “{able[0].text}”."
     for age in able:
         if patient.age is not None and math.floor(age.years) != patient.age:
-            yield f"The age given is {patient.age}, and a complaint says “{age.text}”: {patient.age} was used."
+            yield f"The age given is {patient.age}, but a symptom says “{age.text}”; {patient.age} was used."
     sexes = {age.sex: age.text for age in told if age.sex}
     if patient.sex is None and (found := sex_in_words(patient)):
         yield f"The sex was taken from “{sexes[found]}”."
     for sex, words in sexes.items():
         if patient.sex is not None and sex != patient.sex:
-            yield f"The sex given is {patient.sex}, and a complaint says “{words}”: {patient.sex} was used."
+            yield f"The sex given is {patient.sex}, but a symptom says “{words}”; {patient.sex} was used."
 
 
 def patient_from_object(given: Mapping[str, Any]) -> Patient:
@@ -173,9 +175,9 @@ def patients_from_json(text: str) -> tuple[Patient, ...]:
         return (patient_from_object(given),)
     found = [patient_from(one) for one in (given if isinstance(given, list) else [given])]
     if not found or len(found) > MAX_ITEMS:
-        raise InputError(f"A patient file holds 1 to {MAX_ITEMS} patients.")
+        raise InputError(f"A patient file must contain 1 to {MAX_ITEMS} patients.")
     if len({one.id for one in found}) < len(found):
-        raise InputError("Two patients in the file have the same id. Give each an id of its own.")
+        raise InputError("Two patients in the file have the same ID. Give each its own ID.")
     return tuple(found)
 
 
@@ -190,7 +192,7 @@ def patient_from(given: object) -> Patient:
     (Complaint(text='cough', duration_days=None, field='symptoms'),)
     """
     if not isinstance(given, Mapping):
-        raise InputError("A patient is a JSON object with fields such as age, gender, symptoms.")
+        raise InputError("Each patient must be a JSON object with fields such as age, gender and symptoms.")
     _refuse_unknown(given, FIELDS)
     days = _number(given, "symptom_duration_days", low=0, high=365 * OLDEST)
     return Patient(
@@ -217,20 +219,20 @@ def _not_read(given: Mapping[str, Any]) -> Iterator[NotRead]:
     for first, second in (("smoking_history", "smoking"), ("sex", "gender")):
         one, other = _text(given, first), _text(given, second)
         if one and other and one.lower() != other.lower():
-            yield NotRead(other, second, f"“{first}” comes first")
+            yield NotRead(other, second, f"“{first}” takes precedence")
     for field in ("sex", "gender"):
         if (words := _text(given, field)) and _sex_of(words, field) is None:
-            yield NotRead(words, field, "does not say which organs the patient has: list them under “organs”")
+            yield NotRead(words, field, "does not say which organs the patient has; list them under “organs”")
     if isinstance(days := given.get("symptom_duration_days"), int | float) and not any(
         _list(given, field) for field in COMPLAINTS
     ):
-        yield NotRead(f"{days:g} days", "symptom_duration_days", "no symptom is given that lasted so long")
+        yield NotRead(f"{days:g} days", "symptom_duration_days", "no symptom given has this duration")
 
 
 def _age(given: Mapping[str, Any]) -> int | None:
     age = _number(given, "age", low=0, high=OLDEST)
     if age is not None and age != math.floor(age):
-        raise InputError("The age is a whole number of years.")
+        raise InputError("Enter the age as a whole number of years.")
     return None if age is None else int(age)
 
 
@@ -247,7 +249,9 @@ def _sex_of(words: str, field: str) -> Sex | None:
     """
     plain = words.lower()
     if plain not in SEXES and plain not in NO_SEX:
-        raise InputError(f"“{field}” of a patient is female or male, or a word such as unknown, other or non-binary.")
+        raise InputError(
+            f"“{field}” of a patient must be female or male, or a word such as unknown, other or non-binary."
+        )
     return SEXES.get(plain)
 
 
@@ -259,7 +263,7 @@ def _complaint(given: object, days: float | None, field: str) -> Complaint:
         own = _number(given, "duration_days", low=0, high=365 * OLDEST)
         if words := _either(given, "text", "name"):
             return Complaint(words, days if own is None else own, field)
-    raise InputError("Each symptom is a text, or an object with a text and duration_days.")
+    raise InputError("Each symptom must be text, or an object with a text and duration_days.")
 
 
 def _either(given: Mapping[str, Any], first: str, second: str) -> str | None:
@@ -272,10 +276,10 @@ def _either(given: Mapping[str, Any], first: str, second: str) -> str | None:
 
 def _test(given: object) -> TestResult:
     if not isinstance(given, Mapping):
-        raise InputError("Each test is an object with a name, and a value or a text.")
+        raise InputError("Each test must be an object with a name, and a value or a text.")
     _refuse_unknown(given, TEST_FIELDS)
     if not (name := _text(given, "name")):
-        raise InputError("Each test is an object with a name, and a value or a text.")
+        raise InputError("Each test must be an object with a name, and a value or a text.")
     value, low, high = (_number(given, key, low=-1e9, high=1e12) for key in ("value", "low", "high"))
     flag = _flag(given) or by_range(value, low, high)
     return TestResult(name, value, _text(given, "unit"), _either(given, "text", "result"), flag, low, high)
@@ -285,7 +289,7 @@ def _flag(given: Mapping[str, Any]) -> Flag | None:
     if not (words := _text(given, "flag")):
         return None
     if words.lower() not in FLAGS:
-        raise InputError("The flag of a test is low, normal or high, or a laboratory's letter for it: L, N, H.")
+        raise InputError("The flag of a test must be low, normal or high, or a laboratory's letter for it: L, N or H.")
     return FLAGS[words.lower()]
 
 
@@ -301,14 +305,14 @@ def _text(given: Mapping[str, Any], key: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise InputError(f"“{key}” of a patient is a text.")
+        raise InputError(f"“{key}” of a patient must be text.")
     return _checked(value, key) or None
 
 
 def _checked(value: str, key: str) -> str:
     words = " ".join("".join(char if char.isprintable() else " " for char in value).split())
     if len(words) > MAX_CHARACTERS:
-        raise InputError(f"“{key}” of a patient is longer than {MAX_CHARACTERS} characters. Shorten it.")
+        raise InputError(f"“{key}” of a patient is over {MAX_CHARACTERS} characters. Shorten it.")
     return words
 
 
@@ -317,7 +321,7 @@ def _number(given: Mapping[str, Any], key: str, *, low: float, high: float) -> f
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InputError(f"“{key}” of a patient is a number from {low:g} to {high:g}.")
+        raise InputError(f"“{key}” of a patient must be a number from {low:g} to {high:g}.")
     return float(value)
 
 
@@ -326,12 +330,12 @@ def _list(given: Mapping[str, Any], key: str) -> Sequence[object]:
     if value is None:
         return ()
     if not isinstance(value, list) or len(value) > MAX_ITEMS:
-        raise InputError(f"“{key}” of a patient is a list of at most {MAX_ITEMS} entries.")
+        raise InputError(f"“{key}” of a patient must be a list of at most {MAX_ITEMS} entries.")
     return value
 
 
 def _texts(given: Mapping[str, Any], key: str) -> list[str]:
     values = _list(given, key)
     if not all(isinstance(one, str) for one in values):
-        raise InputError(f"“{key}” of a patient is a list of texts.")
+        raise InputError(f"“{key}” of a patient must be a list of texts.")
     return [_checked(str(one), key) for one in values]

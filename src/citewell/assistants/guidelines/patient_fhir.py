@@ -25,7 +25,7 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
     entries = [one for one in resources if not _is_mistaken(one)]
     people = [one for one in entries if one.get("resourceType") == "Patient"]
     if len(people) != 1:
-        raise InputError("The bundle holds no patient, or several. Export one patient at a time.")
+        raise InputError("The bundle must contain exactly one patient. Export one patient at a time.")
     person = people[0]
     observations = [one for one in entries if one.get("resourceType") == "Observation"]
     last = max((day for one in entries for day in _dates(one)), default=_day(bundle.get("timestamp")))
@@ -56,7 +56,7 @@ def _not_read(
     for one in resources:
         kind, name = str(one.get("resourceType") or ""), _KIND.sub("", _named(one))
         if kind in ("Condition", "Observation") and _is_mistaken(one):
-            yield NotRead(name or "no name", kind, "the record itself says that it does not hold")
+            yield NotRead(name or "no name", kind, "marked in the record as an error, refuted or cancelled")
         elif kind == "Condition" and not (_is_active(one) and name):
             yield NotRead(name or "no name", kind, "not active in the record" if name else "has no name")
         elif kind not in ("Patient", "Condition", "Observation"):
@@ -65,7 +65,7 @@ def _not_read(
         if not _has_code(one, SMOKING) and (not name or _test(name, one) is None):
             yield NotRead(name or "no name", "Observation", "has no single value")
     for kind, count in sorted(others.items()):
-        yield NotRead(f"{count} × {kind}", "entry", "this kind of entry is not read")
+        yield NotRead(f"{count} × {kind}", "entry", "this type of entry is not read")
 
 
 def _is_active(one: Mapping[str, Any]) -> bool:

@@ -39,8 +39,8 @@ def check_whole(guideline: Guideline) -> None:
     for problem in guideline.problems:
         if problem.kind in ("cut_off", "scanned"):
             raise InputError(
-                f"{problem.message} Nothing was added. Add the whole PDF as its publisher offers it, "
-                "or add this file as a document with `citewell add`."
+                f"{problem.message} Nothing was added. Add the complete PDF from the publisher, or add this file as "
+                "a document with `citewell add`."
             )
 
 
@@ -56,7 +56,9 @@ def _cut_off(document: Document) -> Iterator[Problem]:
     beyond = [number for number in listed if number > pages]
     in_order = sum(before <= after for before, after in pairwise(listed))
     if pages and len(beyond) >= FEW_ENTRIES and in_order >= IN_ORDER * (len(listed) - 1):
-        yield Problem("cut_off", None, f"The contents go to page {max(beyond)}, but the file ends at page {pages}.")
+        yield Problem(
+            "cut_off", None, f"The contents list goes up to page {max(beyond)}, but the file ends at page {pages}."
+        )
 
 
 def _scanned(document: Document, rules: Sequence[Rule]) -> Iterator[Problem]:
@@ -80,16 +82,16 @@ def _spread(pages: str) -> Iterator[int]:
 def _gaps(rules: Sequence[Rule]) -> Iterator[Problem]:
     numbers = [tuple(int(part) for part in rule.id.split(".")) for rule in rules]
     if numbers and numbers[0][-1] != 1:
-        yield Problem("gap", rules[0].id, f"The first rule is {rules[0].id}: those before it are missing.")
+        yield Problem("gap", rules[0].id, f"The first recommendation is {rules[0].id}; earlier ones are missing.")
     for (before, after), rule in zip(pairwise(numbers), rules[1:], strict=False):
         expected = before[-1] + 1 if after[:-1] == before[:-1] else 1
         if after[-1] != expected:
             first = ".".join(map(str, (*after[:-1], expected)))
-            yield Problem("gap", rule.id, f"The numbering jumps to {rule.id}: {first} is missing.")
+            yield Problem("gap", rule.id, f"The numbering jumps to {rule.id}; {first} is missing.")
     sections = sorted({number[:2] for number in numbers})
     for before, after in pairwise(sections):
         if before[0] == after[0] and after[1] > before[1] + 1:
-            yield Problem("gap", None, f"There is no rule in section {before[0]}.{before[1] + 1}.")
+            yield Problem("gap", None, f"There is no recommendation in section {before[0]}.{before[1] + 1}.")
 
 
 def _missing_sections(document: Document, rules: Sequence[Rule]) -> Iterator[Problem]:
@@ -103,7 +105,9 @@ def _missing_sections(document: Document, rules: Sequence[Rule]) -> Iterator[Pro
                 listed.append(match.group(1))
     for number in listed:
         if number not in read:
-            yield Problem("gap", None, f"The contents list section {number}, but no rule of it was found.")
+            yield Problem(
+                "gap", None, f"The contents list section {number}, but none of its recommendations was found."
+            )
 
 
 def _dangling(rules: Sequence[Rule], symptoms: Sequence[SymptomRow]) -> Iterator[Problem]:
@@ -111,29 +115,39 @@ def _dangling(rules: Sequence[Rule], symptoms: Sequence[SymptomRow]) -> Iterator
     for rule in rules:
         for number in dict.fromkeys(REFERENCE.findall(rule.text)):
             if number not in known and not _ELSEWHERE.search(rule.text):
-                yield Problem("reference", rule.id, f"Rule {rule.id} refers to {number}, which is not here.")
+                yield Problem(
+                    "reference", rule.id, f"Recommendation {rule.id} refers to {number}, which is not in this file."
+                )
     for row in symptoms:
         for number in row.references:
             if number not in known:
                 yield Problem(
-                    "reference", number, f"A symptom row on page {row.page} refers to {number}, which is not here."
+                    "reference",
+                    number,
+                    f"A symptom row on page {row.page} refers to {number}, which is not in this file.",
                 )
 
 
 def _rows(symptoms: Sequence[SymptomRow]) -> Iterator[Problem]:
     for row in symptoms:
         if not row.references:
-            yield Problem("symptom_row", None, f"A symptom row on page {row.page} names no rule.")
+            yield Problem("symptom_row", None, f"A symptom row on page {row.page} names no recommendation.")
 
 
 def _unread(rules: Sequence[Rule]) -> Iterator[Problem]:
     dated = sum(rule.date is not None for rule in rules)
     for rule in rules:
         if rule.date is None and 2 * dated > len(rules):
-            yield Problem("incomplete", rule.id, f"Rule {rule.id} has no date tag: check that it is whole.")
+            yield Problem(
+                "incomplete", rule.id, f"Recommendation {rule.id} has no date tag. Check that it is complete."
+            )
         if rule.unread:
             count = len(rule.unread)
             words = "condition needs" if count == 1 else "conditions need"
-            yield Problem("needs_reading", rule.id, f"{count} {words} reading in the criteria of rule {rule.id}.")
+            yield Problem(
+                "needs_reading",
+                rule.id,
+                f"{count} {words} checking by hand in the criteria of recommendation {rule.id}.",
+            )
     if not any(rule.criteria is not None and not rule.unread for rule in rules):
-        yield Problem("no_criteria", None, "No criteria language found: there is nothing to hold a patient against.")
+        yield Problem("no_criteria", None, "No criteria found, so patients cannot be compared with this guideline.")

@@ -26,8 +26,8 @@ def read(document: Document) -> Guideline:
     passages = read_passages(document)
     if not any(_recommends(one) for one in passages):
         raise InputError(
-            "No numbered recommendations (1.1.1, 1.1.2, …) were found in this file. Add a guideline that numbers them, "
-            "or add the file as a document with `citewell add`."
+            "No numbered recommendations (1.1.1, 1.1.2, …) were found in this file. Add a guideline that numbers "
+            "them, or add the file as a document with `citewell add`."
         )
     definitions = read_definitions(document)
     terms = Terms.of(definitions)

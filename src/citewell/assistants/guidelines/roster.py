@@ -18,12 +18,12 @@ def read_patients(path: Path) -> tuple[Patient, ...]:
     """The patients of one file."""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise InputError("The patient file is larger than 50 MB. Split it.")
+            raise InputError("The patient file is over 50 MB. Split it.")
         return patients_from_json(path.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError("The patient file is not UTF-8 text. Save it as JSON in UTF-8.") from error
     except OSError as error:
-        raise InputError("The patient file cannot be read. Check its name and that you may open it.") from error
+        raise InputError("The patient file could not be read. Check its name and permissions.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ def find_patient(folder: Path, patient_id: str) -> Patient:
     known = roster(folder)
     if (found := known.patients.get(patient_id)) is not None:
         return found
-    told = "There is no such patient. Name a JSON file, or put one into the patients folder of the library."
+    told = "Patient not found. Name a JSON file, or put one in the library's patients folder."
     if known.unreadable:
         count = len(known.unreadable)
         listed = " ".join(f"{name}: {why}" for name, why in known.unreadable.items())
-        told += f" {count} {'file' if count == 1 else 'files'} there cannot be read. {listed}"
+        told += f" {count} {'file' if count == 1 else 'files'} there could not be read. {listed}"
     raise NotFound(told)

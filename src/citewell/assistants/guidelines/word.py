@@ -24,7 +24,9 @@ RULES = Template.read(Path(__file__).parent / "word_rules.txt")
 POLICY = Policy(threshold=0.0, min_relevance=0.0, shown=frozenset({Verdict.SUPPORTED}))
 """Half-carried words add nothing to reasons that are there already."""
 QUESTION = "Why do these recommendations apply to the patient, or not, and what is still to be confirmed?"
-UNCARRIED = "Nothing that the model wrote is carried by the rules and the record. Their own words stand above."
+UNCARRIED = (
+    "Nothing the model wrote is supported by the recommendations and the record. Their own words are shown above."
+)
 RECORD = "the assessment"
 """What a sentence cites that rests on how the record was held against a rule."""
 

@@ -111,7 +111,9 @@ def _beyond_limits(known: Sequence[Fact]) -> Iterator[Alert]:
 def _unconfirmed(result: LabResult) -> str:
     """That nobody has looked at what was read from a paper; empty where somebody has."""
     return (
-        "" if result.is_verified else " It was read from a paper and is not confirmed yet: compare it with the paper."
+        ""
+        if result.is_verified
+        else (" This was read from a document and is not confirmed yet. Compare it with the document.")
     )
 
 
@@ -121,8 +123,9 @@ def _in_papers(known: Sequence[Fact], papers: Sequence[tuple[Entry, Document]]) 
     for one in critical_values(read, Known(tuple(known))):
         of = f" ({one.dated.day} {one.dated:%B %Y})" if one.dated else ""
         text = (
-            f"Your paper “{one.entry.title}” says “{one.words}”{of}. Laboratories usually call the doctor about such a "
-            f"value. It was read from the paper alone and is not confirmed: compare it with the paper. {ASK}"
+            f"Your document “{one.entry.title}” says “{one.words}”{of}. Laboratories usually call the doctor about "
+            "such a value. It was read from the document automatically and is not confirmed. Compare it with the "
+            f"document. {ASK}"
         )
         kind, value = AlertKind.CRITICAL_RESULT, f"{one.limit.test.name} {one.value}"
         yield Alert(fact_id("alert", kind, one.entry.id, value), kind, text, (), (one.place,))
@@ -137,15 +140,15 @@ def _gaps(
     """Medicines of now whose usual test is not among the facts, or not since long ago."""
     for gap in gaps(active, results, now=now):
         spoken = speaks_of(gap.pattern, papers)
-        none = f"its facts hold no {gap.test}" if spoken else f"it holds no {gap.test}"
-        last = f"its newest {gap.test} is of {shown(gap.last.collected)}" if gap.last else none
+        none = f"its facts have no {gap.test}" if spoken else f"it has no {gap.test}"
+        last = f"its latest {gap.test} is from {shown(gap.last.collected)}" if gap.last else none
         names = ", ".join(f"“{one.title}”" for one in spoken[:3])
         what = (
-            f"It stands in {names}, which was not read into facts: look there first."
+            f"It appears in {names}, which has no facts taken from it: look there first."
             if spoken
             else "A result may be missing here, or the test may be due."
         )
-        text = f"Your record lists {gap.medication.generic_name} among what is taken now, and {last}. {what} {ASK}"
+        text = f"Your record lists {gap.medication.generic_name} as a current medicine, and {last}. {what} {ASK}"
         yield _alert(AlertKind.GAP, text, [gap.medication, *([gap.last] if gap.last else [])])
 
 
@@ -158,13 +161,13 @@ def _doubled(taken: Sequence[Medication]) -> Iterator[Alert]:
         doses = [dose for dose in (first.dose, second.dose) if dose]
         name = first.generic_name
         if one == other and len(doses) == 2 and not _same_dose(*doses):
-            text = f"Your record has two doses of {name} that are taken now: {doses[0]} and {doses[1]}. {ASK}"
+            text = f"Your record has two current doses of {name}: {doses[0]} and {doses[1]}. {ASK}"
             yield _alert(AlertKind.CONFLICTING_DOSE, text, [first, second])
         elif one == other:
-            text = f"Your record lists {name} twice among the medicines that are taken now. {ASK}"
+            text = f"Your record lists {name} twice among your current medicines. {ASK}"
             yield _alert(AlertKind.DUPLICATE, text, [first, second])
         else:
-            text = f"{name} and {second.generic_name}, both taken now, have a substance in common. {ASK}"
+            text = f"{name} and {second.generic_name}, both current medicines, have an ingredient in common. {ASK}"
             yield _alert(AlertKind.DUPLICATE, text, [first, second])
 
 

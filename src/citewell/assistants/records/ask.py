@@ -56,8 +56,8 @@ REMEMBERED = 4
 ASKED_SHOWN = 5
 """Earlier questions that are listed before an appointment."""
 
-MORE = "{count} more are not shown here; the pages of your record have them all."
-TOLD = "You told this yourself:"
+MORE = "{count} more are not shown here. You can see them all on your record's pages."
+TOLD = "You added this yourself:"
 PAPERS_SAY = "Your documents say:"
 BESIDE = 0.5
 """How near a fact is that only stands beside a “no”."""

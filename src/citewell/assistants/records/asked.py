@@ -87,10 +87,10 @@ def denied(sentence: str, *, beside: str = "", facts: Sequence[Fact] = (), after
 
     >>> found = denied("Your record does not mention inr")
     >>> found.lead, found.if_mentioned
-    ('Your record does not mention inr.', 'Your list of facts does not mention inr, but your papers have this:')
+    ('Your record does not mention inr.', 'Your list of facts does not mention inr, but your documents have this:')
     """
     end = f". {beside}" if beside and facts else "." if not facts else ":"
-    mentioned = f"{sentence.replace(RECORD, FACTS, 1)}, but your papers have this"
+    mentioned = f"{sentence.replace(RECORD, FACTS, 1)}, but your documents have this"
     return Gathered(
         sentence + end,
         tuple(facts[:MAX_SHOWN]),
@@ -109,7 +109,7 @@ def not_mentioned(asked: Asked, *, among: str = "", after: str = "") -> Gathered
     where = f" among {among}" if among else ""
     return denied(
         f"{RECORD} does not mention {listed(missing, last='or')}{where}",
-        beside="It has this, which shares a word with it:",
+        beside="It has this, which is worded similarly:",
         facts=near,
         after=after,
     )

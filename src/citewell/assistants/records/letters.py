@@ -67,4 +67,4 @@ def _lead(paper: Paper, count: int) -> str:
     of = f" of {day.day} {day:%B %Y}" if day else ""
     by = f", by {who}" if who else ""
     more = f" (the first {MOST} sentences; open it for the rest)" if count > MOST else ""
-    return f"Your paper{of} (“{paper[0].title}”{by}) says{more}:"
+    return f"Your document{of} (“{paper[0].title}”{by}) says{more}:"

@@ -10,7 +10,8 @@ from citewell.assistants.records.known import LONG_AGO, when
 from citewell.types import Hit
 
 PAPERS_FIRST = (
-    "Your papers speak of this too, and may be newer than your list of facts. First the papers, then the list:"
+    "Your documents mention this too, and may be newer than your list of facts. The documents come first, then the "
+    "list:"
 )
 
 

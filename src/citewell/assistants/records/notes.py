@@ -21,7 +21,7 @@ AS_OF_NOW = frozenset({Wish.MEDICINES, Wish.PRESCRIBER, Wish.DIAGNOSES, Wish.PRE
 
 def searched_too(number: int) -> str:
     """That nobody was told “no” before the papers were searched."""
-    return "Your one paper was searched for it, too." if number == 1 else f"Your {number} papers were searched, too."
+    return "Your one document was searched too." if number == 1 else f"Your {number} documents were searched too."
 
 
 def not_read(papers: Sequence[Entry]) -> str:
@@ -34,19 +34,23 @@ def not_read(papers: Sequence[Entry]) -> str:
         return ""
     more = f" and {len(papers) - NAMED} more" if len(papers) > NAMED else ""
     names = ", ".join(f"“{one.title}”" for one in papers[:NAMED]) + more
-    was = "One paper was" if len(papers) == 1 else f"{len(papers)} papers were"
-    return f"{was} not read into facts ({names}): what stands there alone is not in this list."
+    whose = (
+        "One document has no facts taken from it"
+        if len(papers) == 1
+        else f"{len(papers)} documents have no facts taken from them"
+    )
+    return f"{whose} ({names}), so anything found only there is missing from this list."
 
 
 def how_old(known: Known, *, now: datetime) -> str:
     """Of when the newest entry is, where that is long ago, and that the person has died."""
     died = next((one.died for one in known.of(Person) if one.died), None)
     if died is not None:
-        return f"The person whom this record is about died on {shown(died)}: “now” means as of then."
+        return f"The person in this record died on {shown(died)}. “Now” means at that time."
     newest = max((day for fact in known.facts if (day := when(fact)) is not None and day <= now), default=None)
     if newest is None or now - newest < OLD:
         return ""
-    return f"The newest entry of your record is of {newest.day} {newest:%B %Y}: “now” means as of then."
+    return f"The latest entry in your record is from {newest.day} {newest:%B %Y}. “Now” means at that time."
 
 
 def notes(

@@ -46,7 +46,7 @@ def visits(asked: Asked) -> Gathered | None:
     if Wish.SAID in asked.wanted:
         that_day = _dated(asked) if found and asked.wanted.words else []
         of = f"It has {count(that_day)} of {asked.wanted.words}:" if that_day else f"It lists {count(found, 'visit')}:"
-        return denied(f"{RECORD} does not hold what was said at a visit", beside=of, facts=that_day or found)
+        return denied(f"{RECORD} does not include what was said at a visit", beside=of, facts=that_day or found)
     of = f" of {asked.wanted.words}" if asked.wanted.words else ""
     return told(f"{RECORD} lists {count(found, 'visit')}{of}:", found)
 
@@ -62,7 +62,7 @@ def changes(asked: Asked) -> Gathered:
         return _within(asked)
     since = asked.wanted.since or asked.known.last_visit
     if since is None:
-        return Gathered("Your record holds no visit to compare with. Say a date, such as “since March 2024”.")
+        return Gathered("Your record has no visit to compare with. Give a date, such as “since March 2024”.")
     new = [
         one
         for kind in (Medication, Diagnosis, Allergy, Procedure, LabResult)
@@ -113,14 +113,19 @@ def prepare(asked: Asked) -> Gathered:
     after = unjudged(newest).replace("these tests", "your tests")
     if not found:
         none = "no result is marked as out of range" if newest else "no result"
-        mentioned = "Your list of facts holds nothing open, but your papers have values about which laboratories call:"
-        nothing = f"{RECORD} holds nothing open: {none}, no symptom, no recent medicine."
+        mentioned = (
+            "Your list of facts has nothing outstanding, but your documents have values that laboratories usually call "
+            "a doctor about:"
+        )
+        nothing = f"{RECORD} has nothing outstanding: {none}, no symptom, no recent medicine."
         return Gathered(nothing, if_mentioned=mentioned, after=after)
     said = listed([f"{len(facts)} {words}" for words, facts in found])
     lead = f"You might want to talk about this at your next appointment. {RECORD} shows"
     facts = list(dict.fromkeys(fact for _, facts in found for fact in facts))
     told_of = told(f"{lead} {said}:", facts, after=after)
-    return replace(told_of, with_papers=f"{lead} values in papers about which laboratories usually call; also {said}:")
+    return replace(
+        told_of, with_papers=f"{lead} values in documents that laboratories usually call a doctor about; also {said}:"
+    )
 
 
 def planned(known: Known) -> list[Fact]:

@@ -11,7 +11,7 @@ from citewell.assistants.records.wishes import Wish
 from citewell.types.facts import Diagnosis, DiagnosisStatus, LabResult, Professional, ResultCategory
 from citewell.types.facts_line import shown
 
-NO_RANGE = "This test has no range from a laboratory: the record does not say whether the value is in range."
+NO_RANGE = "The laboratory gave no range for this test, so the record does not say whether the value is in range."
 MOST_COURSES = 4
 """Tests of which one answer shows the course; of more, only the newest of each."""
 
@@ -26,15 +26,15 @@ def trend(asked: Asked) -> Gathered | None:
         return _older(asked) or (not_mentioned(asked) if asked.unknown else None)
     newest = asked.known.latest(results)
     if len(newest) > MOST_COURSES:
-        return told(f"{RECORD} holds {count(results, 'result')} of {len(newest)} tests. The newest of each:", newest)
+        return told(f"{RECORD} has {count(results, 'result')} of {len(newest)} tests. The latest of each:", newest)
     room = MAX_SHOWN // len(newest)
     shown_ones = [one for test in newest for one in _course(results, test, room)]
     if len(newest) > 1:
-        lead = f"{RECORD} holds {count(results, 'result')} of {len(newest)} tests. Of each, oldest first:"
+        lead = f"{RECORD} has {count(results, 'result')} of {len(newest)} tests. Of each, oldest first:"
         return Gathered(lead, tuple(shown_ones), len(results) - len(shown_ones))
     first, last = shown_ones[0], shown_ones[-1]
     span = f" from {shown(first.collected)} to {shown(last.collected)}" if len(results) > 1 else ""
-    lead = f"{RECORD} holds {count(results, 'result')} of {last.test_name}{span}:"
+    lead = f"{RECORD} has {count(results, 'result')} of {last.test_name}{span}:"
     return Gathered(lead, tuple(shown_ones), len(results) - len(shown_ones))
 
 
@@ -45,7 +45,7 @@ def _older(asked: Asked) -> Gathered | None:
         return None
     of = f" of {asked.wanted.words}" if asked.wanted.words else " of that time"
     what = newest[0].test_name if len(newest) == 1 else "these tests"
-    return denied(f"{RECORD} holds no result of {what}{of}", beside="The newest on record:", facts=newest)
+    return denied(f"{RECORD} has no result of {what}{of}", beside="The latest recorded:", facts=newest)
 
 
 def _extreme(results: list[LabResult], *, is_high: bool) -> Gathered | None:
@@ -77,7 +77,7 @@ def results(asked: Asked) -> Gathered | None:
         what = newest[0].test_name if len(newest) == 1 else "these tests"
         is_one = len(newest) == 1 and is_unjudged(newest[0])
         return told(
-            f"The newest result of {what} in your record:", newest, after=NO_RANGE if is_one else unjudged(newest)
+            f"The latest result of {what} in your record:", newest, after=NO_RANGE if is_one else unjudged(newest)
         )
     if older := _older(asked):
         return older
@@ -95,7 +95,7 @@ def results(asked: Asked) -> Gathered | None:
     about = f", {len(out)} of them marked as out of range" if out else ""
     of = f" of {asked.wanted.words}" if asked.wanted.words else ""
     return told(
-        f"{RECORD} holds {count(newest, 'test')}{of}{about}. The newest result of each:", newest, after=unjudged(newest)
+        f"{RECORD} has {count(newest, 'test')}{of}{about}. The latest result of each:", newest, after=unjudged(newest)
     )
 
 
@@ -104,11 +104,14 @@ def _out_of_range(asked: Asked, newest: list[LabResult], out: list[LabResult]) -
     beyond = [one for one in beyond_limits(asked.known.facts) if one in newest and one not in out]
     of = f" of {asked.wanted.words}" if asked.wanted.words else ""
     if not newest:
-        return denied(f"{RECORD} holds no result{of}")
+        return denied(f"{RECORD} has no result{of}")
     if not out and not beyond:
         return denied(f"{RECORD} marks none of {count(newest, 'test')}{of} as out of range", after=unjudged(newest))
-    among = f"{RECORD} holds {count(newest, 'test')}{of}. Of the newest results, "
-    lead = among + f"{len(out)} marked as out of range, {len(beyond)} beyond limits at which laboratories usually call:"
+    among = f"{RECORD} has {count(newest, 'test')}{of}. Of the latest results, "
+    lead = (
+        f"{among}{len(out)} marked as out of range, {len(beyond)} beyond the limits at which laboratories usually "
+        "call a doctor:"
+    )
     return told(lead, [*out, *beyond], after=unjudged([one for one in newest if one not in out]))
 
 
@@ -122,7 +125,7 @@ def unjudged(newest: list[LabResult]) -> str:
     if not number:
         return ""
     these = f"{number} of these tests have" if number > 1 else "One of these tests has"
-    return f"{these} no range from a laboratory. That does not mean that the value is in range."
+    return f"{these} no laboratory range. That does not mean the value is in range."
 
 
 def diagnoses(asked: Asked) -> Gathered | None:
@@ -133,7 +136,7 @@ def diagnoses(asked: Asked) -> Gathered | None:
         return not_mentioned(asked, among="your conditions")
     wanted = DiagnosisStatus.RESOLVED if Wish.PAST in asked.wanted else DiagnosisStatus.ACTIVE
     active = [one for one in asked.inside(asked.known.of(Diagnosis)) if one.status is wanted]
-    word = "that are over" if wanted is DiagnosisStatus.RESOLVED else "as active"
+    word = "that have resolved" if wanted is DiagnosisStatus.RESOLVED else "as active"
     if asked.named:
         others = asked.known.newest_of(one for one in asked.named if not isinstance(one, Professional))
         return denied(f"{RECORD} does not list that as a condition", beside="It has this:", facts=others)
@@ -151,7 +154,7 @@ def listing(kind: type[T], one: str, many: str) -> Callable[[Asked], Gathered | 
             return not_mentioned(asked, among=many)
         listed = found or asked.inside(asked.known.of(kind))
         if Wish.LATEST in asked.wanted and listed:
-            return told(f"The newest {one} in your record:", listed[:1])
+            return told(f"The latest {one} in your record:", listed[:1])
         return told(f"{RECORD} lists {count(listed, one, many)}:", listed)
 
     return tell

@@ -20,14 +20,14 @@ from citewell.types.facts import (
 )
 
 NO_CAUSE = (
-    "That something was noted while a medicine was taken does not mean that it comes from it. The leaflet in the pack "
-    "lists side effects; your pharmacist or doctor can tell more."
+    "Something noted while a medicine was taken does not have to come from it. The leaflet in the pack "
+    "lists side effects; your pharmacist or doctor can tell you more."
 )
 NOT_CHECKED = (
-    "Whether medicines go together, with each other or with food and drink, is not checked here. Your pharmacist can "
+    "This does not check whether medicines go together, or go with food and drink. Your pharmacist can "
     "check it in a minute: show them this list."
 )
-NOT_DUE = "A record cannot say what is due: your doctor, nurse or pharmacist can."
+NOT_DUE = "A record cannot say what is due, but your doctor, nurse or pharmacist can."
 
 
 def effects(asked: Asked) -> Gathered:
@@ -35,13 +35,15 @@ def effects(asked: Asked) -> Gathered:
     named = asked.named_of(Medication)
     found = _noted(asked, named)
     of = f" of {listed(list(asked.said), last='or')}" if asked.said else " of your medicines"
-    lacking = f"{RECORD} has no entry that calls something a side effect{of}"
+    lacking = f"{RECORD} does not list any side effects{of}"
     missing = [one for one in asked.unknown if one in asked.said]
     absent = f"{RECORD} does not mention {listed(missing, last='or')} among your medicines. " if missing else ""
     if not found:
         shown = named or ([] if missing else asked.known.taken)
         return denied(lacking, beside=f"It lists {count(shown, 'medicine')}:", facts=shown, after=absent + NO_CAUSE)
-    return denied(lacking, beside=f"It has {count(found)} of what was felt:", facts=found, after=absent + NO_CAUSE)
+    return denied(
+        lacking, beside=f"It has {count(found)} about symptoms or reactions:", facts=found, after=absent + NO_CAUSE
+    )
 
 
 def _noted(asked: Asked, named: list[Medication]) -> list[Fact]:
@@ -87,7 +89,7 @@ def due(asked: Asked) -> Gathered | None:
     facts = list(dict.fromkeys(one for gap in found for one in (gap.medication, gap.last) if one is not None))
     tests = listed(list(dict.fromkeys(gap.test for gap in found))) if found else ""
     lead = f"{RECORD} does not say which tests are due"
-    beside = f"Beside these medicines, doctors usually look at {tests}, and no result of late is among your facts:"
+    beside = f"Beside these medicines, doctors usually look at {tests}, and your facts include no recent result:"
     return denied(lead, beside=beside, facts=[*facts, *coming(known, asked)], after=NOT_DUE)
 
 
@@ -106,5 +108,5 @@ def upcoming(asked: Asked) -> Gathered:
     """What is still to come."""
     found = coming(asked.known, asked)
     if not found:
-        return denied(f"{RECORD} has no visit that is still to come")
-    return told(f"{RECORD} lists {count(found)} still to come:", found)
+        return denied(f"{RECORD} has no upcoming visit")
+    return told(f"{RECORD} lists {count(found)} coming up:", found)

@@ -11,8 +11,8 @@ from citewell.clinical.medicines import reacts, substances
 from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, Medication, MedicationStatus, Symptom
 from citewell.types.facts_line import shown
 
-NO_ALLERGIES = f"{RECORD} holds no entry about allergies"
-SILENCE = "That does not mean that you have none."
+NO_ALLERGIES = f"{RECORD} has no entry about allergies"
+SILENCE = "That does not mean you have none."
 
 
 def allergies(asked: Asked) -> Gathered | None:
@@ -81,8 +81,8 @@ def medicines(asked: Asked) -> Gathered | None:
         if not active:
             return told(f"{RECORD} lists this as past:", found)
         first = _first(asked, active)
-        since = f" The oldest entry of it is of {shown(first.start)}:" if first else ""
-        lead = f"{RECORD} lists this among what you take now"
+        since = f" The earliest entry for it is from {shown(first.start)}:" if first else ""
+        lead = f"{RECORD} lists this among your current medicines"
         return told(f"{lead}.{since}" if first else f"{lead}:", [*active, *([first] if first else [])])
     if asked.unknown or (asked.named and Wish.MEDICINES not in asked.wanted):
         return not_mentioned(asked) if asked.unknown else None
@@ -111,7 +111,7 @@ def _for_it(asked: Asked) -> Gathered | None:
         return told(f"{RECORD} lists {count(for_it, 'medicine')} for this:", for_it)
     if asked.about:
         return not_mentioned(asked, among="your medicines")
-    return denied(f"{RECORD} lists no medicine that is taken now for this")
+    return denied(f"{RECORD} lists no current medicine for this")
 
 
 def _given_for(asked: Asked) -> list[Medication]:

@@ -11,7 +11,7 @@ from citewell.types import Hit
 from citewell.types.facts import Fact
 
 NOT_THERE = "your record does not mention it"
-VALUE = "a value in a question is not compared with your record"
+VALUE = "values in a question are not compared with your record"
 
 
 def unused(

@@ -32,7 +32,7 @@ def embed(
         for name in parsed["kept"]
     ]
     if not works:
-        raise InputError("Nothing is parsed here. Run `citewell guidelines parse` on this folder first.")
+        raise InputError("Nothing to add yet. Run `citewell guidelines parse` on this folder first.")
     texts = (
         Work(size_of(path), partial(_prepared, app, path, book, filing=filing, watch=watch)) for path, book in works
     )

@@ -78,4 +78,6 @@ def hash_of(text: str) -> str:
 def told(error: Exception) -> CitewellError:
     if isinstance(error, CitewellError):
         return error
-    return LibraryError(f"The folder cannot be written: {getattr(error, 'strerror', None) or type(error).__name__}.")
+    return LibraryError(
+        f"The folder could not be written to: {getattr(error, 'strerror', None) or type(error).__name__}."
+    )

@@ -80,13 +80,13 @@ class Parsing:
         mark = hash_of(document.text)
         first = self.seen.setdefault(mark, f"{path.parent.name}/{path.name}")
         if document.media_type != "application/jats+xml":
-            passed_over[path.name] = "it is no chapter of a book and no article"
+            passed_over[path.name] = "not an article or a book chapter"
         elif self.languages and language and language not in self.languages:
-            passed_over[path.name] = f"its language is {language}"
+            passed_over[path.name] = f"language is {language}"
         elif first != f"{path.parent.name}/{path.name}":
-            passed_over[path.name] = f"the same words stand in {first}"
+            passed_over[path.name] = f"same text as {first}"
         elif not document.blocks:
-            passed_over[path.name] = "it holds only lists of references and thanks"
+            passed_over[path.name] = "contains only references and acknowledgements"
         else:
             return document
         return None

@@ -70,7 +70,7 @@ def _day(match: re.Match[str]) -> Day:
     made = Day(start, end, match.group(), None, is_birthday)
     month, day = match["month"].casefold(), int(match["day"])
     if "/" in match.group() and day <= _LAST_MONTH and int(month) <= _LAST_MONTH and day != int(month):
-        return replace(made, problem=f"“{match.group()}” is one day here and another there. Write the month in words.")
+        return replace(made, problem=f"“{match.group()}” is ambiguous. Write the month in words.")
     try:
         return replace(made, at=datetime(int(match["year"]), _NUMBERS.get(month) or int(month), day, tzinfo=UTC))
     except ValueError:

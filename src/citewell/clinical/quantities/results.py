@@ -446,7 +446,7 @@ def _assumed(found: Result, test: Test) -> Result:
         replace(
             found,
             values=values,
-            arithmetic=f"{one.arithmetic(found.written, values, test.unit)} (no unit was said; {only})",
+            arithmetic=f"{one.arithmetic(found.written, values, test.unit)} (no unit given; {only})",
             note=f"No unit was given for {found.name} {_listed(found.written)}: {only}.",
         )
         for one in test.others
@@ -476,7 +476,8 @@ def _checked(found: Result, test: Test) -> Result:
     unit = "" if test.unit == "score" else f" {test.unit}".rstrip()
     told = "/".join(f"{value:g}" for value in found.values) if test.is_pair else _listed(found.values)
     problem = (
-        f"A {test.name} of {told}{unit} cannot be right ({low} to {high}{unit} is read). What is it, and in which unit?"
+        f"A {test.name} of {told}{unit} cannot be right (expected {low} to {high}{unit}). "
+        "What is it, and in which unit?"
     )
     return replace(found, problem=problem)
 

@@ -356,7 +356,7 @@ def _age(match: re.Match[str]) -> Age:
         of = "event"
     problem = None
     if years > OLDEST:
-        problem = f"An age of {value:g} years cannot be right (0 to {OLDEST} is read). How old is the patient?"
+        problem = f"An age of {value:g} years cannot be right (expected 0 to {OLDEST}). How old is the patient?"
     sex: Literal["female", "male"] | None = None
     if sex_word:
         sex = "female" if sex_word in _FEMALE else "male"

@@ -61,7 +61,7 @@ async function ask(question, turn) {
       else turn.take(name, data);
       ended ||= name === "done";
     }
-    if (!ended) throw new Error("The answer broke off before its end.");
+    if (!ended) throw new Error("The answer was interrupted.");
   } catch (error) {
     const words = error.name === "AbortError" ? "Stopped." : error instanceof TypeError ? NO_ANSWER : error.message;
     turn.fail(words, () => ask(question, turn));

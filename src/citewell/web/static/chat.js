@@ -90,7 +90,7 @@ async function ask(message, turn) {
       } else turn.take(name, data);
       ended ||= name === "done";
     }
-    if (!ended) throw new Error("The answer broke off before its end.");
+    if (!ended) throw new Error("The answer was interrupted.");
     await drawn(form.elements.session_id.value, turn);
   } catch (error) {
     const words = error.name === "AbortError" ? "Stopped." : error instanceof TypeError ? NO_ANSWER : error.message;

@@ -29,7 +29,7 @@ export async function follow(place, done) {
       if (!found.progress) return done();
       show(place, found.progress);
     } catch {
-      place.querySelector(".words").textContent = "The server does not answer; trying again.";
+      place.querySelector(".words").textContent = "The server is not responding. Trying again…";
       await pause(4 * PAUSE_MS);
     }
   }

@@ -83,7 +83,7 @@ function line(file) {
   name.textContent = file.name;
   bar.max = 1;
   bar.value = 0;
-  bar.setAttribute("aria-label", `Sending ${file.name}`);
+  bar.setAttribute("aria-label", `Uploading ${file.name}`);
   item.append(name, bar);
   uploads.append(item);
   return { item, bar };
@@ -104,11 +104,11 @@ function send(file, fields, watch) {
     request.open("POST", "/api/v1/documents");
     request.setRequestHeader("X-CSRF-Token", form.dataset.csrf);
     request.upload.addEventListener("progress", (event) => watch(event.loaded / (event.total || 1)));
-    request.addEventListener("error", () => reject(new Error("The server does not answer. Is `citewell serve` still running?")));
+    request.addEventListener("error", () => reject(new Error("The server is not responding. Check that `citewell serve` is still running.")));
     request.addEventListener("load", () => {
       const body = JSON.parse(request.responseText || "{}");
       if (request.status === 202) resolve(body.documents[0]);
-      else reject(new Error(body.detail ?? "The file was not taken. Try again."));
+      else reject(new Error(body.detail ?? "The file could not be added. Try again."));
     });
     const data = new FormData();
     fields.forEach(([name, value]) => data.append(name, value));
@@ -122,14 +122,14 @@ async function add(files) {
   const waiting = [...files].map((file) => ({ file, ...line(file) }));
   for (const { file, item, bar } of waiting) {
     if (file.size > Number(form.dataset.maxBytes)) {
-      refuse(item, `Larger than ${form.dataset.maxMb} MB, so it was not sent. ${form.dataset.advice}`);
+      refuse(item, `Not sent: larger than ${form.dataset.maxMb} MB. ${form.dataset.advice}`);
       continue;
     }
     try {
       const found = await send(file, fields, (part) => { bar.value = part; });
       item.remove();
       const as = found.title === file.name ? "" : ` as ${found.title}`;
-      if (found.was_there) tell(`${file.name} was here already${as}, so nothing was done again.`, "wait");
+      if (found.was_there) tell(`${file.name} is already in the library${as} and was not added again.`, "wait");
       const fresh = await refresh(found.document_id);
       // A short document may be ready before its row is drawn.
       if (!found.was_there && fresh && !("underWay" in fresh.dataset)) announce(fresh);

@@ -2,9 +2,9 @@
 
 for (const box of document.querySelectorAll("[data-most]")) {
   const most = Number(box.dataset.most);
-  const what = box.id === "q" ? "A question" : "What is written here";
+  const what = box.id === "q" ? "Your question" : "This text";
   const check = () => box.setCustomValidity(
-    box.value.trim().length > most ? `${what} may have up to ${most.toLocaleString("en")} characters; this is longer.` : "",
+    box.value.trim().length > most ? `${what} is too long. The limit is ${most.toLocaleString("en")} characters.` : "",
   );
   box.addEventListener("input", check);
   check();

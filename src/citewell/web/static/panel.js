@@ -35,7 +35,7 @@ function closeButton() {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "close quiet";
-  button.setAttribute("aria-label", "Close the source (Escape)");
+  button.setAttribute("aria-label", "Close source (Escape)");
   button.textContent = "×";
   button.addEventListener("click", close);
   return button;
@@ -44,7 +44,7 @@ function closeButton() {
 function failed(address) {
   const words = document.createElement("p");
   words.className = "notice bad";
-  words.textContent = "The source could not be fetched: the server does not answer. Is `citewell serve` still running? ";
+  words.textContent = "The source could not be loaded because the server is not responding. Check that `citewell serve` is still running. ";
   const again = document.createElement("a");
   again.href = address;
   again.dataset.panel = address;

@@ -5,7 +5,7 @@ import "./panel.js";
 import { listen, NO_ANSWER } from "./stream.js";
 
 const LOCKED = 423;
-const STAGES = { searching: "Looking through your record…", reading: "Reading…", writing: "Writing…", checking: "Checking each sentence…" };
+const STAGES = { searching: "Searching your record…", reading: "Reading…", writing: "Writing…", checking: "Checking each sentence…" };
 const form = document.getElementById("ask");
 const box = document.getElementById("q");
 const turns = document.getElementById("turns");
@@ -27,7 +27,7 @@ class Coming {
     this.question = question;
     this.told = make("div", { class: "told" });
     this.answer = make("div", { class: "answer", "aria-live": "polite" });
-    this.status = make("p", { class: "working", role: "status", text: "Looking through your record…" });
+    this.status = make("p", { class: "working", role: "status", text: "Searching your record…" });
     const heading = make("h2", { class: "question", text: question });
     this.element = make("article", { class: "turn", id: "last" }, heading, this.told, this.answer, this.status);
   }
@@ -50,7 +50,7 @@ class Coming {
   fail(words, again) {
     const button = make("button", { type: "button", class: "quiet", text: "Try again" });
     button.addEventListener("click", again);
-    this.status.replaceWith(make("div", { class: "notice bad", role: "alert" }, make("p", { text: `${words} Your question is kept.` }), button));
+    this.status.replaceWith(make("div", { class: "notice bad", role: "alert" }, make("p", { text: `${words} Your question has been saved.` }), button));
   }
 }
 
@@ -100,7 +100,7 @@ async function ask(question) {
       else if (name === "done") answer = data;
       else coming.take(name, data);
     }
-    if (!answer) throw new Error("The answer broke off before its end.");
+    if (!answer) throw new Error("The answer was interrupted.");
     await drawn(coming, answer.id, answer.conversation_id);
     listed(answer.conversation_id, question);
   } catch (error) {

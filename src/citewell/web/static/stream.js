@@ -1,6 +1,6 @@
 // Reads an answer while it is being written: server-sent events as they come over a POST request.
 
-export const NO_ANSWER = "The server does not answer. Is `citewell serve` still running?";
+export const NO_ANSWER = "The server is not responding. Check that `citewell serve` is still running.";
 
 function* events(text) {
   for (const block of text.split("\n\n")) {
@@ -22,7 +22,7 @@ export async function* listen(address, body, { csrf, signal }) {
   });
   if (!response.ok) {
     const problem = await response.json().catch(() => ({}));
-    throw Object.assign(new Error(problem.detail ?? "The question was not taken. Try again."), { status: response.status });
+    throw Object.assign(new Error(problem.detail ?? "The question could not be sent. Try again."), { status: response.status });
   }
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";

@@ -49,9 +49,9 @@ function lookedIn(scope) {
   const count = counted(scope.documents, "document");
   const tags = scope.tags.filter((tag) => tag !== "public").map((tag) => `“${tag}”`);
   const tagged = tags.length ? `tagged ${tags.join(" or ")}, or ` : "";
-  let told = scope.tags.includes("*") ? `Looked in all ${count}` : `Looked in ${count}: ${tagged}for everyone`;
-  if (scope.journey && scope.journey !== "*") told += `; of the journey “${scope.journey}” too`;
-  if (scope.subject) told += `; of the papers of “${scope.subject}” too`;
+  let told = scope.tags.includes("*") ? `Searched all ${count}` : `Searched ${count}: ${tagged}for everyone`;
+  if (scope.journey && scope.journey !== "*") told += `; includes the journey “${scope.journey}”`;
+  if (scope.subject) told += `; includes documents about “${scope.subject}”`;
   return `${told}.`;
 }
 
@@ -143,7 +143,7 @@ export class Turn {
     }
     if (!line) return;
     line.className = "sentence taken-back";
-    line.replaceChildren(make("s", { text: now.text }), " ", make("span", { class: "reasons", text: "taken back" }));
+    line.replaceChildren(make("s", { text: now.text }), " ", make("span", { class: "reasons", text: "withdrawn" }));
   }
 
   #done(answer) {
@@ -156,7 +156,7 @@ export class Turn {
 
   *#ending(answer) {
     for (const [word, right] of Object.entries(answer.corrected ?? {})) {
-      yield make("p", { class: "added" }, "Showing results for ", make("b", { text: right }), `, read for “${word}”.`);
+      yield make("p", { class: "added" }, "Showing results for ", make("b", { text: right }), `. You typed “${word}”.`);
     }
     if (answer.action === "ROUTE") yield this.#routed(answer);
     const said = answer.text.slice(answer.emergency?.text.length ?? 0).trim();
@@ -177,14 +177,14 @@ export class Turn {
     const { route } = answer;
     const words = make("p", {}, "The documents do not answer this well enough. ");
     if (route.owner_email) {
-      words.append("Handed to ", make("b", { text: route.owner_email }));
-      words.append(["system", "public"].includes(route.tag) ? "." : `, who looks after “${route.tag}”.`);
+      words.append("Sent to ", make("b", { text: route.owner_email }));
+      words.append(["system", "public"].includes(route.tag) ? "." : `, the owner of “${route.tag}”.`);
     } else {
-      words.append("Nobody is named for it: it waits in the inbox for an administrator.");
+      words.append("No owner is set for this topic, so it is in the administrators’ inbox.");
     }
-    words.append(" The reply will stand in ", make("a", { href: "/asked", text: "Asked" }), ".");
-    const fallback = route.fallback ? ", so it goes to an administrator" : "";
-    const why = details("why", "Why this was routed", make("p", { text: `${route.reason}${fallback}.` }));
+    words.append(" The reply will appear under ", make("a", { href: "/asked", text: "Sent" }), ".");
+    const fallback = route.fallback ? ", so it was sent to an administrator" : "";
+    const why = details("why", "Why it was sent on", make("p", { text: `${route.reason}${fallback}.` }));
     return make("div", { class: "notice wait routed" }, words, why);
   }
 
@@ -205,14 +205,14 @@ export class Turn {
   #about(answer) {
     const { overall, retrieval, coverage, llm, calibrated } = answer.confidence;
     const [, word] = this.words.levels.find(([least]) => calibrated >= least);
-    const none = answer.model === "extractive" ? "none: the writer quotes and does not judge"
-      : "none: the model gave none that can be read, so that the whole is at most 0.90";
-    const own = llm === null ? none : `${number(llm)}: what the model thinks of its answer`;
+    const none = answer.model === "extractive" ? "none: the answer is quoted, so there is no model to ask"
+      : "none: the model gave no readable estimate, so the combined score is capped at 0.90";
+    const own = llm === null ? none : `${number(llm)}: how sure the model says it is`;
     const rows = [
-      ["Passages", `${number(retrieval)}: how near they are to the question`],
-      ["Words", `${number(coverage)}: the share of the answer's words that stand in them`],
-      ["Own estimate", own],
-      ["Together", `${number(overall)}: these three by a fixed formula`],
+      ["Passages", `${number(retrieval)}: how closely they match the question`],
+      ["Words", `${number(coverage)}: how much of the answer's wording is found in them`],
+      ["Model's own estimate", own],
+      ["Combined", `${number(overall)}: the three above, by a fixed formula`],
       ["Confidence", `${number(Math.min(calibrated, 0.99))}: ${this.words.calibrated}`],
     ].flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value })]);
     const why = details("why", "Why", make("dl", {}, ...rows));
@@ -223,7 +223,7 @@ export class Turn {
       make("span", { class: "confidence" }, make("b", { text: word }), ` ${number(Math.min(calibrated, 0.99))}`),
       make("span", { text: sources(answer.citations) }),
       make("span", { text: `${(answer.took_ms / 1000).toFixed(1)} s` }),
-      why, make("a", { href: `/audit/${answer.id}`, text: "On record" }), copy);
+      why, make("a", { href: `/audit/${answer.id}`, text: "Audit record" }), copy);
   }
 
   #searched(answer) {
@@ -231,11 +231,11 @@ export class Turn {
     const told = [];
     if (answer.scope) told.push(lookedIn(answer.scope));
     if (answer.query && answer.query !== this.question) told.push(`Searched for “${answer.query}”.`);
-    if (count) told.push(`${counted(count, "passage")} ${count === 1 ? "was" : "were"} read for this, written by ${answer.model}.`);
-    else told.push("No passage was near enough to be read.");
+    if (count) told.push(`Based on ${counted(count, "passage")}, ${answer.model === "extractive" ? "quoted word for word" : `worded by ${answer.model}`}.`);
+    else told.push("No passage was close enough to the question to use.");
     const flag = (one) => (one.is_suspicious ? [" ", make("span", { class: "flagged", text: this.words.instruction })] : []);
     const list = count ? [make("ol", {}, ...answer.evidence.map((one) => make("li", {}, ...opens(one), ...flag(one))))] : [];
-    return details("searched", "What I searched", ...told.map((text) => make("p", { text })), ...list);
+    return details("searched", "What was searched", ...told.map((text) => make("p", { text })), ...list);
   }
 
   fail(words, again) {
@@ -243,7 +243,7 @@ export class Turn {
     this.status.hidden = true;
     const button = make("button", { type: "button", class: "quiet", text: "Try again" });
     button.addEventListener("click", again);
-    const kept = this.answer.childElementCount ? "Your question and the sentences above are kept." : "Your question is kept.";
+    const kept = this.answer.childElementCount ? "Your question and the sentences above have been saved." : "Your question has been saved.";
     this.end.replaceChildren(make("div", { class: "notice bad", role: "alert" },
       make("p", { text: `${words} ${kept}` }), button));
   }
@@ -264,7 +264,7 @@ export class Turn {
       await navigator.clipboard.writeText(text);
       button.textContent = "Copied";
     } catch {
-      button.textContent = "The browser does not let us copy";
+      button.textContent = "Your browser blocked copying";
     }
     setTimeout(() => { button.textContent = "Copy with references"; }, 2000);
   }
