@@ -29,25 +29,13 @@ from citewell.types import Check, Span, Verdict
 
 FAMILIES = {
     "amounts": (exact, "amounts_missing"),
+    "arms": (exact, "other_arm"),
     "medicines": (exact, "medicines_differ"),
     "denials": (exact, "denied"),
-    "direction": (exact, "turned"),
-    "chance": (exact, "by_chance"),
     "opposites": (exact, "opposites"),
-    "rewritten": (exact, "rewritten"),
-    "crossed": (exact, "crossed"),
-    "topics": (exact, "other_topics"),
-    "illnesses": (exact, "illnesses_differ"),
-    "arms": (exact, "other_arm"),
-    "clauses": (exact, "of_other_clause"),
-    "roles": (exact, "roles_turned"),
-    "phrases": (exact, "phrases_differ"),
-    "more": (exact, "says_more"),
-    "mixed": (look, "mixed"),
+    "edits": (exact, "edits"),
     "others": (look, "of_others"),
-    "things": (look, "things_differ"),
-    "borrowed": (look, "borrowed"),
-    "strangers": (verdict, "stranger"),
+    "additions": (verdict, "added"),
 }
 """The exact checks: where each is called, and by what name."""
 
@@ -57,8 +45,8 @@ def _nothing(*_: object, **__: object) -> tuple[()]:
     return ()
 
 
-def _no_stranger(*_: object, **__: object) -> None:
-    """The same of the one that names a part of the claim."""
+def _no_addition(*_: object, **__: object) -> None:
+    """The same of the one that gives a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +71,7 @@ def cases_of(path: Path) -> list[Case]:
 @contextmanager
 def without(families: Sequence[str]) -> Iterator[None]:
     """The check without some families of exact checks."""
-    changes = [patch.object(*FAMILIES[name], _no_stranger if name == "strangers" else _nothing) for name in families]
+    changes = [patch.object(*FAMILIES[name], _no_addition if name == "additions" else _nothing) for name in families]
     exact.held_against.cache_clear()
     for change in changes:
         change.start()

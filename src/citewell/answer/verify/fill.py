@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from citewell.answer.illnesses import Illness, are_related, illnesses
 from citewell.answer.rows import tabled
 from citewell.answer.verify.agreement import Agreement, agreement
 from citewell.answer.verify.findings import Finding, Grade
 from citewell.answer.verify.names import is_of_other_medicine
 from citewell.answer.verify.parts import may_tell_one
 from citewell.answer.verify.read import Reading, forms, read
-from citewell.answer.verify.things import KIND
 from citewell.answer.verify.weigh import Look
 from citewell.clinical.medicines import medicines
 from citewell.types import Span
-
-_RULED_OUT = re.compile(
-    r"\b(?P<cue>rul(?:e|es|ed|ing)\s+out|exclud(?:e|es|ed|ing))\s+(?:[\w-]+\s+){0,3}\Z", re.IGNORECASE
-)
-_IS_RULED_OUT = re.compile(r"(?:\s+[\w-]+){0,5}?\s+(?P<cue>ruled\s+out|excluded)\b", re.IGNORECASE)
-"""Before or after an illness: it is not that of the patient."""
 
 
 def filled(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> Look:
@@ -35,7 +26,7 @@ def filled(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Sp
 
 def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> bool:
     """Whether another sentence says what this one leaves out, beside the same words or as the passage's subject."""
-    if finding.grade != Grade.MISSING or finding.kind in ("heading", KIND):
+    if finding.grade != Grade.MISSING or finding.kind == "heading":
         return False
     if finding.kind == "medicine" and not read(look.text).medicines:
         wanted = {drug.name for drug in claim.medicines if drug.start == finding.start}
@@ -50,8 +41,6 @@ def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Loo
             for one in passage
             for drug in one.medicines
         )
-    if finding.kind == "illness":
-        return _is_of_illness(claim, finding, look, parts)
     context = claim.near(finding.start, finding.end)
     least = max(1, len(context & forms(look.text)))
     if finding.kind == "amount":
@@ -66,42 +55,6 @@ def _is_filled(claim: Reading, finding: Finding, look: Look, close: Sequence[Loo
         len(context & forms(other.text)) >= least and not any(lack.start == finding.start for lack in other.findings)
         for other in close
         if other.part != look.part and other.row is None and may_tell_one(look.part, other.part)
-    )
-
-
-def _is_of_illness(claim: Reading, finding: Finding, look: Look, parts: Sequence[Span]) -> bool:
-    """Whether the titles above a sentence name the claim's illness, or its passage does and it names no other."""
-    name = next(one.name for one in illnesses(claim.text) if one.start == finding.start)
-    if any(_names(claim, finding.start, title, name) for title in look.part.titles):
-        return True
-    ours = [one.name for one in illnesses(claim.text)]
-    foreign = [one for one in illnesses(look.text) if not any(are_related(one.name, its) for its in ours)]
-    passage = (part.text for part in parts if part.source_id == look.part.source_id)
-    return not foreign and any(_names(claim, finding.start, text, name) for text in passage)
-
-
-def _names(claim: Reading, offset: int, text: str, name: str) -> bool:
-    """Whether a text names an illness of the claim, and not only to say that what it speaks of is not for it."""
-    source = read(text)
-    named = [one for one in illnesses(source.text) if are_related(one.name, name)]
-    return any(claim.denied(offset) or not _is_excluded(one, source) for one in named)
-
-
-def _is_excluded(illness: Illness, source: Reading) -> bool:
-    if source.denied(illness.start):
-        return True
-    before = _RULED_OUT.search(source.text[: illness.start])
-    cue = before or _IS_RULED_OUT.match(source.text, illness.end)
-    return cue is not None and not any(denial.reaches(cue.start("cue")) for denial in source.denials)
-
-
-def excludes(claim: Reading, text: str) -> bool:
-    """Whether a text names an illness of the claim only to exclude it, so that it adds nothing to another sentence."""
-    there = illnesses(text)
-    return any(
-        not _names(claim, one.start, text, one.name)
-        for one in illnesses(claim.text)
-        if any(are_related(one.name, other.name) for other in there)
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from citewell.answer.verify.direction import own_course
-
 MOST_WORDS = 12
 """A longer line is no heading."""
 
@@ -23,7 +21,7 @@ _VERB = re.compile(
     r"|not|no|never|without|give|take|stop|use|call|avoid|tell|ask|refer|offer|consider|measure|check|start|continue"
     r"|phone|drink|eat|rest|weigh|see|keep|seek|repeat|monitor|assess|admit|arrange|ensure|treat|add|switch|store"
     r"|wash|apply|swallow|reduce|increase|contraindicated|recommended|causes?|caused|shows?|showed|predicts?|affects?"
-    r"|requires?|needs?|regulates?|mediates?|controls?|leads?|led|makes?|made|helps?|occurs?|remains?|works?)\b",
+    r"|requires?|needs?|regulates?|mediates?|controls?|leads?|led|makes?|made|helps?|occurs?|remains?|works?|lowers?|raises?|improves?|prevents?|falls?|rises?)\b",
     re.IGNORECASE,
 )
 _OPENS_WITH_ING = re.compile(r"\W*(?:how\s+to\b|when\s+to\b|what\b|why\b|[A-Z][a-z]{2,}ing\b)")
@@ -44,7 +42,7 @@ def is_heading(text: str) -> bool:
     count = len(_WORD.findall(text))
     if count > MOST_WORDS or _HOLDS.search(text) or _VERB.search(text):
         return False
-    return (count <= FEW_WORDS or not _ENDS.search(text)) and own_course(text).sign is None
+    return count <= FEW_WORDS or not _ENDS.search(text)
 
 
 def only_names_it(text: str) -> bool:

@@ -9,21 +9,18 @@ from typing import Any, Protocol, runtime_checkable
 
 from citewell.answer.rows import Row, tabled
 from citewell.answer.verify.amounts import amounts_missing
-from citewell.answer.verify.borrowed import borrowed
 from citewell.answer.verify.context import in_context
 from citewell.answer.verify.coverage import coverage, profile
-from citewell.answer.verify.crossed import mixed
-from citewell.answer.verify.exact import held_against, known_of
-from citewell.answer.verify.fill import excludes, filled
+from citewell.answer.verify.exact import held_against
+from citewell.answer.verify.fill import filled
 from citewell.answer.verify.findings import Finding, Grade
 from citewell.answer.verify.headings import is_heading, only_names_it
-from citewell.answer.verify.names import Topic
+from citewell.answer.verify.names import Topic, known_of
 from citewell.answer.verify.parts import may_tell_one, parts_of
 from citewell.answer.verify.passage import passage_of
 from citewell.answer.verify.populations import of_others
 from citewell.answer.verify.read import Reading, read
 from citewell.answer.verify.rows import apart, is_other_case, is_same_case, said, swapped
-from citewell.answer.verify.things import is_put, spread, things_differ
 from citewell.answer.verify.weigh import Judged, Look, support
 from citewell.clinical import Lexicon
 from citewell.types import Span
@@ -93,15 +90,15 @@ def looks(
 
     def closely(look: Look) -> Look:
         passage = replace(passage_of(sentence, spans, look.part.source_id, lexicon), **like)
-        return _unmixed(claim, known, _close(claim, replace(look, passage=passage), lexicon), parts)
+        return _for_others(claim, _close(claim, replace(look, passage=passage), lexicon), parts)
 
     first = closely(nearest[0])
     if similarity is None and _settles(first, claim, nearest):
         return [first]
     close = [first, *map(closely, nearest[1:])]
-    close = spread(claim, _without_other_cases(claim, close))
+    close = _without_other_cases(claim, close)
     close += _together(claim, known, close, lexicon)
-    read_closely = [_own(claim, filled(claim, look, close, parts), close, parts) for look in close]
+    read_closely = [filled(claim, look, close, parts) for look in close]
     return sorted(read_closely, key=lambda look: -look.nearness)
 
 
@@ -213,22 +210,9 @@ def _unheaded(look: Look) -> Look:
     return replace(look, findings=tuple(findings))
 
 
-def _unmixed(claim: Reading, known: Sequence[Topic], look: Look, parts: Sequence[Span]) -> Look:
-    """The same look, told where the claim puts another thing, a word of another sentence or other people."""
-    others = [part.text for part in parts if part != look.part] if look.row is None else []
-    found = [*mixed(claim.text, look.part.text, others), *of_others(claim.text, look.part, parts)]
-    if look.row is None:
-        told = {finding.start for finding in (*look.findings, *found)}
-        texts = [part.text for part in parts]
-        found += [one for one in things_differ(claim, read(look.text), texts, known) if one.start not in told]
-    return replace(look, findings=(*look.findings, *found)) if found else look
-
-
-def _own(claim: Reading, look: Look, close: Sequence[Look], parts: Sequence[Span]) -> Look:
-    """The same look, told where what it lacks of the claim is said of something else; a row has its own case."""
-    if look.row is not None:
-        return look
-    found = tuple(borrowed(claim, look, close, parts))
+def _for_others(claim: Reading, look: Look, parts: Sequence[Span]) -> Look:
+    """The same look, told where it stands under a heading of other people."""
+    found = tuple(of_others(claim.text, look.part, parts))
     return replace(look, findings=(*look.findings, *found)) if found else look
 
 
@@ -237,7 +221,7 @@ def _settles(first: Look, claim: Reading, rough: Sequence[Look]) -> bool:
     alone, others = rough[0].coverage, rough[1:]
     if not first.findings and min(first.coverage, first.mirrored) >= SAME_FROM:
         return True
-    if first.findings or first.is_silent or support([first]) < CLEAR_FROM or alone + PAIR_GAIN <= 1.0:
+    if first.findings or support(first) < CLEAR_FROM or alone + PAIR_GAIN <= 1.0:
         return False
     drugs = [(drug.start, drug.end) for drug in claim.medicines]
     branded = sum(word.weight for word in claim.words if any(start <= word.start < end for start, end in drugs))
@@ -248,17 +232,17 @@ def _settles(first: Look, claim: Reading, rough: Sequence[Look]) -> bool:
 def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Look], lexicon: Lexicon) -> list[Look]:
     """The nearest sentence read with another one, where both say clearly more: an opening line and its list item."""
     first = close[0]
-    if first.is_against or is_put(first):
+    if first.is_against:
         return []
     alone = coverage(claim, known, profile(first.text))
     found = []
     for other in close[1:]:
         text = f"{first.text}\n{other.text}"
-        if (first.row is not None and other.row is not None) or excludes(claim, other.text):
+        if first.row is not None and other.row is not None:
             continue
         if not may_tell_one(first.part, other.part):
             continue
-        if other.is_opposed or is_put(other) or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
+        if other.is_opposed or coverage(claim, known, profile(text)) < alone + PAIR_GAIN:
             continue
         cosine = first.cosine if other.cosine is None else max(first.cosine or 0.0, other.cosine)
         both = replace(first, part=first.part, context=text, cosine=cosine, row=None, said=None)

@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from citewell.answer.rows import tabled
 from citewell.answer.verify.coverage import Profile, coverage, profile
-from citewell.answer.verify.exact import known_of
-from citewell.answer.verify.names import Topic
+from citewell.answer.verify.names import Topic, known_of
 from citewell.answer.verify.parts import parts_of
 from citewell.answer.verify.read import Reading, Word, is_light, read
 from citewell.answer.verify.weigh import Passage
@@ -73,6 +72,7 @@ def _runs(text: str) -> frozenset[str]:
 def whole(spans: tuple[Span, ...]) -> Profile:
     """All the cited words as one."""
     profiles = [profile(part.text) for part in (*parts_of(spans), *tabled(spans).others)]
+    profiles += [profile(title) for span in spans for title in span.titles]
     return Profile(
         frozenset().union(*(one.forms for one in profiles)), frozenset().union(*(one.meanings for one in profiles))
     )

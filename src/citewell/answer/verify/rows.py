@@ -15,9 +15,8 @@ from citewell.answer.verify.columns import chosen, is_band_header, is_none, is_w
 from citewell.answer.verify.coverage import names_of
 from citewell.answer.verify.denials import denials_differ
 from citewell.answer.verify.findings import Finding, Grade
-from citewell.answer.verify.names import Topic, topics_differ
+from citewell.answer.verify.names import Topic
 from citewell.answer.verify.read import Reading, Word, forms, is_light, meanings, read
-from citewell.clinical import Lexicon
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import BARE, Quantity, quantities
 
@@ -68,18 +67,6 @@ def denied(claim: Reading, source: Reading, row: Said | None) -> list[Finding]:
         return []
     case = read(row.case)
     return [*denials_differ(claim, read(row.answers)), *(denials_differ(claim, case) if case.denials else ())]
-
-
-def other_topics(
-    claim: Reading, source: Reading, row: Said | None, *, lexicon: Lexicon, coverage: float
-) -> list[Finding]:
-    """Another condition where the claim has its own; the caption of a table is no rival, but may name the claim's."""
-    found = topics_differ(claim, source, lexicon=lexicon, coverage=coverage)
-    if row is None or not found:
-        return found
-    cells = read(f"{row.case}; {row.values}")
-    rivals = {one.start for one in topics_differ(claim, cells, lexicon=lexicon, coverage=coverage)}
-    return [one for one in found if one.start in rivals]
 
 
 def _is_spoken_of(cell: Cell, claim: Reading) -> bool:

@@ -10,19 +10,21 @@ from typing import Protocol
 
 from citewell.answer.rows import is_title
 from citewell.answer.verify.align import aligned
+from citewell.answer.verify.edits import added
 from citewell.answer.verify.evidence import beside
-from citewell.answer.verify.exact import known_of
 from citewell.answer.verify.findings import Grade
 from citewell.answer.verify.look import CLEAR_FROM, Pair, Rounded, Similarity, heard, looks
+from citewell.answer.verify.names import known_of
 from citewell.answer.verify.parts import parts_of
 from citewell.answer.verify.passage import whole
 from citewell.answer.verify.read import forms, is_light, read, without_references
 from citewell.answer.verify.score import Known, never_from, opposed_from, supported_from
-from citewell.answer.verify.strangers import stranger
-from citewell.answer.verify.things import is_put
 from citewell.answer.verify.weigh import MOST_ODDS, REPEATED_FROM, Judged, Look, Passage, bearing, support
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
+
+ALIKE_FROM = 0.2
+"""Support from which a sentence is carried that says what the source says in much the same words."""
 
 PARTLY_FROM = 0.25
 """Bearing from which a source speaks of the same matter."""
@@ -95,7 +97,7 @@ def verify(
             check = _judged(found)
         else:
             check, found = _read(sentence, found, pair, lexicon, is_asked=entailment is not None)
-    check = _with_all(_without_strangers(check, sentence, spans, lexicon), sentence, found, spans, lexicon)
+    check = _without_additions(_with_all(check, sentence, found, spans, lexicon), sentence, spans, lexicon)
     return _heard(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
 
@@ -128,15 +130,13 @@ def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
     return None
 
 
-def _without_strangers(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
-    """The same verdict, unless something was joined to the sentence of which the source has not a word."""
-    if check.verdict is not Verdict.SUPPORTED:
+def _without_additions(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
+    """The same verdict, unless the sentence repeats its source and adds what no cited words say."""
+    if check.is_vetoed or check.verdict not in (Verdict.SUPPORTED, Verdict.PARTLY):
         return check
-    joined = stranger(sentence, whole(tuple(spans)), lexicon)
-    if joined is None:
-        return check
-    told = f"the source says nothing of “{joined}”"
-    return replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
+    claim, said = read(sentence), " ".join(span.text for span in check.spans)
+    told = added(claim, said, whole(tuple(spans)), known_of(claim.text, lexicon))
+    return check if told is None else replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
 
 
 def _with_all(check: Check, sentence: str, found: Sequence[Look], spans: tuple[Span, ...], lexicon: Lexicon) -> Check:
@@ -172,9 +172,10 @@ def _flat(text: str) -> str:
 
 def _judged(found: Sequence[Look]) -> Check:
     """The verdict of the nearest sentence without a veto where it carries the claim, or else of the nearest one."""
-    nearest, able, share = found[0], bearer(found), support(found)
+    nearest, able, share = found[0], bearer(found), support(found[0])
     is_turned = _is_read_as_opposed(nearest.passage, never_from())
-    if able is not None and not is_turned and share >= supported_from(_known(nearest.passage)):
+    least = ALIKE_FROM if able is not None and able.is_alike else supported_from(_known(nearest.passage))
+    if able is not None and not is_turned and share >= least:
         return Check(Verdict.SUPPORTED, ("the cited words say so",), able.part, share)
     opposed = _opposed(found, nearest.nearness)
     if opposed is not None:
@@ -183,9 +184,9 @@ def _judged(found: Sequence[Look]) -> Check:
         return Check(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
     # The pair reader has learned from prose: what it reads out of a row or a heading is no contradiction.
     is_prose = nearest.row is None and all(finding.kind != "heading" for finding in nearest.findings)
-    if is_prose and not nearest.is_null and _is_read_as_opposed(nearest.passage, opposed_from()):
+    if is_prose and _is_read_as_opposed(nearest.passage, opposed_from()):
         return Check(Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share)
-    if bearing(found) < PARTLY_FROM:
+    if bearing(nearest) < PARTLY_FROM:
         return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
     reasons = tuple(dict.fromkeys(finding.reason for finding in nearest.findings))
     told = reasons or ("the cited words carry only a part of it",)
@@ -202,7 +203,7 @@ def _read(
     """
     check = _same(found, Judged(0.0, 0.0), within=MOST_ODDS)
     if check is not None and not is_asked:
-        return replace(check, support=support(found)), found
+        return replace(check, support=support(found[0])), found
     pieces = evidence_of(sentence, found[0], lexicon)
     judged = pair(*pieces)
     if isinstance(pair, Rounded) and _same(found, judged, within=pair.within) is None:
@@ -249,7 +250,7 @@ def bearer(found: Sequence[Look]) -> Look | None:
     than 2 g” goes before “adults, 4 g”; or as much, and this one has not its numbers. A heading carries nothing that a
     row speaks against.
     """
-    opposed = [look for look in found if (look.is_opposed or is_put(look)) and not _is_answered(look, found)]
+    opposed = [look for look in found if look.is_opposed and not _is_answered(look, found)]
     least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
     least = max(least, found[0].nearness - ALIGNED_WITHIN)
     able = [look for look in found if not look.vetoes and look.nearness >= least]

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from citewell.answer.rows import Row
-from citewell.answer.verify.direction import is_aim
 from citewell.answer.verify.findings import Finding, Grade
 from citewell.answer.verify.rows import Said
-from citewell.answer.verify.score import carried
+from citewell.answer.verify.score import READ, carried
 from citewell.types import Span
-
-AIM_DISCOUNT = 0.85
-"""A sentence that says what was asked counts for less than one that says what was found."""
 
 FIRM_FROM = 0.7
 """Coverage from which a denial or a turned direction is a veto; below, it only lowers support."""
@@ -32,14 +27,14 @@ CLOSE_FROM = 0.6
 REPEATED_FROM = 0.8
 """Both coverages from which a claim repeats a sentence."""
 
+ALIKE_SHARE = 0.75
+"""The same from which the two are said in much the same words."""
+
 SIMILAR_FROM = 0.25
 """The same for what is neither a denial nor a direction."""
 
 COPY_FROM = 0.5
 """Both coverages from which a difference is a contradiction, and not another subject."""
-
-MATTER = ("passage", "strange", "letters", "likeness")
-"""The facts that tell what is spoken of, not what is said of it."""
 
 MOST_ODDS = 6.0
 """Log-odds of the pair reader; more of them say nothing more."""
@@ -103,12 +98,6 @@ class Look:
     mirrored: float = 0.0
     """Coverage of the source sentence by the claim."""
     findings: tuple[Finding, ...] = ()
-    is_unsaid: bool = False
-    """The claim says which way, the source does not."""
-    agrees: bool | None = None
-    """Whether both say the same way; None where one of them says none."""
-    is_null: bool = False
-    """Both say that there is no effect."""
     row: Row | None = None
     """The row of a table that it is."""
     said: Said | None = None
@@ -128,8 +117,7 @@ class Look:
     def nearness(self) -> float:
         """How near the sentence is to the claim, vetoes left aside."""
         share = max(self.coverage, self.words)
-        near = share if self.cosine is None else 0.5 * share + 0.5 * max(0.0, self.cosine)
-        return near * AIM_DISCOUNT if is_aim(self.part.text) else near
+        return share if self.cosine is None else 0.5 * share + 0.5 * max(0.0, self.cosine)
 
     @property
     def vetoes(self) -> tuple[Finding, ...]:
@@ -160,9 +148,9 @@ class Look:
         return min(self.coverage, self.mirrored) >= REPEATED_FROM and not self.findings and not self.passage.strange
 
     @property
-    def is_silent(self) -> bool:
-        """Whether it does not say which way, or only what was asked."""
-        return self.is_unsaid or is_aim(self.part.text)
+    def is_alike(self) -> bool:
+        """Whether the two say much the same in much the same words, and no check finds anything."""
+        return min(self.coverage, self.mirrored) >= ALIKE_SHARE and not self.findings
 
     @property
     def is_against(self) -> bool:
@@ -175,43 +163,26 @@ class Look:
         return any(finding.grade == Grade.AGAINST for finding in self.vetoes)
 
 
-def support(found: Sequence[Look]) -> float:
-    """The probability that the cited words carry the claim, from the sentences read closely, the nearest first."""
-    return carried(facts(found))
+def support(nearest: Look) -> float:
+    """The probability that the cited words carry the claim."""
+    return carried(facts(nearest))
 
 
-def bearing(found: Sequence[Look]) -> float:
+def bearing(nearest: Look) -> float:
     """The same from words and likeness alone: whether both speak of one matter, whatever they say of it."""
-    told = facts(found)
-    return carried({name: told[name] for name in MATTER if name in told})
+    return carried({name: value for name, value in facts(nearest).items() if name != READ})
 
 
-def facts(found: Sequence[Look]) -> dict[str, float]:
+def facts(nearest: Look) -> dict[str, float]:
     """What the score is made of; `support.tsv` says what each is worth."""
-    nearest, passage = found[0], found[0].passage
-    kinds = {finding.kind for finding in nearest.findings if finding.grade == Grade.AGAINST}
-    said = [look for look in found if not is_aim(look.part.text)]
+    passage = nearest.passage
     told = {
         "passage": max(nearest.coverage, passage.coverage),
         "strange": min(passage.strange, MOST_STRANGE) / MOST_STRANGE,
         "letters": passage.letters,
-        "turned": float("direction" in kinds),
-        "denied": float("denial" in kinds),
-        "unsaid": float(nearest.is_unsaid),
-        "way": _nearest(look for look in said if look.agrees) - _nearest(look for look in said if look.agrees is False),
-        "against": sum(look.is_against for look in found) / len(found),
-        "opposed": _nearest(look for look in found if look.is_opposed),
     }
     if passage.likeness is not None:
         told["likeness"] = passage.likeness
     if passage.judged is not None:
-        told["read as carried"] = _bounded(passage.judged.carried)
+        told[READ] = max(-MOST_ODDS, min(MOST_ODDS, passage.judged.carried))
     return told
-
-
-def _bounded(odds: float) -> float:
-    return max(-MOST_ODDS, min(MOST_ODDS, odds))
-
-
-def _nearest(found: Iterable[Look]) -> float:
-    return max((look.nearness for look in found), default=0.0)
