@@ -23,18 +23,18 @@ from unittest.mock import patch
 from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
-from citewell.answer.verify import exact, look, verdict, verify
+from citewell.answer.verify import compare, verdict, verify
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
 FAMILIES = {
-    "amounts": (exact, "amounts_missing"),
-    "arms": (exact, "other_arm"),
-    "medicines": (exact, "medicines_differ"),
-    "denials": (exact, "denied"),
-    "opposites": (exact, "opposites"),
-    "edits": (exact, "edits"),
-    "others": (look, "of_others"),
+    "amounts": (compare, "amounts_missing"),
+    "arms": (compare, "other_arm"),
+    "medicines": (compare, "medicines_differ"),
+    "denials": (compare, "denied"),
+    "opposites": (compare, "opposites"),
+    "edits": (compare, "edits"),
+    "others": (compare, "of_others"),
     "additions": (verdict, "added"),
 }
 """The exact checks: where each is called, and by what name."""
@@ -72,7 +72,7 @@ def cases_of(path: Path) -> list[Case]:
 def without(families: Sequence[str]) -> Iterator[None]:
     """The check without some families of exact checks."""
     changes = [patch.object(*FAMILIES[name], _no_addition if name == "additions" else _nothing) for name in families]
-    exact.held_against.cache_clear()
+    compare.compared.cache_clear()
     for change in changes:
         change.start()
     try:
@@ -80,7 +80,7 @@ def without(families: Sequence[str]) -> Iterator[None]:
     finally:
         for change in changes:
             change.stop()
-        exact.held_against.cache_clear()
+        compare.compared.cache_clear()
 
 
 class Judge:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.verify import verify
-from citewell.answer.verify.look import looks
-from citewell.answer.verify.weigh import Judged
+from citewell.answer.verify.compare import matches
+from citewell.answer.verify.matches import Judged
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 from tests.checking import checked
@@ -337,8 +337,8 @@ OPPOSED = {
 def test_an_entailment_model_lifts_no_finding_of_any_kind(kind: str) -> None:
     sentence, source = OPPOSED[kind]
     spans, lexicon = [Span("d:0", 0, len(source), source)], Lexicon.load()
-    found = looks(sentence, spans, lexicon=lexicon, similarity=None)
-    assert kind in {finding.kind for look in found for finding in look.findings}
+    found = matches(sentence, spans, lexicon=lexicon, similarity=None)
+    assert kind in {finding.kind for match in found for finding in match.findings}
     check = verify(sentence, spans, lexicon=lexicon, similarity=None, entailment=_Stubborn(1.0, 0.0))
     assert check.verdict is not Verdict.SUPPORTED
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.rows import Cell, tabled
-from citewell.answer.verify.parts import parts_of
+from citewell.answer.verify.sources import parts_of
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.samples import CHAPTER, GUIDELINE, sample_files

@@ -1,4 +1,4 @@
-"""One source sentence beside a claim, and the facts from which support is reckoned."""
+"""A source sentence beside a claim, and what the score of support is made of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from citewell.types import Span
 FIRM_FROM = 0.7
 """Coverage from which a denial or a turned direction is a veto; below, it only lowers support."""
 
-MIRRORED_FROM = 0.5
+BOTH_WAYS_FROM = 0.5
 """Or both coverages, of the claim by the source and of the source by the claim: the two say much the same."""
 
 MOST_STRANGE = 5
@@ -86,7 +86,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Match:
     """One source sentence, or two read together, held against the claim."""
 
     part: Span
@@ -95,7 +95,7 @@ class Look:
     passage: Passage = Passage()
     words: float = 0.0
     """Coverage without the quantities."""
-    mirrored: float = 0.0
+    reverse_coverage: float = 0.0
     """Coverage of the source sentence by the claim."""
     findings: tuple[Finding, ...] = ()
     row: Row | None = None
@@ -123,9 +123,9 @@ class Look:
     def vetoes(self) -> tuple[Finding, ...]:
         """The findings that no score outweighs, the gravest first."""
         if self.is_read:
-            is_close = self.words >= FIRM_FROM and self.mirrored >= CLOSE_FROM
+            is_close = self.words >= FIRM_FROM and self.reverse_coverage >= CLOSE_FROM
         else:
-            is_close = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM
+            is_close = self.coverage >= FIRM_FROM or min(self.words, self.reverse_coverage) >= BOTH_WAYS_FROM
         is_aligned = is_close or self.is_same_case
         firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
         return tuple(sorted(firm, key=lambda finding: -finding.grade))
@@ -138,19 +138,28 @@ class Look:
     @property
     def is_firmly_against(self) -> bool:
         """Whether more than a denial or a direction speaks against the claim, or the two say much the same."""
-        is_copy = min(self.words, self.mirrored) >= COPY_FROM or self.is_same_case
-        is_similar = min(self.words, self.mirrored) >= SIMILAR_FROM
+        is_copy = min(self.words, self.reverse_coverage) >= COPY_FROM or self.is_same_case
+        is_similar = min(self.words, self.reverse_coverage) >= SIMILAR_FROM
         return is_copy or (is_similar and any(map(_is_firm, self.findings)))
+
+    @property
+    def both_ways(self) -> float:
+        """The lesser coverage, of the claim by the sentence and of the sentence by the claim."""
+        return min(self.coverage, self.reverse_coverage)
 
     @property
     def is_repeated(self) -> bool:
         """Whether the claim repeats the sentence, adds no word of its own, and no check finds anything."""
-        return min(self.coverage, self.mirrored) >= REPEATED_FROM and not self.findings and not self.passage.strange
+        return (
+            min(self.coverage, self.reverse_coverage) >= REPEATED_FROM
+            and not self.findings
+            and not self.passage.strange
+        )
 
     @property
     def is_alike(self) -> bool:
         """Whether the two say much the same in much the same words, and no check finds anything."""
-        return min(self.coverage, self.mirrored) >= ALIKE_SHARE and not self.findings
+        return self.both_ways >= ALIKE_SHARE and not self.findings
 
     @property
     def is_against(self) -> bool:
@@ -163,17 +172,17 @@ class Look:
         return any(finding.grade == Grade.AGAINST for finding in self.vetoes)
 
 
-def support(nearest: Look) -> float:
+def support(nearest: Match) -> float:
     """The probability that the cited words carry the claim."""
     return carried(facts(nearest))
 
 
-def bearing(nearest: Look) -> float:
+def bearing(nearest: Match) -> float:
     """The same from words and likeness alone: whether both speak of one matter, whatever they say of it."""
     return carried({name: value for name, value in facts(nearest).items() if name != READ})
 
 
-def facts(nearest: Look) -> dict[str, float]:
+def facts(nearest: Match) -> dict[str, float]:
     """What the score is made of; `support.tsv` says what each is worth."""
     passage = nearest.passage
     told = {
