@@ -22,6 +22,7 @@ from citewell.ingest.read import Reader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
 from citewell.types import Limits
+from tests import checking
 from tests.on_postgres import IS_ON_POSTGRES, libraries_in_files, libraries_in_postgres, opened_elsewhere
 from tests.once import OneMiniLM, once, run_folder
 from tests.postgres import postgres_server, postgres_url
@@ -63,6 +64,7 @@ def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
     """The built-in model, given to every library of this process whose settings do not choose how to run it."""
     folder = run_folder(tmp_path_factory)
+    checking.FOLDER.append(folder / "model")
     made = {
         model: OneMiniLM(folder / "model", folder / f"vectors-{model.weights}.sqlite", model)
         for model in (TRAINED, PUBLISHED)

@@ -21,7 +21,7 @@ from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
-from citewell.answer.verify.look import Similarity
+from citewell.answer.verify.compare import Similarity
 from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings

@@ -28,8 +28,8 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.verify import verify
-from citewell.answer.verify.look import Similarity
-from citewell.answer.verify.parts import parts_of
+from citewell.answer.verify.compare import Similarity
+from citewell.answer.verify.sources import parts_of
 from citewell.clinical import Lexicon
 from citewell.clinical.tables import rows
 from citewell.ingest.chunk import chunk, default_chunking

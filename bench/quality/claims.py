@@ -23,31 +23,19 @@ from unittest.mock import patch
 from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
-from citewell.answer.verify import exact, look, verdict, verify
+from citewell.answer.verify import compare, verdict, verify
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 
 FAMILIES = {
-    "amounts": (exact, "amounts_missing"),
-    "medicines": (exact, "medicines_differ"),
-    "denials": (exact, "denied"),
-    "direction": (exact, "turned"),
-    "chance": (exact, "by_chance"),
-    "opposites": (exact, "opposites"),
-    "rewritten": (exact, "rewritten"),
-    "crossed": (exact, "crossed"),
-    "topics": (exact, "other_topics"),
-    "illnesses": (exact, "illnesses_differ"),
-    "arms": (exact, "other_arm"),
-    "clauses": (exact, "of_other_clause"),
-    "roles": (exact, "roles_turned"),
-    "phrases": (exact, "phrases_differ"),
-    "more": (exact, "says_more"),
-    "mixed": (look, "mixed"),
-    "others": (look, "of_others"),
-    "things": (look, "things_differ"),
-    "borrowed": (look, "borrowed"),
-    "strangers": (verdict, "stranger"),
+    "amounts": (compare, "amounts_missing"),
+    "arms": (compare, "other_arm"),
+    "medicines": (compare, "medicines_differ"),
+    "denials": (compare, "denied"),
+    "opposites": (compare, "opposites"),
+    "edits": (compare, "edits"),
+    "others": (compare, "of_others"),
+    "additions": (verdict, "added"),
 }
 """The exact checks: where each is called, and by what name."""
 
@@ -57,8 +45,8 @@ def _nothing(*_: object, **__: object) -> tuple[()]:
     return ()
 
 
-def _no_stranger(*_: object, **__: object) -> None:
-    """The same of the one that names a part of the claim."""
+def _no_addition(*_: object, **__: object) -> None:
+    """The same of the one that gives a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +71,8 @@ def cases_of(path: Path) -> list[Case]:
 @contextmanager
 def without(families: Sequence[str]) -> Iterator[None]:
     """The check without some families of exact checks."""
-    changes = [patch.object(*FAMILIES[name], _no_stranger if name == "strangers" else _nothing) for name in families]
-    exact.held_against.cache_clear()
+    changes = [patch.object(*FAMILIES[name], _no_addition if name == "additions" else _nothing) for name in families]
+    compare.compared.cache_clear()
     for change in changes:
         change.start()
     try:
@@ -92,7 +80,7 @@ def without(families: Sequence[str]) -> Iterator[None]:
     finally:
         for change in changes:
             change.stop()
-        exact.held_against.cache_clear()
+        compare.compared.cache_clear()
 
 
 class Judge:

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.answer.verify.look import looks
-from citewell.answer.verify.verdict import bearer, evidence_of
-from citewell.answer.verify.weigh import MOST_ODDS
+from citewell.answer.verify.compare import matches
+from citewell.answer.verify.matches import MOST_ODDS
+from citewell.answer.verify.verdict import best_support, evidence_of
 from citewell.vocabulary import FOLDER
 
 if __package__:
@@ -72,11 +72,11 @@ def every_case(data: Path, claims: Path) -> Iterator[tuple[str, Case]]:
 
 def judged(judge: Judge, kind: str, case: Case) -> Judged | None:
     """What the check has of one claim; None where the passage holds nothing to check it against."""
-    found = looks(case.claim, [case.passage], lexicon=judge.lexicon, similarity=judge.similarity)
+    found = matches(case.claim, [case.passage], lexicon=judge.lexicon, similarity=judge.similarity)
     if not found:
         return None
     carried, opposed = judge.pair(*evidence_of(case.claim, found[0], judge.lexicon))
-    return Judged(case, kind, max(-MOST_ODDS, min(MOST_ODDS, carried)), opposed, bearer(found) is not None)
+    return Judged(case, kind, max(-MOST_ODDS, min(MOST_ODDS, carried)), opposed, best_support(found) is not None)
 
 
 def fitted(odds: Numbers, true: Numbers, worth: Numbers) -> Numbers:

@@ -28,10 +28,10 @@ from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
-from citewell.answer.verify.look import Pair, Similarity
-from citewell.answer.verify.parts import parts_of
+from citewell.answer.verify.compare import Pair, Similarity
+from citewell.answer.verify.matches import Judged
 from citewell.answer.verify.score import calibrated
-from citewell.answer.verify.weigh import Judged
+from citewell.answer.verify.sources import parts_of
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.answer.verify.agreement import Agreement, agreement
+from citewell.answer.verify.amounts import Agreement, agreement
 from citewell.clinical.quantities import quantities
 
 READ = [

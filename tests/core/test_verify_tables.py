@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.rows import Cell, tabled
-from citewell.answer.verify import verify
-from citewell.answer.verify.parts import parts_of
+from citewell.answer.verify.sources import parts_of
 from citewell.bootstrap import App, build
-from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.samples import CHAPTER, GUIDELINE, sample_files
 from citewell.types import Check, Span, Verdict
 from citewell.web.source import Place, view
+from tests.checking import checked
 from tests.once import once
 
 pytestmark = pytest.mark.slow
@@ -58,20 +57,20 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         yield app
 
 
-def checked(app: App, text: str) -> Check:
+def in_library(app: App, text: str) -> Check:
     return app.check(text)[0][1]
 
 
 def held_against(text: str, source: str, *, start: int = 0) -> Check:
     spans = [Span("a:0", start, start + len(source), source)]
-    return verify(text, spans, lexicon=Lexicon.load(), similarity=None)
+    return checked(text, spans)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", ["first", "fresh", "last"])
 def test_true_sentences_about_rows_are_not_contradicted_and_false_ones_not_supported(library: App, group: str) -> None:
     asked = [claim for claim in claims() if claim.group == group and claim.text not in KNOWN]
-    found = {claim: checked(library, claim.text).verdict for claim in asked}
+    found = {claim: in_library(library, claim.text).verdict for claim in asked}
     contradicted = [claim.text for claim, verdict in found.items() if claim.is_true and verdict is Verdict.CONTRADICTED]
     supported = [claim.text for claim, verdict in found.items() if not claim.is_true and verdict is Verdict.SUPPORTED]
     assert len(asked) >= 34
@@ -83,7 +82,7 @@ def test_true_sentences_about_rows_are_not_contradicted_and_false_ones_not_suppo
 def test_the_sentence_under_a_plan_and_no_row_decides_on_a_claim_that_names_no_case(
     library: App, dose: str, verdict: Verdict
 ) -> None:
-    check = checked(library, f"Plan B is {dose} of ORS over 4 hours.")
+    check = in_library(library, f"Plan B is {dose} of ORS over 4 hours.")
     assert check.verdict is verdict
     assert check.span is not None
     assert check.span.text.startswith("Give ORS 75 ml/kg by mouth over 4 hours")
@@ -114,7 +113,7 @@ def test_the_sentence_under_a_plan_and_no_row_decides_on_a_claim_that_names_no_c
 def test_the_row_that_decides_is_the_evidence_at_its_exact_place(
     library: App, text: str, verdict: Verdict, quote: str
 ) -> None:
-    check = checked(library, text)
+    check = in_library(library, text)
     assert check.span is not None
     document = library.show(check.span.source_id.rpartition(":")[0])[1]
     assert (check.verdict, check.span.text[: len(quote)]) == (verdict, quote)
@@ -134,7 +133,7 @@ def test_the_row_that_decides_is_the_evidence_at_its_exact_place(
 def test_the_source_opens_at_the_row_with_its_cells_marked(
     library: App, text: str, name: str, cells: list[str]
 ) -> None:
-    span = checked(library, text).span
+    span = in_library(library, text).span
     assert span is not None
     document_id, _, chunk = span.source_id.rpartition(":")
     entry, document, chunks = library.show(document_id)
@@ -243,7 +242,7 @@ def test_yes_and_no_are_said_of_their_header(text: str, is_carried: bool) -> Non
 
 def _held(claim: str, *texts: str) -> Verdict:
     spans = [Span(f"d{number}:0", 0, len(text), text) for number, text in enumerate(texts)]
-    return verify(claim, spans, lexicon=Lexicon.load(), similarity=None).verdict
+    return checked(claim, spans).verdict
 
 
 WARDS = "Unit: Stroke unit; Beds: 12\nUnit: Burns unit; Beds: 8"

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from citewell.answer.verify.agreement import Agreement
-from citewell.answer.verify.amounts import matched_amounts
+from citewell.answer.verify.amounts import Agreement, matched_amounts
 from citewell.answer.verify.read import Reading, read
 from citewell.clinical import Lexicon
 

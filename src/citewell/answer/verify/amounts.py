@@ -1,15 +1,165 @@
-"""Whether each quantity of a claim stands in a source sentence with the same meaning, beside the same thing."""
+"""Whether each amount of a claim stands in a source sentence with the same meaning, beside the same thing."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from enum import IntEnum
 from itertools import combinations
 
 from citewell.answer.illnesses import illnesses
-from citewell.answer.verify.agreement import Agreement, agreement, is_age_and_length
 from citewell.answer.verify.findings import Finding, Grade
-from citewell.answer.verify.read import Reading, form, forms
-from citewell.clinical.quantities import BARE, Quantity
+from citewell.answer.verify.read import Reading, Word, form, forms
+from citewell.clinical.quantities import BARE, CHANCE, Quantity
+
+
+class Agreement(IntEnum):
+    """How far two quantities mean the same."""
+
+    OTHER = 0
+    """Different numbers, or things that cannot be compared."""
+    OPPOSED = 1
+    """The same number as opposite limits."""
+    CLOSE = 2
+    """The same number with another kind of limit."""
+    SAME = 3
+
+
+def agreement(claim: Quantity, source: Quantity) -> Agreement:
+    """Whether a source's quantity is the claim's.
+
+    >>> from citewell.clinical.quantities import quantities
+    >>> one, other = quantities("at least 500 mg")[0], quantities("0.5 g or more")[0]
+    >>> agreement(one, other), agreement(one, quantities("up to 500 mg")[0])
+    (<Agreement.SAME: 3>, <Agreement.OPPOSED: 1>)
+    """
+    if claim.dimension == source.dimension == "date":
+        fits = all(said in (0, held) for said, held in zip(claim.values, source.values, strict=True))
+        return Agreement.SAME if fits else Agreement.OTHER
+    if _is_in_band(claim, source):
+        return Agreement.SAME
+    if _is_rounded(claim, source) or _is_rounded(source, claim):
+        return Agreement.SAME
+    if not _equal(claim, source):
+        return Agreement.OTHER
+    return _limits(claim, source)
+
+
+def _is_in_band(claim: Quantity, source: Quantity) -> bool:
+    """Whether the claim speaks of one age, and the source of an age band that holds it.
+
+    >>> from citewell.clinical.quantities import quantities
+    >>> _is_in_band(quantities("a four-month-old baby")[0], quantities("patients aged 2 months or over")[0])
+    True
+    """
+    if not (claim.told == source.told == "age") or claim.sign != "=" or len(claim.values) != 1:
+        return False
+    age = claim.values[0]
+    if source.shape == "range":
+        return source.values[0] <= age <= source.values[1]
+    limit = source.values[0]
+    return {"<": age < limit, "<=": age <= limit, ">": age > limit, ">=": age >= limit}.get(source.sign, False)
+
+
+SPOKEN = 3.5
+"""How many points of a hundred a share in words may be off: “about four in five” is 78%, “more than half” 53%."""
+
+
+def _is_rounded(spoken: Quantity, exact: Quantity) -> bool:
+    """Whether a share told in words is the other's percentage, or the other's so many out of so many, rounded.
+
+    >>> from citewell.clinical.quantities import quantities
+    >>> read = lambda text: quantities(text)[0]
+    >>> half = read("more than half of them")
+    >>> _is_rounded(half, read("53%")), _is_rounded(half, read("47%"))
+    (True, False)
+    >>> _is_rounded(read("roughly one in five"), read("8 of 38"))
+    True
+    """
+    is_spoken = spoken.unit == "share" or (spoken.shape == "pair" and (spoken.is_word or spoken.loose))
+    share, other = _percent(spoken), _percent(exact)
+    if not is_spoken or share is None or other is None or exact.sign != "=":
+        return False
+    more = other - share
+    is_within = more >= 0 if spoken.sign[0] == ">" else more <= 0 if spoken.sign[0] == "<" else True
+    return is_within and abs(more) <= SPOKEN
+
+
+def _percent(share: Quantity) -> float | None:
+    """A percentage, or so many out of so many, of a hundred."""
+    if share.dimension == "percent" and len(share.values) == 1:
+        return share.values[0]
+    if share.shape == "pair" and share.dimension == BARE and 0 < share.values[1] >= share.values[0]:
+        return 100 * share.values[0] / share.values[1]
+    return None
+
+
+_COUNTABLE = [
+    {BARE, dimension} for dimension in ("time", "tablets", "capsules", "puffs", "drops", "sprays", "doses", "fold")
+]
+"""A number without a unit may be an age in years or a count; never an amount."""
+
+
+def comparable(claim: Quantity, source: Quantity) -> bool:
+    """Whether two quantities could stand for each other."""
+    if is_age_and_length(claim, source):
+        return False
+    if claim.dimension == source.dimension or {claim.dimension, source.dimension} == {"time", "period"}:
+        return True
+    return {claim.dimension, source.dimension} in _COUNTABLE
+
+
+def is_age_and_length(one: Quantity, other: Quantity) -> bool:
+    """Whether one time is somebody's age and the other how long, or how often: they answer other questions.
+
+    >>> from citewell.clinical.quantities import quantities
+    >>> age, hours = quantities("people over 40")[0], quantities("within 24 hours")[0]
+    >>> is_age_and_length(age, hours), is_age_and_length(age, quantities("from 30 years")[0])
+    (True, False)
+    """
+    kinds = {"period" if quantity.dimension == "period" else quantity.told for quantity in (one, other)}
+    return "age" in kinds and not kinds.isdisjoint(("length", "period"))
+
+
+def _equal(claim: Quantity, source: Quantity) -> bool:
+    if not comparable(claim, source):
+        return _share_of(claim, source) or _share_of(source, claim)
+    if claim.dimension != source.dimension and BARE in (claim.dimension, source.dimension):
+        ours, theirs, slack = claim.written, source.written, 1e-9
+    else:
+        ours, theirs = claim.values, source.values
+        slack = (
+            1e-9
+            if claim.unit == source.unit != "mixed"
+            else 0.02
+            if claim.dimension in ("time", "period", "percent")
+            else 0.003
+        )
+    if len(ours) != len(theirs) or ("range" in (claim.shape, source.shape) and claim.shape != source.shape):
+        return False
+    pairs = list(zip(ours, theirs, strict=True))
+    if all(abs(one - other) <= slack * max(abs(one), abs(other)) for one, other in pairs):
+        return True
+    may_round = claim.dimension in ("percent", BARE) and claim.unit == source.unit
+    return may_round and all(one >= 10 and one == int(one) == round(other) for one, other in pairs)
+
+
+def _share_of(pair: Quantity, percent: Quantity) -> bool:
+    """Whether “1 in 5” is the other's 20 %."""
+    if pair.shape != "pair" or percent.dimension != "percent" or len(percent.values) != 1 or not pair.values[1]:
+        return False
+    return abs(100 * pair.values[0] / pair.values[1] - percent.values[0]) <= 0.5
+
+
+def _limits(claim: Quantity, source: Quantity) -> Agreement:
+    if claim.sign == source.sign:
+        return Agreement.SAME
+    if (claim.sign == "=" and source.loose) or (source.sign == "=" and claim.loose):
+        return Agreement.SAME
+    if {claim.sign[0], source.sign[0]} == {"<", ">"}:
+        return Agreement.OPPOSED
+    return Agreement.CLOSE
+
 
 _OF_DRUG = re.compile(r"\s*(?:of\s+|once\s+|twice\s+|oral\s+|intravenous\s+)?$")
 _BINDS_AHEAD = 12
@@ -180,3 +330,75 @@ def _beside(reading: Reading, amount: Quantity) -> frozenset[str]:
     before = [word.form for word in reading.words if low <= word.start < amount.start][-2:]
     after = [word.form for word in reading.words if amount.end <= word.start < high][:2]
     return frozenset(before + after)
+
+
+_END = re.compile(r"[;(\[]|\.\s")
+"""Where the words of a number end."""
+
+
+def other_arm(claim: Reading, source: Reading) -> list[Finding]:
+    """Each number of the claim that the source sentence gives to something else that the claim names."""
+    found = []
+    for ours in claim.quantities:
+        theirs = [one for one in source.quantities if one.dimension == ours.dimension]
+        same = [one for one in theirs if agreement(ours, one) == Agreement.SAME]
+        if len(theirs) < 2 or len(same) != 1 or not _is_told(ours, claim):
+            continue
+        bound = _after(source, theirs) or _before(source, theirs)
+        if bound and _is_crossed(claim.words, bound[theirs.index(same[0])], bound, theirs.index(same[0])):
+            reason = f"“{ours.text}” is said of something else in the source"
+            found.append(Finding(Grade.AGAINST, "amount", reason, ours.start, ours.end))
+    return found
+
+
+def _is_told(ours: Quantity, claim: Reading) -> bool:
+    """Whether a number has a unit, and is the only one with it."""
+    is_alone = sum(one.dimension == ours.dimension for one in claim.quantities) == 1
+    return is_alone and ours.dimension not in (BARE, CHANCE, "date") and not ours.dimension.startswith("label")
+
+
+def _is_crossed(claimed: Sequence[Word], own: list[Word], bound: list[list[Word]], place: int) -> bool:
+    """Whether the claim has words of another number and none of its own."""
+    others = [word for number, words in enumerate(bound) if number != place for word in words]
+    alone = [word for word in own if not _has(others, word)]
+    foreign = [word for word in others if not _has(own, word)]
+    return any(_has(claimed, word) for word in foreign) and not any(_has(claimed, word) for word in alone)
+
+
+def _has(words: Sequence[Word], wanted: Word) -> bool:
+    return any(word.form == wanted.form or word.meanings & wanted.meanings for word in words)
+
+
+def _after(source: Reading, numbers: Sequence[Quantity]) -> list[list[Word]] | None:
+    """The words that follow each number, if each has some of its own."""
+    ends = [*(one.start for one in numbers[1:]), len(source.text)]
+    parts = [(one.end, end) for one, end in zip(numbers, ends, strict=True)]
+    return _each_own(source, [(start, _cut(source.text, start, end)) for start, end in parts])
+
+
+def _before(source: Reading, numbers: Sequence[Quantity]) -> list[list[Word]] | None:
+    """The words that lead to each number, if each has some of its own."""
+    edges = [0, *(one.end for one in numbers)]
+    parts = [(edge, one.start) for edge, one in zip(edges, numbers, strict=False)]
+    near = [(_begin(source.text, start, end), end) for start, end in parts]
+    return _each_own(source, near) or _each_own(source, parts)
+
+
+def _cut(text: str, start: int, end: int) -> int:
+    stop = _END.search(text, start, end)
+    return stop.start() if stop else end
+
+
+def _begin(text: str, start: int, end: int) -> int:
+    return max((stop.end() for stop in _END.finditer(text, start, end)), default=start)
+
+
+def _each_own(source: Reading, parts: Sequence[tuple[int, int]]) -> list[list[Word]] | None:
+    found = [[word for word in source.words if start <= word.start < end] for start, end in parts]
+    return found if all(_is_each_own(place, found) for place in range(len(found))) else None
+
+
+def _is_each_own(place: int, found: Sequence[list[Word]]) -> bool:
+    """Whether a number has a word that no other has."""
+    others = [word for number, words in enumerate(found) if number != place for word in words]
+    return any(not _has(others, word) for word in found[place])

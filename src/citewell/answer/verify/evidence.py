@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from citewell.answer.verify.agreement import Agreement, agreement
-from citewell.answer.verify.context import in_context
+from citewell.answer.verify.amounts import Agreement, agreement
 from citewell.answer.verify.coverage import Profile, profile
 from citewell.answer.verify.names import Topic, is_of_other_medicine
 from citewell.answer.verify.read import Reading, Word, is_light
+from citewell.answer.verify.sources import in_context
 from citewell.clinical.quantities import Quantity, quantities
 from citewell.types import Span
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from citewell.answer.illnesses import Illness, are_related, illnesses
+from citewell.answer.illnesses import illnesses, other_names
 from citewell.answer.verify.findings import Finding, Grade
 from citewell.answer.verify.read import Reading, form, forms
 from citewell.clinical import Concept, Hit, Lexicon
@@ -93,6 +93,8 @@ def _names(concept: Concept) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(forms(name.text) - small) for name in concept.names)
 
 
+_WORD = re.compile(r"[^\W_]+")
+_SMALL = frozenset(("of", "the", "in", "s"))
 _PLURAL = re.compile(r"(?<=\b[A-Z]{2})s\b|(?<=\b[A-Z]{3})s\b|(?<=\b[A-Z]{4})s\b")
 """The plural of an abbreviation, which the lexicon knows in the singular."""
 
@@ -113,36 +115,19 @@ def _all_names(mentions: Iterable[Hit]) -> tuple[frozenset[str], ...]:
     return tuple(name for mention in mentions for name in _names(mention.concept) if name)
 
 
-def topics_differ(claim: Reading, source: Reading, *, lexicon: Lexicon, coverage: float) -> list[Finding]:
-    """Each condition of the claim that the source sentence does not name, and whether it names another instead."""
-    words = forms(source.text)
-    absent = [topic for topic in topics(claim.text, lexicon) if not topic.is_in(words)]
-    if not absent:
-        return []
-    kin = _kin(claim.text, source.text)
-    absent = [topic for topic in absent if not any(one.start <= topic.start and topic.end <= one.end for one in kin)]
-    ours = forms(claim.text)
-    others = [topic for topic in topics(source.text, lexicon) if not topic.is_in(ours)]
-    is_close = coverage >= 0.6 and len(source.words) <= 3 * len(claim.words)
-    found = []
-    for topic in absent:
-        written = claim.text[topic.start : topic.end]
-        rival = _rival(topic, others, claim, source) if is_close else None
-        if rival is not None:
-            reason = f"{written} is not in the source, which speaks of {source.text[rival.start : rival.end]}"
-            found.append(Finding(Grade.AGAINST, "condition", reason, topic.start, topic.end))
-    return found
+@cache
+def _forms_of(name: str) -> tuple[frozenset[str], ...]:
+    """The word forms of each of the names of an illness."""
+    written = (name, *other_names(name))
+    return tuple(frozenset(form(word) for word in _WORD.findall(one) if word not in _SMALL) for one in written)
 
 
-def _kin(claim: str, source: str) -> list[Illness]:
-    """The illnesses of a claim that its source names too, by another name, more broadly or narrowly."""
-    theirs = illnesses(source)
-    return [one for one in illnesses(claim) if any(are_related(one.name, other.name) for other in theirs)]
+@lru_cache(maxsize=4096)
+def illness_topics(text: str) -> tuple[Topic, ...]:
+    """The illnesses of a text as topics, so that “flu” is said by a source that has “influenza”."""
+    return tuple(Topic(one.start, one.end, frozenset(), _forms_of(one.name)) for one in illnesses(text))
 
 
-def _rival(topic: Topic, others: list[Topic], claim: Reading, source: Reading) -> Topic | None:
-    """The source's condition that stands where the claim has its own: two shared neighbours, or nearly all of them."""
-    context = claim.near(topic.start, topic.end, words=3)
-    near = [(len(context & source.near(other.start, other.end, words=3)), other) for other in others]
-    near = [(size, other) for size, other in near if size >= 2]
-    return max(near, key=lambda pair: pair[0])[1] if near else None
+def known_of(text: str, lexicon: Lexicon) -> tuple[Topic, ...]:
+    """What a claim names, by each of whose names a source may say it."""
+    return (*topics(text, lexicon), *illness_topics(text))

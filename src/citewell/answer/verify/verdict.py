@@ -10,19 +10,20 @@ from typing import Protocol
 
 from citewell.answer.rows import is_title
 from citewell.answer.verify.align import aligned
+from citewell.answer.verify.compare import CLEAR_FROM, Pair, Rounded, Similarity, matches, whole, with_reader
+from citewell.answer.verify.edits import added
 from citewell.answer.verify.evidence import beside
-from citewell.answer.verify.exact import known_of
 from citewell.answer.verify.findings import Grade
-from citewell.answer.verify.look import CLEAR_FROM, Pair, Rounded, Similarity, heard, looks
-from citewell.answer.verify.parts import parts_of
-from citewell.answer.verify.passage import whole
+from citewell.answer.verify.matches import MOST_ODDS, REPEATED_FROM, Judged, Match, Passage, bearing, support
+from citewell.answer.verify.names import known_of
 from citewell.answer.verify.read import forms, is_light, read, without_references
 from citewell.answer.verify.score import Known, never_from, opposed_from, supported_from
-from citewell.answer.verify.strangers import stranger
-from citewell.answer.verify.things import is_put
-from citewell.answer.verify.weigh import MOST_ODDS, REPEATED_FROM, Judged, Look, Passage, bearing, support
+from citewell.answer.verify.sources import parts_of
 from citewell.clinical import Lexicon
 from citewell.types import Check, Span, Verdict
+
+ALIKE_FROM = 0.2
+"""Support from which a sentence is carried that says what the source says in much the same words."""
 
 PARTLY_FROM = 0.25
 """Bearing from which a source speaks of the same matter."""
@@ -50,7 +51,7 @@ _STRANGE = re.compile(
     r"[\u0400-\u052f\u0530-\u058f\u0590-\u06ff\u13a0-\u13ff\u3040-\u30ff\u4e00-\u9fff\uff01-\uff5e\U0001d400-\U0001d7ff"
     r"\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 )
-"""Letters of other scripts, some of which look like Latin ones, and characters that cannot be seen."""
+"""Letters of other scripts, some of which match like Latin ones, and characters that cannot be seen."""
 
 
 _ASKS = re.compile(r"\?[\W\d]*\Z")
@@ -66,7 +67,7 @@ class Entailment(Protocol):
 
 
 SURE = 0.8
-"""Probability from which an entailment model is heard."""
+"""Probability from which an entailment model is with_reader."""
 
 
 def verify(
@@ -85,25 +86,25 @@ def verify(
         return Check(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
     if (refused := _refused(sentence, spans)) is not None:
         return refused
-    found = looks(sentence, spans, lexicon=lexicon, similarity=None)
+    found = matches(sentence, spans, lexicon=lexicon, similarity=None)
     if not found:
         return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
     check = _judged(found)
     if similarity is not None and not _is_clear(check, found, is_read=pair is not None):
-        found = looks(sentence, spans, lexicon=lexicon, similarity=similarity)
+        found = matches(sentence, spans, lexicon=lexicon, similarity=similarity)
         if pair is None:
             check = _judged(found)
         else:
             check, found = _read(sentence, found, pair, lexicon, is_asked=entailment is not None)
-    check = _with_all(_without_strangers(check, sentence, spans, lexicon), sentence, found, spans, lexicon)
-    return _heard(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
+    check = _without_additions(_with_all(check, sentence, found, spans, lexicon), sentence, spans, lexicon)
+    return _with_entailment(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
 
-def _is_open(check: Check, found: Sequence[Look]) -> bool:
+def _is_open(check: Check, found: Sequence[Match]) -> bool:
     """Whether nothing speaks against a sentence but that the words do not carry it: no veto, no finding, no reader."""
     if check.is_vetoed or _is_read_as_opposed(found[0].passage, never_from()):
         return False
-    return not any(look.findings for look in found if look.part == check.span or look.is_opposed)
+    return not any(match.findings for match in found if match.part == check.span or match.is_opposed)
 
 
 @lru_cache(maxsize=64)
@@ -128,39 +129,39 @@ def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
     return None
 
 
-def _without_strangers(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
-    """The same verdict, unless something was joined to the sentence of which the source has not a word."""
-    if check.verdict is not Verdict.SUPPORTED:
+def _without_additions(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
+    """The same verdict, unless the sentence repeats its source and adds what no cited words say."""
+    if check.is_vetoed or check.verdict not in (Verdict.SUPPORTED, Verdict.PARTLY):
         return check
-    joined = stranger(sentence, whole(tuple(spans)), lexicon)
-    if joined is None:
-        return check
-    told = f"the source says nothing of “{joined}”"
-    return replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
+    claim, said = read(sentence), " ".join(span.text for span in check.spans)
+    told = added(claim, said, whole(tuple(spans)), known_of(claim.text, lexicon))
+    return check if told is None else replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
 
 
-def _with_all(check: Check, sentence: str, found: Sequence[Look], spans: tuple[Span, ...], lexicon: Lexicon) -> Check:
+def _with_all(check: Check, sentence: str, found: Sequence[Match], spans: tuple[Span, ...], lexicon: Lexicon) -> Check:
     """The same verdict with every source sentence that it rests on."""
     if check.span is None or check.verdict in (Verdict.CONTRADICTED, Verdict.NOT_FOUND):
         return check
-    claim, opposed = read(sentence), frozenset(look.part for look in found if look.is_against)
-    parts = dict.fromkeys((*(look.part for look in found), *parts_of(spans)))  # the nearest first
+    claim, opposed = read(sentence), frozenset(match.part for match in found if match.is_against)
+    parts = dict.fromkeys((*(match.part for match in found), *parts_of(spans)))  # the nearest first
     others = beside(claim, known_of(claim.text, lexicon), check.span, parts, opposed=opposed)
     return replace(check, beside=others) if others else check
 
 
-def _is_clear(check: Check, found: Sequence[Look], *, is_read: bool) -> bool:
+def _is_clear(check: Check, found: Sequence[Match], *, is_read: bool) -> bool:
     """Whether the sentence repeats what carries or vetoes it; embedding and reading it costs far more.
 
     Without a reader, words that carry most of it are enough.
     """
     if check.is_vetoed:
-        return any(look.part == check.span and min(look.words, look.mirrored) >= REPEATED_FROM for look in found)
+        return any(
+            match.part == check.span and min(match.words, match.reverse_coverage) >= REPEATED_FROM for match in found
+        )
     if check.verdict is not Verdict.SUPPORTED:
         return False
     if is_read:
-        return any(look.is_repeated for look in found)
-    is_repeated = any(min(look.coverage, look.mirrored) >= REPEATED_FROM and not look.findings for look in found)
+        return any(match.is_repeated for match in found)
+    is_repeated = any(match.both_ways >= REPEATED_FROM and not match.findings for match in found)
     return is_repeated or check.support >= CLEAR_FROM
 
 
@@ -170,11 +171,12 @@ def _flat(text: str) -> str:
     return " ".join(without_references(text).split())
 
 
-def _judged(found: Sequence[Look]) -> Check:
+def _judged(found: Sequence[Match]) -> Check:
     """The verdict of the nearest sentence without a veto where it carries the claim, or else of the nearest one."""
-    nearest, able, share = found[0], bearer(found), support(found)
+    nearest, able, share = found[0], best_support(found), support(found[0])
     is_turned = _is_read_as_opposed(nearest.passage, never_from())
-    if able is not None and not is_turned and share >= supported_from(_known(nearest.passage)):
+    least = ALIKE_FROM if able is not None and able.is_alike else supported_from(_known(nearest.passage))
+    if able is not None and not is_turned and share >= least:
         return Check(Verdict.SUPPORTED, ("the cited words say so",), able.part, share)
     opposed = _opposed(found, nearest.nearness)
     if opposed is not None:
@@ -183,9 +185,9 @@ def _judged(found: Sequence[Look]) -> Check:
         return Check(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
     # The pair reader has learned from prose: what it reads out of a row or a heading is no contradiction.
     is_prose = nearest.row is None and all(finding.kind != "heading" for finding in nearest.findings)
-    if is_prose and not nearest.is_null and _is_read_as_opposed(nearest.passage, opposed_from()):
+    if is_prose and _is_read_as_opposed(nearest.passage, opposed_from()):
         return Check(Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share)
-    if bearing(found) < PARTLY_FROM:
+    if bearing(nearest) < PARTLY_FROM:
         return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
     reasons = tuple(dict.fromkeys(finding.reason for finding in nearest.findings))
     told = reasons or ("the cited words carry only a part of it",)
@@ -194,20 +196,20 @@ def _judged(found: Sequence[Look]) -> Check:
 
 
 def _read(
-    sentence: str, found: list[Look], pair: Pair, lexicon: Lexicon, *, is_asked: bool
-) -> tuple[Check, list[Look]]:
-    """The verdict with the word of the pair reader, and the looks with it; it is asked where it could change something.
+    sentence: str, found: list[Match], pair: Pair, lexicon: Lexicon, *, is_asked: bool
+) -> tuple[Check, list[Match]]:
+    """The verdict with the reader's word, and the matches with it; it is asked where it could change something.
 
     What it says in eight bits counts where the same in full, which may be a little more or less, gives one verdict.
     """
     check = _same(found, Judged(0.0, 0.0), within=MOST_ODDS)
     if check is not None and not is_asked:
-        return replace(check, support=support(found)), found
+        return replace(check, support=support(found[0])), found
     pieces = evidence_of(sentence, found[0], lexicon)
     judged = pair(*pieces)
     if isinstance(pair, Rounded) and _same(found, judged, within=pair.within) is None:
         judged = pair.exactly(*pieces)
-    read_there = heard(found, judged)
+    read_there = with_reader(found, judged)
     check = _judged(read_there)
     if found[0].row is not None and not _is_read_as_opposed(read_there[0].passage, never_from()):
         by_words = _judged(found)  # the reader has learned from prose, and misses what a row says
@@ -215,7 +217,7 @@ def _read(
     return check, read_there
 
 
-def evidence_of(sentence: str, nearest: Look, lexicon: Lexicon) -> tuple[str, str]:
+def evidence_of(sentence: str, nearest: Match, lexicon: Lexicon) -> tuple[str, str]:
     """What the reader gets: the claim in its source's words, and the sentences most like it under titles it names."""
     ours = {word.form for word in read(sentence).words if not is_light(word.form)}
     titles = [title.rstrip(".") for title in nearest.part.titles if not ours.isdisjoint(forms(title))]
@@ -223,14 +225,14 @@ def evidence_of(sentence: str, nearest: Look, lexicon: Lexicon) -> tuple[str, st
     return aligned(read(sentence).text, evidence, lexicon), evidence
 
 
-def _same(found: Sequence[Look], judged: Judged, *, within: float) -> Check | None:
+def _same(found: Sequence[Match], judged: Judged, *, within: float) -> Check | None:
     """The verdict with every word of the pair reader that is so near to this one, if it is the same with all.
 
     Support grows with the one of its odds and falls with the other, and no sentence is carried that it surely reads as
     opposed: where the two extremes lead to one verdict, so does all between.
     """
     carried, opposed = judged
-    best, worst = (_judged(heard(found, Judged(carried + off, opposed - off))) for off in (within, -within))
+    best, worst = (_judged(with_reader(found, Judged(carried + off, opposed - off))) for off in (within, -within))
     return worst if replace(best, support=0.0) == replace(worst, support=0.0) else None
 
 
@@ -242,53 +244,54 @@ def _known(passage: Passage) -> Known:
     return "pair" if passage.judged is not None else "words" if passage.likeness is None else "likeness"
 
 
-def bearer(found: Sequence[Look]) -> Look | None:
+def best_support(found: Sequence[Match]) -> Match | None:
     """The nearest sentence without a veto that may carry the claim, if no vetoed one is clearly nearer.
 
     None where the claim says more of a sentence that speaks against it than of this one: “adults under 50 kg, no more
     than 2 g” goes before “adults, 4 g”; or as much, and this one has not its numbers. A heading carries nothing that a
     row speaks against.
     """
-    opposed = [look for look in found if (look.is_opposed or is_put(look)) and not _is_answered(look, found)]
-    least = max((look.nearness - LEEWAY for look in opposed), default=0.0)
+    opposed = [match for match in found if match.is_opposed and not _is_answered(match, found)]
+    least = max((match.nearness - LEEWAY for match in opposed), default=0.0)
     least = max(least, found[0].nearness - ALIGNED_WITHIN)
-    able = [look for look in found if not look.vetoes and look.nearness >= least]
-    able = [look for look in able if look is found[0] or not look.is_against]
-    if any(look.row is not None and look.words >= HALF_FROM for look in opposed):
-        able = [look for look in able if look.row is not None or not is_title(look.part.text)]
-    best = max(able, key=lambda look: look.nearness, default=None)
+    able = [match for match in found if not match.vetoes and match.nearness >= least]
+    able = [match for match in able if match is found[0] or not match.is_against]
+    if any(match.row is not None and match.words >= HALF_FROM for match in opposed):
+        able = [match for match in able if match.row is not None or not is_title(match.part.text)]
+    best = max(able, key=lambda match: match.nearness, default=None)
     if best is None:
         return None
     is_numberless = best.coverage < best.words
-    outdone = [look for look in opposed if look.words >= HALF_FROM and look.mirrored > WHOLE_FROM]
+    outdone = [match for match in opposed if match.words >= HALF_FROM and match.reverse_coverage > WHOLE_FROM]
+    least = best.reverse_coverage
     is_outdone = any(
-        look.mirrored > best.mirrored or (is_numberless and look.mirrored == best.mirrored) for look in outdone
+        match.reverse_coverage > least or (is_numberless and match.reverse_coverage == least) for match in outdone
     )
     return None if is_outdone else best
 
 
-def _is_answered(opposed: Look, found: Sequence[Look]) -> bool:
+def _is_answered(opposed: Match, found: Sequence[Match]) -> bool:
     """Whether only the numbers of a sentence speak against the claim, and another one has them all, and no veto."""
     amounts = {one.start for one in opposed.findings if one.kind == "amount"}
     if len(amounts) < LEAST_NUMBERS or any(one.kind != "amount" for one in opposed.vetoes):
         return False
-    return any(not look.vetoes and look.coverage >= HALF_FROM for look in found)
+    return any(not match.vetoes and match.coverage >= HALF_FROM for match in found)
 
 
-def _opposed(found: Sequence[Look], nearness: float) -> Look | None:
+def _opposed(found: Sequence[Match], nearness: float) -> Match | None:
     """The nearest sentence that speaks against the claim, if it is about as near as another.
 
     A row of the very case that the claim is about goes before all others, the one with the least against it first.
     """
-    aligned = [look for look in found if look.nearness >= nearness - ALIGNED_WITHIN]
-    against = [look for look in aligned if look.is_against and look.words >= AGAINST_FROM]
+    aligned = [match for match in found if match.nearness >= nearness - ALIGNED_WITHIN]
+    against = [match for match in aligned if match.is_against and match.words >= AGAINST_FROM]
     if found[0].is_read:  # what is denied or turned in other words is the reader's to tell
-        against = [look for look in against if look.is_firmly_against]
-    of_the_case = [look for look in against if look.is_same_case]
-    return min(of_the_case, key=lambda look: len(look.findings), default=next(iter(against), None))
+        against = [match for match in against if match.is_firmly_against]
+    of_the_case = [match for match in against if match.is_same_case]
+    return min(of_the_case, key=lambda match: len(match.findings), default=next(iter(against), None))
 
 
-def _heard(check: Check, sentence: str, entailment: Entailment, *, is_open: bool) -> Check:
+def _with_entailment(check: Check, sentence: str, entailment: Entailment, *, is_open: bool) -> Check:
     """An entailment model may settle what support left open, or turn a verdict; it never lifts a veto or a finding."""
     if check.span is None or check.verdict is Verdict.CONTRADICTED:
         return check

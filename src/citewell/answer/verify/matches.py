@@ -1,26 +1,21 @@
-"""One source sentence beside a claim, and the facts from which support is reckoned."""
+"""A source sentence beside a claim, and what the score of support is made of."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from citewell.answer.rows import Row
-from citewell.answer.verify.direction import is_aim
 from citewell.answer.verify.findings import Finding, Grade
 from citewell.answer.verify.rows import Said
-from citewell.answer.verify.score import carried
+from citewell.answer.verify.score import READ, carried
 from citewell.types import Span
-
-AIM_DISCOUNT = 0.85
-"""A sentence that says what was asked counts for less than one that says what was found."""
 
 FIRM_FROM = 0.7
 """Coverage from which a denial or a turned direction is a veto; below, it only lowers support."""
 
-MIRRORED_FROM = 0.5
+BOTH_WAYS_FROM = 0.5
 """Or both coverages, of the claim by the source and of the source by the claim: the two say much the same."""
 
 MOST_STRANGE = 5
@@ -32,14 +27,14 @@ CLOSE_FROM = 0.6
 REPEATED_FROM = 0.8
 """Both coverages from which a claim repeats a sentence."""
 
+ALIKE_SHARE = 0.75
+"""The same from which the two are said in much the same words."""
+
 SIMILAR_FROM = 0.25
 """The same for what is neither a denial nor a direction."""
 
 COPY_FROM = 0.5
 """Both coverages from which a difference is a contradiction, and not another subject."""
-
-MATTER = ("passage", "strange", "letters", "likeness")
-"""The facts that tell what is spoken of, not what is said of it."""
 
 MOST_ODDS = 6.0
 """Log-odds of the pair reader; more of them say nothing more."""
@@ -91,7 +86,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Match:
     """One source sentence, or two read together, held against the claim."""
 
     part: Span
@@ -100,15 +95,9 @@ class Look:
     passage: Passage = Passage()
     words: float = 0.0
     """Coverage without the quantities."""
-    mirrored: float = 0.0
+    reverse_coverage: float = 0.0
     """Coverage of the source sentence by the claim."""
     findings: tuple[Finding, ...] = ()
-    is_unsaid: bool = False
-    """The claim says which way, the source does not."""
-    agrees: bool | None = None
-    """Whether both say the same way; None where one of them says none."""
-    is_null: bool = False
-    """Both say that there is no effect."""
     row: Row | None = None
     """The row of a table that it is."""
     said: Said | None = None
@@ -128,16 +117,15 @@ class Look:
     def nearness(self) -> float:
         """How near the sentence is to the claim, vetoes left aside."""
         share = max(self.coverage, self.words)
-        near = share if self.cosine is None else 0.5 * share + 0.5 * max(0.0, self.cosine)
-        return near * AIM_DISCOUNT if is_aim(self.part.text) else near
+        return share if self.cosine is None else 0.5 * share + 0.5 * max(0.0, self.cosine)
 
     @property
     def vetoes(self) -> tuple[Finding, ...]:
         """The findings that no score outweighs, the gravest first."""
         if self.is_read:
-            is_close = self.words >= FIRM_FROM and self.mirrored >= CLOSE_FROM
+            is_close = self.words >= FIRM_FROM and self.reverse_coverage >= CLOSE_FROM
         else:
-            is_close = self.coverage >= FIRM_FROM or min(self.words, self.mirrored) >= MIRRORED_FROM
+            is_close = self.coverage >= FIRM_FROM or min(self.words, self.reverse_coverage) >= BOTH_WAYS_FROM
         is_aligned = is_close or self.is_same_case
         firm = [finding for finding in self.findings if finding.kind not in _SOFT or is_aligned]
         return tuple(sorted(firm, key=lambda finding: -finding.grade))
@@ -150,19 +138,28 @@ class Look:
     @property
     def is_firmly_against(self) -> bool:
         """Whether more than a denial or a direction speaks against the claim, or the two say much the same."""
-        is_copy = min(self.words, self.mirrored) >= COPY_FROM or self.is_same_case
-        is_similar = min(self.words, self.mirrored) >= SIMILAR_FROM
+        is_copy = min(self.words, self.reverse_coverage) >= COPY_FROM or self.is_same_case
+        is_similar = min(self.words, self.reverse_coverage) >= SIMILAR_FROM
         return is_copy or (is_similar and any(map(_is_firm, self.findings)))
+
+    @property
+    def both_ways(self) -> float:
+        """The lesser coverage, of the claim by the sentence and of the sentence by the claim."""
+        return min(self.coverage, self.reverse_coverage)
 
     @property
     def is_repeated(self) -> bool:
         """Whether the claim repeats the sentence, adds no word of its own, and no check finds anything."""
-        return min(self.coverage, self.mirrored) >= REPEATED_FROM and not self.findings and not self.passage.strange
+        return (
+            min(self.coverage, self.reverse_coverage) >= REPEATED_FROM
+            and not self.findings
+            and not self.passage.strange
+        )
 
     @property
-    def is_silent(self) -> bool:
-        """Whether it does not say which way, or only what was asked."""
-        return self.is_unsaid or is_aim(self.part.text)
+    def is_alike(self) -> bool:
+        """Whether the two say much the same in much the same words, and no check finds anything."""
+        return self.both_ways >= ALIKE_SHARE and not self.findings
 
     @property
     def is_against(self) -> bool:
@@ -175,43 +172,26 @@ class Look:
         return any(finding.grade == Grade.AGAINST for finding in self.vetoes)
 
 
-def support(found: Sequence[Look]) -> float:
-    """The probability that the cited words carry the claim, from the sentences read closely, the nearest first."""
-    return carried(facts(found))
+def support(nearest: Match) -> float:
+    """The probability that the cited words carry the claim."""
+    return carried(facts(nearest))
 
 
-def bearing(found: Sequence[Look]) -> float:
+def bearing(nearest: Match) -> float:
     """The same from words and likeness alone: whether both speak of one matter, whatever they say of it."""
-    told = facts(found)
-    return carried({name: told[name] for name in MATTER if name in told})
+    return carried({name: value for name, value in facts(nearest).items() if name != READ})
 
 
-def facts(found: Sequence[Look]) -> dict[str, float]:
+def facts(nearest: Match) -> dict[str, float]:
     """What the score is made of; `support.tsv` says what each is worth."""
-    nearest, passage = found[0], found[0].passage
-    kinds = {finding.kind for finding in nearest.findings if finding.grade == Grade.AGAINST}
-    said = [look for look in found if not is_aim(look.part.text)]
+    passage = nearest.passage
     told = {
         "passage": max(nearest.coverage, passage.coverage),
         "strange": min(passage.strange, MOST_STRANGE) / MOST_STRANGE,
         "letters": passage.letters,
-        "turned": float("direction" in kinds),
-        "denied": float("denial" in kinds),
-        "unsaid": float(nearest.is_unsaid),
-        "way": _nearest(look for look in said if look.agrees) - _nearest(look for look in said if look.agrees is False),
-        "against": sum(look.is_against for look in found) / len(found),
-        "opposed": _nearest(look for look in found if look.is_opposed),
     }
     if passage.likeness is not None:
         told["likeness"] = passage.likeness
     if passage.judged is not None:
-        told["read as carried"] = _bounded(passage.judged.carried)
+        told[READ] = max(-MOST_ODDS, min(MOST_ODDS, passage.judged.carried))
     return told
-
-
-def _bounded(odds: float) -> float:
-    return max(-MOST_ODDS, min(MOST_ODDS, odds))
-
-
-def _nearest(found: Iterable[Look]) -> float:
-    return max((look.nearness for look in found), default=0.0)

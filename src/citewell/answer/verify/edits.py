@@ -1,0 +1,371 @@
+"""What a claim changes in a sentence that it repeats: an opposite put in a place, two things exchanged, a word added.
+
+A claim in words of its own is the reader's to judge; one that repeats its source but for a word or two is judged here,
+for the reader takes such a pair for the same.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+from rapidfuzz.distance import Levenshtein
+
+from citewell import vocabulary
+from citewell.answer.verify.coverage import Profile, profile
+from citewell.answer.verify.findings import Finding, Grade
+from citewell.answer.verify.names import Topic
+from citewell.answer.verify.read import Reading, Word, form, is_light, meanings
+
+LEAST_AROUND = 2
+"""Words on both sides of a place, together, that must be the same in both."""
+
+LONGEST_PLACE = 4
+"""Words that stand in one place at most."""
+
+LONG_FROM = 3
+"""Words of a clause that says something of its own."""
+
+MOST_PLACES = 4
+"""Places that differ, beyond which a sentence is put together anew and no two things are exchanged."""
+
+REPEATED_FROM = 0.85
+"""Share of a claim's other words that the cited sentences must say for it to repeat them."""
+
+_PREFIXES = {"un": 5, "in": 5, "im": 5, "ir": 5, "il": 5, "non": 5, "dis": 5, "a": 6}
+"""What denies a word, and how many letters that must have: “intake” denies no “take”, “around” no “round”."""
+
+_PREFIX_PAIRS = (("pre", "post"), ("hyper", "hypo"), ("over", "under"), ("intra", "extra"), ("up", "down"))
+_ARTICLES = frozenset(("a", "an", "the"))
+_SMALL = _ARTICLES | frozenset(
+    "of in to from by with for on at and or is are was were be been its their his her this".split()
+)
+_BE = frozenset("is are was were been being".split())
+
+_EVEN = frozenset(
+    form(word)
+    for word in """associated association correlated correlation related relation linked link similar equal equals
+    identical interact interaction combined combination between versus vs compared comparable concomitant""".split()
+)
+"""Words beside which two things may change places."""
+
+_ENDINGS = frozenset(
+    "|s|es|ed|ing|ic|ical|al|ial|ist|y|ies|ion|ions|ive|ous|ant|ent|ance|ence|er|ers|or|ity|ness|ment|e|en|inal|ar|ary|ia|aemic|a".split(
+        "|"
+    )
+)
+"""What words of one root end with."""
+
+LONGEST_ROOT = 5
+"""Letters that two words must begin alike with to be of one root."""
+
+_SAYS_NOTHING = frozenset(
+    form(word)
+    for word in """example instance course fact general particular addition contrast summary short therefore however too
+    indeed thus hence note possible necessary appropriate needed required applicable available indicated mind usual drug
+    medicine medication treatment therapy patient people person adult participant individual subject group trial study
+    intervention condition disease disorder symptom effect result level risk rate case event thing""".split()
+)
+"""Words that carry a sentence on, or stand for what was named before."""
+
+_WORD = re.compile(r"[^\W_]+")
+_NO_THINGS = ("ed", "ly")
+_BEFORE, _AFTER = re.compile(r"([^\W_]+|,)\W*\Z"), re.compile(r"\W*([^\W_]+)")
+_VERB_NEXT = _BE | frozenset(
+    """to will can may should must not do does did would could might cannot never please always also then who which it
+    they you we she he i has have had""".split()
+)
+"""After these a verb stands."""
+
+_DETERMINERS = frozenset(
+    "the a an this these those your their his her its our any each every some no it them him".split()
+)
+_PREPOSITIONS = frozenset("of in on at by for from with into to as out up".split())
+_OPENS_NOUN = (
+    _DETERMINERS | _PREPOSITIONS - {"to"} | frozenset("and or plus than per between against without ,".split())
+)
+_NAMED = re.compile(rf"\b(?:{'|'.join(_OPENS_NOUN - {','})})\s+[^\W_]+(?<!ly)\s+\Z", re.IGNORECASE)
+"""Before a thing, with one more word of its name."""
+
+
+class Token(NamedTuple):
+    """A word, where it stands, in small letters, and the form under which it is compared."""
+
+    start: int
+    end: int
+    word: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the source says somewhere, what the claim has there, and how many words around are the same."""
+
+    said: tuple[Token, ...]
+    put: tuple[Token, ...]
+    around: int
+
+    @property
+    def is_short(self) -> bool:
+        """Whether so few words stand there that they say one thing."""
+        return max(len(self.said), len(self.put)) <= LONGEST_PLACE
+
+
+@lru_cache(maxsize=4096)
+def _tokens(text: str) -> tuple[Token, ...]:
+    return tuple(Token(*match.span(), *_compared(match.group())) for match in _WORD.finditer(text))
+
+
+@lru_cache(maxsize=50_000)
+def _compared(word: str) -> tuple[str, str]:
+    folded = word.casefold()
+    return folded, "be" if folded in _BE else form(word)
+
+
+@lru_cache(maxsize=1024)
+def _places(claim: str, source: str) -> tuple[Place, ...]:
+    """Where a few words of the claim stand for a few of the source."""
+    ours, theirs = _tokens(claim), _tokens(source)
+    steps = Levenshtein.opcodes([token.form for token in theirs], [token.form for token in ours])
+    found: list[Place] = []
+    before, said, put = 0, (0, 0), (0, 0)
+    for step in steps:
+        if step.tag != "equal":
+            said, put = (said[0], step.src_end), (put[0], step.dest_end)
+            continue
+        size = step.src_end - step.src_start
+        found.append(Place(theirs[slice(*said)], ours[slice(*put)], before + size))
+        before, said, put = size, (step.src_end,) * 2, (step.dest_end,) * 2
+    found.append(Place(theirs[slice(*said)], ours[slice(*put)], before))
+    return tuple(one for one in found if one.put)
+
+
+def edits(claim: Reading, source: Reading) -> Iterator[Finding]:
+    """Where a claim has the opposite of a word of the source in the same surroundings, or two things exchanged."""
+    every = _places(claim.text, source.text)
+    places = [one for one in every if one.is_short and one.said and one.around >= LEAST_AROUND]
+    opposed = list(_opposed(claim, source, places))
+    exchanged = list(_exchanged(source, places)) if len(every) <= MOST_PLACES else []
+    if not (opposed and exchanged):  # “men more than women” is “women less than men”: two turns make none
+        yield from (*opposed, *exchanged)
+
+
+def _opposed(claim: Reading, source: Reading, places: Sequence[Place]) -> Iterator[Finding]:
+    for place in places:
+        said, put = _only(place.said), _only(place.put)
+        grade = opposition(said.word, put.word) if said and put else None
+        if not (said and put and grade) or claim.denied(put.start) != source.denied(said.start):
+            continue
+        if not (_is_more(said, source, claim) and _is_more(put, claim, source)):
+            continue
+        reason = f"the source says “{source.text[said.start : said.end]}” there"
+        yield Finding(grade, "opposite", reason, put.start, put.end)
+
+
+def _is_more(token: Token, here: Reading, there: Reading) -> bool:
+    """Whether one text has a word more often than the other: else it has only changed its place."""
+    counts = [sum(one.form == token.form for one in _tokens(text.text)) for text in (here, there)]
+    return counts[0] > counts[1]
+
+
+def _exchanged(source: Reading, places: Sequence[Place]) -> Iterator[Finding]:
+    """Two places, each with what the other had."""
+    if not _EVEN.isdisjoint(token.form for token in _tokens(source.text)):
+        return
+    whole = [place for place in places if not (_is_of_a_list(place.said) or _is_of_a_list(place.put))]
+    for one, other in combinations(whole, 2):
+        here, there = _forms(one.said), _forms(other.said)
+        if (
+            here
+            and there
+            and not _SMALL.issuperset(here + there)
+            and here == _forms(other.put)
+            and there == _forms(one.put)
+        ):
+            first, second = (source.text[it.said[0].start : it.said[-1].end] for it in (one, other))
+            reason = f"the source has “{first}” and “{second}” the other way round"
+            yield Finding(Grade.AGAINST, "opposite", reason, one.put[0].start, one.put[-1].end)
+
+
+def opposites(claim: Reading, source: Reading, *, coverage: float) -> Iterator[Finding]:
+    """Where a claim has one value of an axis and the source only another, of the same things."""
+    ours, theirs = _on_axes(claim.text), _on_axes(source.text)
+    for axis in ours.keys() & theirs.keys():
+        values = {value for _, value in theirs[axis]}
+        for token, value in ours[axis]:
+            if value in values:
+                continue
+            beside = claim.near(token.start, token.end, words=3)
+            rival = max(
+                (one for one, _ in theirs[axis]), key=lambda one: len(beside & source.near(one.start, one.end, words=3))
+            )
+            is_near = coverage >= 0.7 or beside & source.near(rival.start, rival.end, words=3)
+            if is_near and claim.denied(token.start) == source.denied(rival.start):
+                reason = f"the source says “{source.text[rival.start : rival.end]}”"
+                yield Finding(Grade.AGAINST, "opposite", reason, token.start, token.end)
+                break
+
+
+@lru_cache(maxsize=4096)
+def _on_axes(text: str) -> dict[str, list[tuple[Token, str]]]:
+    found: dict[str, list[tuple[Token, str]]] = {}
+    for token in _tokens(text):
+        for axis, pole in _poles().get(token.form, {}).items():
+            if pole.is_firm:
+                found.setdefault(axis, []).append((token, pole.value))
+    return found
+
+
+def _is_of_a_list(tokens: Sequence[Token]) -> bool:
+    """Whether a part of a list stands there, whose order says nothing."""
+    return not {tokens[0].word, tokens[-1].word}.isdisjoint(("and", "or"))
+
+
+def _forms(tokens: Sequence[Token]) -> list[str]:
+    return [token.form for token in tokens if token.word not in _ARTICLES]
+
+
+def _only(tokens: Sequence[Token]) -> Token | None:
+    """The one word with a meaning of its own, if there is just one."""
+    full = [token for token in tokens if token.word not in _SMALL]
+    return full[0] if len(full) == 1 else None
+
+
+# ------------------------------------------------------------------------------------------------- words in one place
+
+
+@lru_cache(maxsize=4096)
+def opposition(one: str, other: str) -> Grade | None:
+    """How two words, put in the same place, exclude each other.
+
+    >>> opposition("higher", "lower"), opposition("safe", "unsafe"), opposition("raised", "higher")
+    (<Grade.AGAINST: 3>, <Grade.AGAINST: 3>, None)
+    """
+    here, there = _poles().get(form(one), {}), _poles().get(form(other), {})
+    grades = [pole.grade for axis, pole in here.items() if axis in there and there[axis].value != pole.value]
+    return max(grades, default=Grade.AGAINST if _is_prefixed(one, other) else None)
+
+
+def _is_prefixed(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    if any(long == prefix + short and len(short) >= least for prefix, least in _PREFIXES.items()):
+        return True
+    return any(
+        first.startswith(here) and second.startswith(there) and first[len(here) :] == second[len(there) :]
+        for here, there in _PREFIX_PAIRS
+        for first, second in ((one, other), (other, one))
+    )
+
+
+class _Pole(NamedTuple):
+    """The end of an axis on which a word stands, and how grave the other end is."""
+
+    value: str
+    grade: Grade
+    is_firm: bool
+    """It counts anywhere, and not only where one word is put for the other."""
+
+
+@cache
+def _poles() -> dict[str, dict[str, _Pole]]:
+    """Each word of the table with its end of every axis."""
+    found: dict[str, dict[str, _Pole]] = {}
+    for axis, weight, value, words in vocabulary.rows("antonyms.tsv"):
+        pole = _Pole(value, Grade.WEAKER if weight == "mild" else Grade.AGAINST, weight == "firm")
+        for word in words.split("|"):
+            found.setdefault(form(word), {})[axis] = pole
+    return found
+
+
+@lru_cache(maxsize=4096)
+def are_same(one: str, other: str) -> bool:
+    """Whether two words may stand for each other: a table has them in one row, or they are of one root.
+
+    >>> are_same("kidney", "renal"), are_same("diabetic", "diabetes"), are_same("sodium", "potassium")
+    (True, True, False)
+    """
+    one, other = (unicodedata.normalize("NFKC", word).casefold() for word in (one, other))
+    here, there = form(one), form(other)
+    if here == there or not (meanings(here) | _wordings(here)).isdisjoint(meanings(there) | _wordings(there)):
+        return True
+    if any(_poles().get(here, {}).get(axis) == pole for axis, pole in _poles().get(there, {}).items()):
+        return True
+    root = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return root >= LONGEST_ROOT and one[root:] in _ENDINGS and other[root:] in _ENDINGS
+
+
+@cache
+def _table() -> dict[str, frozenset[int]]:
+    found: dict[str, frozenset[int]] = {}
+    for number, (words,) in enumerate(vocabulary.rows("wordings.tsv")):
+        for word in words.split("|"):
+            found[form(word)] = found.get(form(word), frozenset()) | {-1 - number}
+    return found
+
+
+def _wordings(form_of_word: str) -> frozenset[int]:
+    return _table().get(form_of_word, frozenset())
+
+
+# ---------------------------------------------------------------------------------------------------- words of nowhere
+
+
+def added(claim: Reading, said: str, cited: Profile, known: Sequence[Topic]) -> str | None:
+    """Why a claim that repeats a sentence is not carried: it adds, or puts in a place, what no cited words name."""
+    there = profile(said)
+    for place in _places(claim.text, said):
+        here = {token.start for token in place.put}
+        words, is_put = [word for word in claim.words if word.start in here], _only(place.said) is not None
+        if place.is_short:
+            words = [word for word in words if _is_thing(word, claim.text, is_put=is_put)]
+        strange = [word for word in words if _is_strange(word, claim, cited, known)]
+        if not place.is_short and not len(strange) == len(words) >= LONG_FROM:
+            continue  # a clause of its own is one of which the source has no word
+        if any(are_same(claim.text[word.start : word.end], token.word) for word in strange for token in place.said):
+            continue
+        others = [word for word in claim.words if word not in strange]
+        same = sum(word.form in there.forms or not word.meanings.isdisjoint(there.meanings) for word in others)
+        if "".join(token.word[0] for token in place.put if token.word not in _SMALL) in cited.forms:
+            continue  # “confidence interval” for “CI”
+        if strange and place.around and same >= REPEATED_FROM * len(others):
+            put = claim.text[strange[0].start : strange[-1].end]
+            if not is_put:
+                return f"the source says nothing of “{put}”"
+            return f"“{put}” stands where the source says “{said[place.said[0].start : place.said[-1].end]}”"
+    return None
+
+
+def _is_strange(word: Word, claim: Reading, cited: Profile, known: Sequence[Topic]) -> bool:
+    """Whether no cited words name a thing in any wording; a medicine is checked as such."""
+    if word.form in cited.forms or not word.meanings.isdisjoint(cited.meanings):
+        return False
+    if is_light(word.form) or word.form in _SAYS_NOTHING:
+        return False
+    if any(drug.start <= word.start < drug.end for drug in claim.medicines):
+        return False
+    return not any(topic.start <= word.start < topic.end and topic.is_in(cited.forms) for topic in known)
+
+
+def _is_thing(word: Word, text: str, *, is_put: bool) -> bool:
+    """Whether a word is a thing by the words beside it; what is done may be said in many ways.
+
+    What stands in the place of another word is one unless it looks like a verb; what is added stands as a noun does.
+    """
+    before, after = _BEFORE.search(text, 0, word.start), _AFTER.match(text, word.end)
+    last, following = (found.group(1).casefold() if found else "" for found in (before, after))
+    written = text[word.start : word.end].casefold()
+    if (
+        written.endswith(_NO_THINGS)
+        or (written.endswith("ing") and last not in _OPENS_NOUN)
+        or last in _VERB_NEXT
+        or (following in _DETERMINERS and last not in _OPENS_NOUN)
+    ):
+        return False
+    if is_put:
+        return not (written.endswith("s") and following in _PREPOSITIONS and last not in _OPENS_NOUN)
+    return last in _OPENS_NOUN or _NAMED.search(text, 0, word.start) is not None
