@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from citewell.answer.cite import cite, mark
+from citewell.answer.cite import cite, mark, quoted
 from citewell.answer.events import Done, Event, Replace, Sentence, Working
 from citewell.answer.route import NOBODY, OWN_TAG
 from citewell.answer.score import coverage, overall
@@ -91,6 +91,8 @@ class AnswerRequest:
     """What was searched for: the question as it stands on its own; empty where nothing was."""
     subjects: tuple[Subject, ...] = ()
     """What the question is about; an answer that does not speak of it is no answer to it."""
+    is_quoted: bool = False
+    """The writer only quotes: what stands word for word in the passage it cites is carried by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,8 @@ class Gate:
             self.abstained = True
             if not (cited and says_more(marked.text)):
                 return None
-        check = self.verify(marked.text, [span for passage in cited for span in _spans(passage)])
+        check = quoted(marked.text, cited) if self.request.is_quoted else None
+        check = check or self.verify(marked.text, [span for passage in cited for span in _spans(passage)])
         is_shown = bool(cited) and check.span is not None and self._may_be_shown(marked.text, check)
         numbers = self._cite(check, cited) if is_shown else ()
         tells_rules = not is_shown and repeats(marked.text, self.request.rules)
