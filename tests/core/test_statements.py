@@ -169,8 +169,8 @@ def test_items_stand_under_the_names_that_they_belong_to() -> None:
 - Rest in bed
 - Drink plenty"""
     lists = ["/".join(lines) for _, lines in cut(text)]
-    assert lists[1] == "Drug treatment/• Analgesics/- Paracetamol/- Child:/- 6-12 years: 250 mg every 6 hours"
-    assert lists[2] == "Drug treatment/• Advice/- Rest in bed/- Drink plenty"
+    assert lists[1] == "• Analgesics/- Paracetamol/- Child:/- 6-12 years: 250 mg every 6 hours"
+    assert lists[2] == "• Advice/- Rest in bed/- Drink plenty"
 
 
 def sample_evidence() -> list[Evidence]:

@@ -32,7 +32,7 @@ from citewell.types import (
     Span,
     Verdict,
 )
-from citewell.words import sentences
+from citewell.words import BULLETS, sentences
 
 # ---------------------------------------------------------------------------------------------- what the gate must know
 
@@ -111,8 +111,6 @@ class Judge:
 
 UNANSWERED = "The documents do not answer this well enough ({reason})."
 UNSURE = "this may not answer the question"
-BULLETS = ("•", "-", "*", "▪", "◦", "–", "‣")
-"""What an item of a list opens with; it stands on a line of its own."""
 
 WHY = {
     "contradicted": "contradicted by the sources",
@@ -444,7 +442,7 @@ def _text(action: Action, claims: Sequence[Claim], gate: Gate) -> str:
     frame = gate.request.frame
     marks = {citation.n: frame.mark(citation) for citation in gate.citations}
     shown = [claim.text + "".join(f" {marks[n]}" for n in claim.citations) for claim in claims if claim.is_shown]
-    body = "".join(("\n" if text.startswith(BULLETS) else frame.gap) + text for text in shown).strip()
+    body = "".join(("\n" if text.startswith(tuple(BULLETS)) else frame.gap) + text for text in shown).strip()
     return "\n\n".join(part for part in (frame.before, body, frame.after, frame.closing()) if part)
 
 
