@@ -50,9 +50,8 @@ class Policy:
     min_relevance: float = 0.1
     """Evidence whose best passage is less relevant than this carries no answer."""
     sure_from: float | None = None
-    """Below this confidence an answer that does not name what the question is about is passed on, else qualified."""
-    cites_from: float | None = None
-    """Below this confidence every answer is qualified."""
+    """Below this confidence, which is low, an answer that does not name what the question is about is passed on, and
+    any other says that it may not answer."""
     keeps_draft: bool = False
     """The draft is kept as the model wrote it, for those who may open it: where clinicians ask, never a patient."""
 
@@ -365,8 +364,8 @@ def _action(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     evidence = gate.request.context.evidence
     miss = missed(gate.request.subjects, sections(shown, gate.citations, evidence), evidence)
     policy, chance = gate.request.policy, confidence.calibrated
-    is_unsure = policy.cites_from is not None and chance < policy.cites_from
-    if miss is not None and miss.is_whole and (policy.sure_from is None or chance < policy.sure_from):
+    is_unsure = policy.sure_from is not None and chance < policy.sure_from
+    if miss is not None and miss.is_whole and (policy.sure_from is None or is_unsure):
         return judge.route(miss.reason[0].upper() + miss.reason[1:])
     withheld = [claim.check.verdict.value for claim in gate.claims if not claim.is_shown]
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
