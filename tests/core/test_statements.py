@@ -221,6 +221,11 @@ def test_doses_that_lost_their_medicine_are_not_shown() -> None:
     assert cut("- Adult: 250 μg slowly\n- Child: 5 mg/kg in 20 minutes.") == []
 
 
+def test_people_in_brackets_name_nothing() -> None:
+    text = "SIGNS OF OTITIS\n\n• Earache\n• Malaise (in babies, crying)\n• A red eardrum"
+    assert cut(text) == [("list", ("SIGNS OF OTITIS", "• Earache", "• Malaise (in babies, crying)", "• A red eardrum"))]
+
+
 def test_a_row_with_a_long_head_is_a_row() -> None:
     head = "Treatment by severity of symptoms or signs, risk of resistance and what is suitable for whom"
     row = f"{head}: Severe; Antibiotic, dose and length: Options: Doxycycline: 200 mg"

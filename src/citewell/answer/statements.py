@@ -373,7 +373,7 @@ def _names(text: str, item: Line, following: Line, path: Sequence[Line]) -> bool
     bare = re.sub(r"\([^)]*\)", "", words).strip()
     if len(bare.split()) > MAX_NAME_WORDS + 1 or ":" in bare[:-1] or re.search(r"\d|[.;,]$", bare):
         return False
-    if words.endswith(":") or populations(words):
+    if words.endswith(":") or populations(bare):
         return True
     return is_dose(next_words) and bool(medicines(words) or populations(next_words))
 
