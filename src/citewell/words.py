@@ -20,9 +20,15 @@ ABBREVIATIONS = frozenset(
 _ENDING = frozenset("no nos hr hrs min mins wk wks yr yrs etc".split())
 """Of these, the ones that close a sentence where the next word has a capital: “80 mL/min. Stop it.”, but “No. 5”."""
 
+BULLETS = "-–•·*▪◦‣●○■□◇◆♦❖➢➔►✓✔∙⁃・"
+"""What an item of a list opens with where it has no number."""
+_MARKED = re.compile(
+    rf"\s*(?:(?P<bullet>[{re.escape(BULLETS)}])|\(?(?:(?P<number>\d{{1,3}})|[a-zA-Z]|[ivx]{{1,4}})[.)])\s+\S"
+)
+
 _END = re.compile(
     r"""(?<![.!?])[.!?]++["'”’)\]]*+(?:\s?\[(?:[^\]\n]{1,40}|(?i:SourceId|Doc)\b[^\]\n]{1,400})\])*(?=\s|$)"""
-    r"""|\n{2,}|\n(?=[^\S\n]*+(?:[-•*▪◦–]|\(?[a-z0-9]{1,3}[.)])\s)"""
+    rf"""|\n{{2,}}|\n(?=[^\S\n]*+(?:[{re.escape(BULLETS)}]|\(?[a-z0-9]{{1,3}}[.)])\s)"""
 )
 """Where a sentence may end; possessive, so that a line of dots costs no more than its length."""
 _LAST_WORD = re.compile(r"([A-Za-z][A-Za-z.]*|[A-Za-z])$")
@@ -55,6 +61,18 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[i
         begin = match.end()
     _append_stripped(found, text, begin, end)
     return found
+
+
+def list_mark(text: str, start: int = 0, end: int | None = None) -> str:
+    """The mark that an item of a list opens with, one for all numbers and one for all letters; empty for other lines.
+
+    >>> [list_mark(line) for line in ("• Rest", "2. Drink", "b) Sleep", "Rest.", "2.5 mg")]
+    ['•', '1', 'a', '', '']
+    """
+    found = _MARKED.match(text, start, len(text) if end is None else end)
+    if found is None:
+        return ""
+    return found["bullet"] or ("1" if found["number"] else "a")
 
 
 def _ends_sentence(text: str, dot: int, after: int, begin: int, end: int) -> bool:

@@ -131,3 +131,37 @@ WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 )
 def test_each_kind_of_document_is_cut_in_its_own_way(media_types: list[str], expected: Chunking) -> None:
     assert [default_chunking(one) for one in media_types] == [expected] * len(media_types)
+
+
+SIGNS = ("swelling", "redness", "heat", "pain")
+
+
+def test_rows_carry_the_caption_of_their_table_in_their_path() -> None:
+    rows = [
+        ("table_row", 0, f"Age: {age} years; Dose: {age}0 mg by mouth twice a day for 5 days") for age in range(2, 9)
+    ]
+    document = document_of(
+        ("heading", 1, "Sepsis"), ("caption", 0, "Table 1 Adults"), *rows, ("caption", 0, "Table 2 Children"), *rows
+    )
+    found = chunk(document, chunking=Chunking("sections", 80, 20, "tokens"), tokenizer=WORDS)
+    assert {one.section[1:] for one in found if "Age" in one.text} == {
+        ("Table 1 Adults",),
+        ("Table 2 Children",),
+    }
+
+
+@pytest.mark.parametrize(
+    "chunking", [Chunking("sections", 60, 15, "tokens"), Chunking("characters", 220, 60, "characters")]
+)
+def test_no_passage_begins_between_a_list_and_what_leads_it_in(chunking: Chunking) -> None:
+    lists = [
+        (
+            ("paragraph", 1, f"Refer people of group {letter} with any of:"),
+            *(("list_item", 1, f"• {sign} of the leg") for sign in SIGNS),
+        )
+        for letter in "ABCDEF"
+    ]
+    document = document_of(*(block for one in lists for block in one))
+    passages = chunk(document, chunking=chunking, tokenizer=WORDS)
+    assert len(passages) > 2
+    assert all(one.text.startswith("Refer people of group") for one in passages)

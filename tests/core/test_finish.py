@@ -72,6 +72,30 @@ def test_grounded_true_with_citations() -> None:
     ]
 
 
+LISTED = evidence("SIGNS OF GOUT\n\n✧ Redness\n✧ A hot\n  joint\n✧ Fever (in the elderly)\n\nNot the knee.[3] Rest.")
+QUOTED = replace(ASKED, context=Context(LISTED), is_quoted=True)
+
+
+def test_words_that_a_writer_quotes_are_never_called_not_found() -> None:
+    answer = answer_of("SIGNS OF GOUT\n✧ A hot joint\n✧ Fever (in the elderly) [S1]\n\nNot the knee. [S1]", QUOTED)
+    assert answer.action == Cite()
+    assert [one.quote for one in answer.citations] == [
+        "SIGNS OF GOUT",
+        "✧ A hot\n  joint\n✧ Fever (in the elderly)",
+        "Not the knee.",
+    ]
+
+
+@pytest.mark.parametrize("draft", ["Redness of the knee. [S1]", "✧ Fever (in the elderly)\n✧ Redness [S1]"])
+def test_words_that_do_not_stand_there_in_that_order_are_no_quotation(draft: str) -> None:
+    assert isinstance(answer_of(draft, QUOTED).action, Route)
+
+
+def test_only_a_writer_that_quotes_is_taken_at_its_word() -> None:
+    draft = "SIGNS OF GOUT\n✧ Fever (in the elderly) [S1]"
+    assert isinstance(answer_of(draft, replace(QUOTED, is_quoted=False)).action, Route)
+
+
 def test_grounded_false_no_citations() -> None:
     answer = answer_of("Take 5 mg daily. Take it with water.")
     assert isinstance(answer.action, Route)

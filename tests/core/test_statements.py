@@ -169,8 +169,70 @@ def test_items_stand_under_the_names_that_they_belong_to() -> None:
 - Rest in bed
 - Drink plenty"""
     lists = ["/".join(lines) for _, lines in cut(text)]
-    assert lists[1] == "Drug treatment/• Analgesics/- Paracetamol/- Child:/- 6-12 years: 250 mg every 6 hours"
-    assert lists[2] == "Drug treatment/• Advice/- Rest in bed/- Drink plenty"
+    assert lists[1] == "• Analgesics/- Paracetamol/- Child:/- 6-12 years: 250 mg every 6 hours"
+    assert lists[2] == "• Advice/- Rest in bed/- Drink plenty"
+
+
+def test_a_list_within_a_list_is_whole_in_its_rule() -> None:
+    text = """2.1.4 Refer adults over 55 with:
+
+• a hoarse voice or
+• a raised platelet count with any of:
+– cough
+– weight loss
+• ear pain with one of:
+– a neck lump
+◇ on one side."""
+    assert cut(text) == [("recommendation", tuple(line for line in text.split("\n") if line))]
+
+
+def test_what_stands_below_an_item_is_never_shown_below_its_lead_in_alone() -> None:
+    filler = [f"– finding {number} {'that is told at length ' * 12}" for number in range(6)]
+    text = "\n".join(("2.1.4 Refer adults over 55 with:", "", "• a hoarse voice", "• a raised count and:", *filler))
+    assert len(text) > MAX_LIST_CHARACTERS
+    below = [lines for _, lines in cut(text) if any(line.startswith("–") for line in lines)]
+    assert below
+    assert all("• a raised count and:" in lines for lines in below)
+
+
+def test_doses_stand_under_a_medicine_whatever_its_line_says() -> None:
+    text = """Drug treatment
+
+• Intravenous aminophylline in severe attacks, where no other medicine has helped.
+- Adult: 250 mg slowly
+• Other options
+- Add a steroid: Prednisolone
+- Adult: 40 mg daily
+- Child: 1 mg/kg daily
+• Vasodilators
+- Captopril 6.25
+- 25 mg every 12 hours"""
+    lists = ["/".join(lines) for _, lines in cut(text)]
+    aminophylline = "• Intravenous aminophylline in severe attacks, where no other medicine has helped."
+    assert lists == [
+        f"{aminophylline}/- Adult: 250 mg slowly",
+        "• Other options/- Add a steroid: Prednisolone/- Adult: 40 mg daily",
+        "• Other options/- Add a steroid: Prednisolone/- Child: 1 mg/kg daily",
+        "• Vasodilators/- Captopril 6.25/- 25 mg every 12 hours",
+    ]
+
+
+def test_doses_that_lost_their_medicine_are_not_shown() -> None:
+    assert cut("- Adult: 250 μg slowly\n- Child: 5 mg/kg in 20 minutes.") == []
+
+
+def test_people_in_brackets_name_nothing() -> None:
+    text = "SIGNS OF OTITIS\n\n• Earache\n• Malaise (in babies, crying)\n• A red eardrum"
+    assert cut(text) == [("list", ("SIGNS OF OTITIS", "• Earache", "• Malaise (in babies, crying)", "• A red eardrum"))]
+
+
+def test_a_row_with_a_long_head_is_a_row() -> None:
+    head = "Treatment by severity of symptoms or signs, risk of resistance and what is suitable for whom"
+    row = f"{head}: Severe; Antibiotic, dose and length: Options: Doxycycline: 200 mg"
+    assert cut(f"{row}\n{row.replace('Severe', 'Mild')}") == [
+        ("row", (row,)),
+        ("row", (row.replace("Severe", "Mild"),)),
+    ]
 
 
 def sample_evidence() -> list[Evidence]:

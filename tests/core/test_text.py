@@ -60,6 +60,54 @@ def test_paragraphs_lists_and_sure_headings_are_told_apart() -> None:
     ]
 
 
+OUTLINE = """GOUT ATTACKS
+Signs
+• A hot joint, most often of the big toe, which hurts most during the first
+night
+• Fever
+Treatment goals
+• Ease pain
+Drug treatment
+• Colchicine
+- Adult: 500 micrograms twice a day, or three times where the kidneys are
+healthy
+Or
+- Naproxen: 500 mg
+Prevention
+• Less beer
+Ask again after one month whether the joint is still warm and how it moves."""
+
+
+def test_titles_between_the_lists_of_an_outline_are_lines_of_their_own() -> None:
+    assert blocks(read(OUTLINE)) == [
+        ("heading", "GOUT ATTACKS"),
+        ("paragraph", "Signs"),
+        ("list_item", "• A hot joint, most often of the big toe, which hurts most during the first\nnight"),
+        ("list_item", "• Fever"),
+        ("paragraph", "Treatment goals"),
+        ("list_item", "• Ease pain"),
+        ("paragraph", "Drug treatment"),
+        ("list_item", "• Colchicine"),
+        ("list_item", "- Adult: 500 micrograms twice a day, or three times where the kidneys are\nhealthy\nOr"),
+        ("list_item", "- Naproxen: 500 mg"),
+        ("paragraph", "Prevention"),
+        ("list_item", "• Less beer"),
+        ("paragraph", "Ask again after one month whether the joint is still warm and how it moves."),
+    ]
+
+
+def test_a_plain_outline_with_a_table_is_no_markdown() -> None:
+    table = "# Table 1: Doses\n\n| Age | Dose |\n|---|---|\n| **2 years** | 5 mg |"
+    document = read(f"{OUTLINE}\n\n{table}\n\nCosts\n• Low")
+    assert (document.title, document.media_type) == ("GOUT ATTACKS", "text/plain")
+    assert blocks(document)[-4:] == [
+        ("heading", "Table 1: Doses"),
+        ("table_row", "Age: 2 years; Dose: 5 mg"),
+        ("paragraph", "Costs"),
+        ("list_item", "• Low"),
+    ]
+
+
 def test_every_line_end_counts_and_invisible_marks_go() -> None:
     document = read("one\r\ntwo\r\rthree\ffour\u2029five\u200b\u00ad")
     assert document.text == "one\ntwo\n\nthree\nfour\n\nfive"

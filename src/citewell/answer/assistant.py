@@ -81,6 +81,7 @@ class LibraryAssistant(ABC):
             rules=self.rules.text,
             frame=Frame(reservation=UNREAD if self.reader is None and self.writer.name == EXTRACTIVE else None),
             notes=self.notes(scope),
+            is_quoted=self.writer.name == EXTRACTIVE,
         )
         if is_suspicious(question):
             yield Done(refuse(request, self.refused, judge=self._judge(request, (), scope, started)))

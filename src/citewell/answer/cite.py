@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from citewell.types import Citation, Evidence
+from citewell.types import Check, Citation, Evidence, Span, Verdict
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NAMED = (
@@ -54,6 +54,44 @@ def cite(sentence: str, evidence: Sequence[Evidence]) -> Marked:
     text = MARK.sub("", sentence)
     dropped += len(BROKEN.findall(text))
     return Marked(BROKEN.sub("", text).strip(), tuple(cited), dropped)
+
+
+def quoted(text: str, cited: Sequence[Evidence]) -> Check | None:
+    """What a quotation rests on: the passage in which all of its lines stand word for word, one after the other."""
+    lines = ["".join(line.split()) for line in text.split("\n")]
+    for passage in cited:
+        if places := _places(lines, passage.text):
+            hit, at = passage.hit, passage.start
+            titles = (hit.document, *hit.section)
+            first, *others = (
+                Span(hit.source_id, at + start, at + end, passage.text[start:end], titles) for start, end in places
+            )
+            told = "the cited words say so, word for word"
+            return Check(Verdict.SUPPORTED, (told,), first, 1.0, beside=tuple(others))
+    return None
+
+
+def _places(lines: Sequence[str], said: str) -> list[tuple[int, int]]:
+    """Where lines without white space stand in a text, those that follow one another as one; none if one is missing."""
+    bare = BROKEN.sub(_blank, MARK.sub(_blank, said))
+    kept = [position for position, letter in enumerate(bare) if not letter.isspace()]
+    words = "".join(bare[position] for position in kept)
+    places: list[tuple[int, int]] = []
+    at = 0
+    for line in filter(None, lines):
+        found = words.find(line, at)
+        if found < 0:
+            return []
+        if places and found == at:
+            places[-1] = places[-1][0], kept[found + len(line) - 1] + 1
+        else:
+            places.append((kept[found], kept[found + len(line) - 1] + 1))
+        at = found + len(line)
+    return places
+
+
+def _blank(mark: re.Match[str]) -> str:
+    return " " * len(mark.group())
 
 
 def _named(item: re.Match[str], evidence: Sequence[Evidence]) -> list[int]:

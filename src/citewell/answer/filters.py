@@ -120,6 +120,28 @@ def _in_cells(statement: Statement) -> tuple[Medicine, ...]:
     return tuple(medicine for medicine in in_text if not (medicine.is_class and text[medicine.end :].startswith(":")))
 
 
+_SET_ASIDE = re.compile(
+    r"\b(?:if|when|where|in whom|who)\b[^.;:\n]{0,80}?"
+    r"\b(?:contra-?indicated|not tolerated|(?:unsuitable|not suitable|inappropriate)|cannot (?:take|have|tolerate))",
+    re.IGNORECASE,
+)
+"""What says when a medicine is not to be had: what is given then is another one."""
+
+
+def is_set_aside(text: str, named: Sequence[Medicine]) -> bool:
+    """Whether a text names the medicines asked about only as not to be had, and another one for that.
+
+    >>> text = "Offer ezetimibe if statins are contraindicated or not tolerated."
+    >>> [is_set_aside(text, medicines(asked)) for asked in ("Who should have a statin?", "Who should have ezetimibe?")]
+    [True, False]
+    """
+    aside = [found.span() for found in _SET_ASIDE.finditer(text)] if named else []
+    if not aside:
+        return False
+    kept = {one.name for one in medicines(text) if not any(start <= one.start < end for start, end in aside)}
+    return bool(kept) and kept.isdisjoint(kind for one in named for kind in (one.name, one.family, *members(one.name)))
+
+
 def is_in_company_of_others(
     statement: Statement, section: Sequence[Statement], document: str, named: Sequence[Medicine]
 ) -> bool:

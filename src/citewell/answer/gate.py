@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from citewell.answer.cite import cite, mark
+from citewell.answer.cite import cite, mark, quoted
 from citewell.answer.events import Done, Event, Replace, Sentence, Working
 from citewell.answer.route import NOBODY, OWN_TAG
 from citewell.answer.score import coverage, overall
@@ -32,7 +32,7 @@ from citewell.types import (
     Span,
     Verdict,
 )
-from citewell.words import sentences
+from citewell.words import BULLETS, sentences
 
 # ---------------------------------------------------------------------------------------------- what the gate must know
 
@@ -50,9 +50,8 @@ class Policy:
     min_relevance: float = 0.1
     """Evidence whose best passage is less relevant than this carries no answer."""
     sure_from: float | None = None
-    """Below this confidence an answer that does not name what the question is about is passed on, else qualified."""
-    cites_from: float | None = None
-    """Below this confidence every answer is qualified."""
+    """Below this confidence, which is low, an answer that does not name what the question is about is passed on, and
+    any other says that it may not answer."""
     keeps_draft: bool = False
     """The draft is kept as the model wrote it, for those who may open it: where clinicians ask, never a patient."""
 
@@ -91,6 +90,8 @@ class AnswerRequest:
     """What was searched for: the question as it stands on its own; empty where nothing was."""
     subjects: tuple[Subject, ...] = ()
     """What the question is about; an answer that does not speak of it is no answer to it."""
+    is_quoted: bool = False
+    """The writer only quotes: what stands word for word in the passage it cites is carried by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,6 @@ class Judge:
 
 UNANSWERED = "The documents do not answer this well enough ({reason})."
 UNSURE = "this may not answer the question"
-BULLETS = ("•", "-", "*", "▪", "◦", "–", "‣")
-"""What an item of a list opens with; it stands on a line of its own."""
 
 WHY = {
     "contradicted": "contradicted by the sources",
@@ -170,7 +169,8 @@ class Gate:
             self.abstained = True
             if not (cited and says_more(marked.text)):
                 return None
-        check = self.verify(marked.text, [span for passage in cited for span in _spans(passage)])
+        check = quoted(marked.text, cited) if self.request.is_quoted else None
+        check = check or self.verify(marked.text, [span for passage in cited for span in _spans(passage)])
         is_shown = bool(cited) and check.span is not None and self._may_be_shown(marked.text, check)
         numbers = self._cite(check, cited) if is_shown else ()
         tells_rules = not is_shown and repeats(marked.text, self.request.rules)
@@ -364,8 +364,8 @@ def _action(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     evidence = gate.request.context.evidence
     miss = missed(gate.request.subjects, sections(shown, gate.citations, evidence), evidence)
     policy, chance = gate.request.policy, confidence.calibrated
-    is_unsure = policy.cites_from is not None and chance < policy.cites_from
-    if miss is not None and miss.is_whole and (policy.sure_from is None or chance < policy.sure_from):
+    is_unsure = policy.sure_from is not None and chance < policy.sure_from
+    if miss is not None and miss.is_whole and (policy.sure_from is None or is_unsure):
         return judge.route(miss.reason[0].upper() + miss.reason[1:])
     withheld = [claim.check.verdict.value for claim in gate.claims if not claim.is_shown]
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
@@ -441,7 +441,7 @@ def _text(action: Action, claims: Sequence[Claim], gate: Gate) -> str:
     frame = gate.request.frame
     marks = {citation.n: frame.mark(citation) for citation in gate.citations}
     shown = [claim.text + "".join(f" {marks[n]}" for n in claim.citations) for claim in claims if claim.is_shown]
-    body = "".join(("\n" if text.startswith(BULLETS) else frame.gap) + text for text in shown).strip()
+    body = "".join(("\n" if text.startswith(tuple(BULLETS)) else frame.gap) + text for text in shown).strip()
     return "\n\n".join(part for part in (frame.before, body, frame.after, frame.closing()) if part)
 
 

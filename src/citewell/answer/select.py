@@ -14,11 +14,12 @@ from typing import Protocol
 
 from citewell.answer.amounts import Amount, amounts, states
 from citewell.answer.expand import Expansion
-from citewell.answer.filters import QuestionFilter, is_in_company_of_others, question_filter
+from citewell.answer.filters import QuestionFilter, is_in_company_of_others, is_set_aside, question_filter
 from citewell.answer.negation import NEGATIONS
 from citewell.answer.statements import Piece, Statement, statements, titled, with_doses
 from citewell.answer.verify.score import calibrated, log_odds, sigmoid
 from citewell.clinical.bands import as_bands, is_within
+from citewell.clinical.medicines import Medicine
 from citewell.types import Claim, Context, Evidence, Hit, Near, Span
 from citewell.words import terms
 
@@ -306,7 +307,8 @@ def select(
         replace(one, chance=weights.chance(one.features))
         for one in candidates(question, evidence, reader=reader, expansions=tuple(expansions))
     ]
-    judged.sort(key=lambda one: -one.chance)
+    named = question_filter(question).named
+    judged.sort(key=lambda one: (_is_aside(one, named, weights.least), -one.chance))
     chosen: list[Candidate] = []
     for one in judged:
         least = max(weights.least, weights.further * chosen[0].chance) if chosen else weights.least
@@ -318,6 +320,11 @@ def select(
         if not any(_repeats(one, other, room.overlap) for other in chosen):
             chosen.append(one)
     return laid_out([one.statement for one in chosen])
+
+
+def _is_aside(one: Candidate, named: Sequence[Medicine], least: float) -> bool:
+    """Whether a statement comes last: it is too unlikely, or on what is given where the medicine asked about is not."""
+    return one.chance < least or is_set_aside(one.statement.text, named)
 
 
 def rerank(

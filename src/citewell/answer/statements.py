@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile, zip_longest
 from typing import Literal
@@ -13,7 +13,7 @@ from citewell.answer.screen import is_suspicious
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import populations
 from citewell.types import Evidence
-from citewell.words import sentences
+from citewell.words import BULLETS, list_mark, sentences
 
 Kind = Literal["sentence", "term", "list", "item", "row", "recommendation"]
 Piece = tuple[int, int]
@@ -29,12 +29,13 @@ MAX_NAME_WORDS = 6
 
 _PARAGRAPH = re.compile(r"\S(?:.|\n(?!\s*\n))*")
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
-_ITEM = re.compile(r"\s*(?:[-•*▪◦–‣·・●○■➢✓]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+\S")
-_BULLET = re.compile(r"\s*[-•*▪◦–‣·・●○■➢✓]\s")
-_ROW = re.compile(r"\s*[^:;\n]{1,80}: [^\n]*?; [^:;\n]{1,80}: ")
-_LABELLED = re.compile(r"\s*[^:;.\n]{1,80}(?:; [^:;.\n]{1,60}){1,3}: \S")
+_ROW = re.compile(r"\s*[^:;\n]{1,120}: [^\n]*?; [^:;\n]{1,120}: ")
+_LABELLED = re.compile(r"\s*(?![a-z])[^:;.\n]{1,80}(?:; [^:;.\n]{1,60}){1,3}: \S")
 """A row whose first cells have no header: “Care around birth; Mode of birth; Recommendation: 7. Base …”."""
 _NUMBERED = re.compile(r"\d{1,2}(?:(?:\.\d{1,3}){1,4}\.?|[a-h]\.)\s+[A-Z]")
+_AMOUNT_FIRST = re.compile(
+    r"\W*\d[\d.,]*\s?(?:[-–]\s?[\d.,]+\s?)?(?![-–]?\s?(?:year|month|week|day)s?\b)[a-zµμ%]", re.IGNORECASE
+)
 _LEADS_IN = re.compile(r":\s*(?:\[[^\]\n]{1,40}\])?\s*\Z")
 _ITEM_OPENS = re.compile(r"\S+\s+[A-Z0-9“\"]")
 _IS_RECOMMENDATION = re.compile(
@@ -55,7 +56,7 @@ _LEANS = re.compile(
 )
 """A sentence that opens like this leans on the one before it."""
 GIVEN_DOSE = re.compile(
-    r"\d\s?(?:mg|g|kg|micrograms?|mcg|µg|nanograms?|ml|units?|iu|mmol|tablets?|capsules?|puffs?|drops?|sachets?)"
+    r"\d\s?(?:mg|g|kg|micrograms?|mcg|[µμ]g|nanograms?|ml|units?|iu|mmol|tablets?|capsules?|puffs?|drops?|sachets?)"
     r"(?![a-z]|\s?/\s?(?:min|d?l|ml)\b)"
     r"|\((?:mg|g|micrograms?|ml|units?)\): \d",
     re.IGNORECASE,
@@ -192,9 +193,11 @@ def _is_noise(lines: Sequence[str], kind: Kind) -> bool:
     text = "\n".join(lines)
     if not text or text.endswith("?") or _BOILERPLATE.search(text) or is_suspicious(text):
         return True
+    if kind in ("list", "item") and list_mark(lines[0]) and _leaves_medicine_out(lines[0]):
+        return True
     if kind == "sentence" and (len(text.split()) < 3 or text[0].islower() or _is_cut(text)):
         return True
-    if kind == "item" and not (_ITEM_OPENS.match(text) and _ENDS.search(text)):
+    if kind == "item" and not _stands_alone(text):
         return True
     return kind in ("sentence", "item") and _REFERENCE.search(text) is not None
 
@@ -245,7 +248,7 @@ def _groups(text: str, titles: frozenset[str]) -> Iterator[Group]:
             yield from (Group(*one, headings) for one in found)
         elif line.kind == "item" and _is_outline(text, [line, *items]):
             position += len(items)
-            yield from (Group("list", pieces, headings) for pieces in _outlined(text, (), [line, *items]))
+            yield from (Group("list", (*above, *found), headings) for above, found in _outlined(text, [line, *items]))
         elif line.kind == "prose":
             yield from (Group(*one, headings) for one in _prose(text, line, []))
         elif line.kind != "heading":
@@ -256,8 +259,13 @@ def _leads(text: str, line: Line, items: Sequence[Line]) -> bool:
     """Whether a line leads in the items below it: it ends in a colon, or titles items that are no sentences."""
     if line.kind == "prose":
         return _LEADS_IN.search(text, line.start, line.end) is not None
-    first = text[items[0].start : items[0].end]
-    return line.kind == "heading" and not (_ITEM_OPENS.match(first) and _ENDS.search(first))
+    are_sentences = (_stands_alone(text[item.start : item.end]) for item in items)
+    return line.kind == "heading" and not all(are_sentences)
+
+
+def _stands_alone(item: str) -> bool:
+    """Whether an item is a sentence."""
+    return _ITEM_OPENS.match(item) is not None and _ENDS.search(item) is not None
 
 
 def _lines(text: str, titles: frozenset[str]) -> Iterator[Line]:
@@ -267,9 +275,10 @@ def _lines(text: str, titles: frozenset[str]) -> Iterator[Line]:
         for match in _LINE.finditer(text, *paragraph.span()):
             start, end = match.start() + len(match.group()) - len(match.group().lstrip()), match.end()
             end -= len(match.group()) - len(match.group().rstrip())
-            if _ROW.match(text, start, end):
+            mark = list_mark(text, start, end)
+            if not (mark and mark in BULLETS) and _ROW.match(text, start, end):
                 kinds.append(Line("row", start, end))
-            elif _ITEM.match(text, start, end):
+            elif mark:
                 kinds.append(Line("item", start, end))
             elif kinds and _NUMBERED.match(text, start, end) and _ENDS.search(text[kinds[-1].start : kinds[-1].end]):
                 kinds.append(Line("prose", start, end))
@@ -300,7 +309,7 @@ def _is_heading(line: str, titles: frozenset[str]) -> bool:
     """
     if _folded(line) in titles or _CAPTION.match(line):
         return True
-    if _BULLET.match(line):
+    if list_mark(line):
         return False
     return len(line.split()) <= MAX_HEADING_WORDS and (line.endswith("?") or not _ENDS.search(line))
 
@@ -326,76 +335,114 @@ def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind,
 
 
 def _list(text: str, kind: Kind, lead: Piece, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
-    """A lead-in with its items: all together, or with each one where they are too long or each a recommendation."""
-    if _is_outline(text, items):
-        yield from ((kind, found) for found in _outlined(text, (lead,), items))
-        return
+    """A lead-in with its items: all together, or in parts where they are too long, doses of an outline or each its own.
+
+    Each part stands below the items that it belongs to; an outline below a title is cut into what it names.
+    """
     pieces = [(item.start, item.end) for item in items]
     are_own = len(pieces) > 1 and all(_IS_RECOMMENDATION.match(text, *piece) for piece in pieces)
-    if not are_own and (not pieces or pieces[-1][1] - lead[0] <= MAX_LIST_CHARACTERS):
+    gives_doses = any(is_dose(text[slice(*piece)]) for piece in pieces)
+    is_outline, is_title = _is_outline(text, items), kind == "list" and not _LEADS_IN.search(text, *lead)
+    if not are_own and not (is_outline and (gives_doses or is_title)) and _fits(lead, pieces):
         yield kind, (lead, *pieces)
+    elif is_outline:
+        for above, found in _outlined(text, items):
+            yield kind, (*(() if above and is_title else (lead,)), *above, *found)
     else:
         yield from ((kind, (lead, piece)) for piece in pieces)
 
 
+def _fits(lead: Piece, pieces: Sequence[Piece]) -> bool:
+    return not pieces or pieces[-1][1] - lead[0] <= MAX_LIST_CHARACTERS
+
+
 def _is_outline(text: str, items: Sequence[Line]) -> bool:
-    """Whether some items name what those below them are about."""
-    return any(_names(text, item, following) for item, following in pairwise(items))
+    """Whether some items stand above others."""
+    return any(_names(text, item, following, ()) for item, following in pairwise(items))
 
 
-def _names(text: str, item: Line, following: Line) -> bool:
-    """Whether an item only names what the next one is about: that has another mark, or it is a medicine or people."""
+def _names(text: str, item: Line, following: Line, path: Sequence[Line]) -> bool:
+    """Whether the next item stands below this one: that has a mark of its own, or this one is a medicine or people."""
     words, next_words = (text[line.start : line.end] for line in (item, following))
+    mark, next_mark = list_mark(words), list_mark(next_words)
+    if mark != next_mark:
+        is_back = any(list_mark(text, one.start) == next_mark for one in path)
+        return not is_back and (next_mark in BULLETS or words.endswith(":"))
+    if not is_dose(words) and medicines(words) and is_dose(next_words) and _is_for_people(next_words):
+        return True
     bare = re.sub(r"\([^)]*\)", "", words).strip()
     if len(bare.split()) > MAX_NAME_WORDS + 1 or ":" in bare[:-1] or re.search(r"\d|[.;,]$", bare):
         return False
-    if words[0] != next_words[0]:
-        return words.endswith(":") or all(map(_BULLET.match, (words, next_words)))
-    if words.endswith(":") or populations(words):
+    if words.endswith(":") or populations(bare):
         return True
     return is_dose(next_words) and bool(medicines(words) or populations(next_words))
 
 
-def _outlined(text: str, lead: tuple[Piece, ...], items: Sequence[Line]) -> Iterator[tuple[Piece, ...]]:
-    """The items under the names that they belong to: each dose by itself, others together.
+def _is_for_people(item: str) -> bool:
+    """Whether an item says whom it is for, and not what they are given: “- Child under 2 years: 5 mg”."""
+    return bool(populations(item)) and not medicines(item)
+
+
+def _leaves_medicine_out(item: str) -> bool:
+    """Whether an item gives an amount of what stands above it: it opens with the amount, or with people.
+
+    >>> [_leaves_medicine_out(item) for item in ("- 25 mg at night", "- Adult: 5 mg", "- Lisinopril: 5 mg")]
+    [True, True, False]
+    """
+    if not is_dose(item) or medicines(item):
+        return False
+    return _AMOUNT_FIRST.match(item) is not None or bool(populations(item.partition(":")[0]))
+
+
+def _outlined(text: str, items: Sequence[Line]) -> Iterator[tuple[tuple[Piece, ...], tuple[Piece, ...]]]:
+    """The items under those that they belong to: each dose by itself, others together.
 
     >>> marked = "・ Pain|- Paracetamol|- Adult: 1 g|- Child:|- 6-12 years: 250 mg|・ Advice|- Rest|- Drink"
     >>> text = marked.replace("|", chr(10))
     >>> lines = [Line("item", found.start(), found.end()) for found in _LINE.finditer(text)]
-    >>> ["/".join(text[slice(*piece)] for piece in pieces) for pieces in _outlined(text, (), lines)][1:]
+    >>> ["/".join(text[slice(*piece)] for piece in (*above, *below)) for above, below in _outlined(text, lines)][1:]
     ['・ Pain/- Paracetamol/- Child:/- 6-12 years: 250 mg', '・ Advice/- Rest/- Drink']
     """
     path: list[Line] = []
-    below: dict[Line, str] = {}  # the mark of the first item under a name
+    below: dict[Line, str] = {}  # the mark of the first item under another
     together: list[Line] = []
     for item, following in zip_longest(items, items[1:]):
-        mark, words = text[item.start], text[item.start : item.end]
-        is_name = following is not None and _names(text, item, following)
-        of_people = is_name and bool(populations(words))
-        kept = [one for one in path if not (of_people and populations(text[one.start : one.end]))]
-        closed = (
-            at
-            for at, one in enumerate(kept)
-            if text[one.start] == mark and (below.get(one, mark) != mark or (is_name and not of_people))
-        )
-        above, path = path, kept[: next(closed, len(kept))]
-        if together and (path != above or is_name or is_dose(words)):
-            yield (*lead, *_spans(above), *_spans(together))
+        words = text[item.start : item.end]
+        kept = _above(text, item, path, below, is_name=following is not None and _names(text, item, following, path))
+        is_name = following is not None and _names(text, item, following, kept)
+        goes_on = not is_name and (not is_dose(words) or (_leaves_medicine_out(words) and not populations(words)))
+        if together and (kept != path or not goes_on):
+            yield _spans(path), _spans(together)
             together = []
+        path = kept
         if path:
-            below.setdefault(path[-1], mark)
+            below.setdefault(path[-1], list_mark(words))
         if is_name:
             path.append(item)
         elif is_dose(words):
-            yield (*lead, *_spans(path), (item.start, item.end))
+            yield _spans(path), _spans((*together, item))
+            together = []
         else:
             together.append(item)
     if together:
-        yield (*lead, *_spans(path), *_spans(together))
+        yield _spans(path), _spans(together)
 
 
-def _spans(lines: Iterable[Line]) -> Iterator[Piece]:
-    return ((line.start, line.end) for line in lines)
+def _above(text: str, item: Line, path: Sequence[Line], below: Mapping[Line, str], *, is_name: bool) -> list[Line]:
+    """The items that one stands below: it closes those of its own mark, and people close other people."""
+    words = text[item.start : item.end]
+    mark, of_people = list_mark(words), is_name and bool(populations(words))
+    kept = [one for one in path if not (of_people and populations(text[one.start : one.end]))]
+    closed = (
+        at
+        for at, one in enumerate(kept)
+        if list_mark(text, one.start) == mark and (below.get(one, mark) != mark or (is_name and not of_people))
+    )
+    return kept[: next(closed, len(kept))]
+
+
+def _spans(lines: Iterable[Line]) -> tuple[Piece, ...]:
+    return tuple((line.start, line.end) for line in lines)
 
 
 def _is_term(sentence: str) -> bool:

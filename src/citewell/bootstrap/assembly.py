@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from citewell.ports import Embedder, Writer
     from citewell.ports.queue import Queue
 
-SURE_FROM, CITES_FROM = 0.5, 0.75
-"""From the first confidence on an answer that does not name the subject of a question is only qualified; below the
-second, where about half of the answers are right, every answer says that it may not be one."""
+SURE_FROM = 0.5
+"""Confidence below which it is low: an answer that does not name the subject of a question is passed on, and any other
+says that it may not be one."""
 
 
 class Assembly:
@@ -285,7 +285,7 @@ class Assembly:
 
         policy = Policy(threshold=self.settings.confidence_threshold, keeps_draft=True)
         is_quoted = self.settings.model == "extractive"
-        return replace(policy, min_relevance=0.0, sure_from=SURE_FROM, cites_from=CITES_FROM) if is_quoted else policy
+        return replace(policy, min_relevance=0.0, sure_from=SURE_FROM) if is_quoted else policy
 
     def answer_chance(self, question: str, claims: Sequence[Claim], context: Context) -> float:
         """The chance that claims answer a question and hold."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from citewell.ingest.lists import captioned, leads
 from citewell.ports import Tokenizer
 from citewell.types import Block, Chunk, Chunking, Document
 from citewell.words import sentences
@@ -68,12 +69,13 @@ class Cut:
     """One document being cut; sizes are looked up in tables made once."""
 
     def __init__(self, document: Document, chunking: Chunking, tokenizer: Tokenizer) -> None:
-        self.document = document
+        self.document = replace(document, blocks=captioned(document.text, document.blocks))
         self.chunking = chunking
         self.tokenizer = tokenizer
         self._starts = tokenizer.starts(document.text)
         self._paths: dict[tuple[str, ...], tuple[tuple[str, ...], int]] = {}
         self._path_tokens: dict[str, int] = {}
+        self._leads = leads(document.text, document.blocks)
 
     # ------------------------------------------------------------------------------------------------ by sections
 
@@ -109,19 +111,48 @@ class Cut:
         if self._fits(start, end, section):
             yield Slice(start, end, path)
             return
-        pieces = [piece for block in blocks for piece in self._pieces(block, room - self.chunking.overlap)]
+        shared = self.chunking.overlap
+        pieces = [
+            piece for block in blocks for piece in self._pieces(block, room - shared * (block.kind != "table_row"))
+        ]
         begin, position = start, 0
         while position < len(pieces):
             stop = position
             while stop + 1 < len(pieces) and self._tokens(begin, pieces[stop + 1][1]) <= room:
                 stop += 1
+            if stop + 1 < len(pieces):
+                stop = self._before_list(begin, pieces, position, stop, room)
             yield Slice(begin, pieces[stop][1], path)
             position = stop + 1
             if position < len(pieces):
-                begin = self._overlap_start(begin, pieces[stop][1], pieces[position][1], room)
+                begin = self._overlap_start(begin, pieces[stop][1], pieces[position], room)
 
-    def _overlap_start(self, begin: int, end: int, next_end: int, room: int) -> int:
-        """Where the next slice begins: up to `overlap` tokens before `end`, at a sentence where one starts there."""
+    def _before_list(self, begin: int, pieces: Sequence[tuple[int, int]], position: int, stop: int, room: int) -> int:
+        """The last piece before the list that a cut would part, where a slice up to there is at least half full."""
+        for lead in self._leads.get(pieces[stop + 1][0], ()):
+            if lead > begin and 2 * self._tokens(begin, lead) >= room:
+                before = bisect_left(pieces, (lead, 0), position, stop + 1) - 1
+                return max(position, before)
+        return stop
+
+    def _overlap_start(self, begin: int, end: int, following: tuple[int, int], room: int) -> int:
+        """Where the next slice begins: at the lead-in of the list it goes on with, or up to `overlap` tokens before."""
+        for lead in self._leads.get(following[0], ()):
+            if lead > begin and 2 * self._tokens(lead, end) <= room and self._tokens(lead, following[1]) <= room:
+                return lead
+        return self._outside_list(self._shared_from(begin, end, following[1], room), end)
+
+    def _outside_list(self, start: int, end: int) -> int:
+        """The first place from `start` on that is not within a list whose beginning was left behind."""
+        blocks = self.document.blocks
+        at = bisect_right(blocks, start, key=lambda block: block.start) - 1
+        while start < end and self._leads.get(blocks[at].start, (start,))[0] < start:
+            at += 1
+            start = blocks[at].start if at < len(blocks) else end
+        return min(start, end)
+
+    def _shared_from(self, begin: int, end: int, next_end: int, room: int) -> int:
+        """Up to `overlap` tokens before `end`, at a sentence where one starts there."""
         earliest = bisect_left(self._starts, end) - self.chunking.overlap
         latest_fit = bisect_left(self._starts, next_end) - room
         first = max(earliest, latest_fit, bisect_right(self._starts, begin))
@@ -178,10 +209,13 @@ class Cut:
         start = 0
         while start < len(text):
             end = _break_before(text, start, min(start + size, len(text)))
+            end = next((lead for lead in self._leads.get(end, ()) if 2 * (lead - start) >= size), end)
             yield Slice(start, end, self._section_at(start))
             if end >= len(text):
                 return
-            start = _break_after(text, max(end - overlap, start + 1), end)
+            shared = self._outside_list(_break_after(text, max(end - overlap, start + 1), end), end)
+            led = (lead for lead in self._leads.get(end, ()) if lead > start and 2 * (end - lead) <= size)
+            start = next(led, shared)
 
     def _section_at(self, offset: int) -> tuple[str, ...]:
         blocks = self.document.blocks

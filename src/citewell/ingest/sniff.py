@@ -93,6 +93,8 @@ MARKDOWN_SIGNS = (
     re.compile(r"^\|?[ \t]*:?-{3,}:?[ \t]*\|", re.MULTILINE),
 )
 """Headings, fences, links, lists, strong words, table rules."""
+_PLAIN_ITEM = re.compile(r"^[ \t]*[•·▪◦‣●○・][ \t]+\S", re.MULTILINE)
+"""An item of a list as Markdown does not write it: a text of such lists is plain, whatever else it holds."""
 
 _HEAD_CHARACTERS = 256 * 1024
 _BUNDLE = re.compile(r'"resourceType"\s*:\s*"Bundle"')
@@ -229,6 +231,8 @@ def _is_closed(text: str, root: re.Match[str]) -> bool:
 def _looks_like_markdown(text: str) -> bool:
     """At least two kinds of mark, one of them a heading, a fence, a link or a table; or two headings."""
     counts = [len(sign.findall(text)) for sign in MARKDOWN_SIGNS]
-    headings, fences, links, _, _, rules = counts
+    headings, fences, links, items, _, rules = counts
+    if len(_PLAIN_ITEM.findall(text)) > max(items, headings + 1) or (headings < 2 and _PLAIN_ITEM.search(text)):
+        return False
     kinds = sum(count > 0 for count in counts)
     return headings >= 2 or (kinds >= 2 and bool(headings or fences >= 2 or links or rules))

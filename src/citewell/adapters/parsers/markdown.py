@@ -34,7 +34,7 @@ class MarkdownParser:
         text, note = decode(source.data)
         fields, text = _front_matter(clean(text.replace("\r\n", "\n").replace("\r", "\n")))
         flow = Flow()
-        _Writer(flow).write(text)
+        write_markdown(text, flow)
         first = next((block for block in flow.blocks if block.kind == "heading"), None)
         title = fields.get("title") or (flow.text[first.start : first.end] if first else "")
         return Document(
@@ -50,6 +50,11 @@ class MarkdownParser:
             ),
             notes=(note,) if note else (),
         )
+
+
+def write_markdown(text: str, flow: Flow) -> None:
+    """Write a Markdown text as blocks."""
+    _Writer(flow).write(text)
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:

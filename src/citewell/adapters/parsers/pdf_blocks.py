@@ -8,10 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from citewell import words
 from citewell.adapters.parsers.pdf_lines import LARGEST_STEP, TextLine
 from citewell.types import BlockKind
 
-BULLETS = "•▪◦‣●○■□➢➔►✓✔·∙⁃♦◆❖»›*–—-"
+BULLETS = f"{words.BULLETS}»›—"
 _BULLET = re.compile(rf"^[{re.escape(BULLETS)}](?=\s|$)")
 _RULE_NUMBER = re.compile(r"^\d+(?:\.\d+){2,5}\.?(?=\s|$)")
 _ORDERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\d+\.\d+\.?)(?=\s|$)")
@@ -22,7 +23,7 @@ _LEADER = re.compile(r"(?:\s?[.…_·]){4,}\s*(?=[\divxlc]+$|$)", re.IGNORECASE)
 _CAPTION = re.compile(
     r"^(?:Table|Figure|Fig\.|Box|Panel|Exhibit)\s+(?:[A-Z]\d*|\d+)(?:[.\-–]\w+)*(?P<end>[.:]?)(?:\s|$)"
 )
-_BINDING = frozenset("a an and are as at be by for from in is of on or than that the to with without".split())
+BINDING = frozenset("a an and are as at be by for from in is of on or than that the to with without".split())
 """Words that no entry of a list ends with."""
 TERMINAL = tuple(".!?:;")
 
@@ -231,7 +232,7 @@ def begins_entry(last: TextLine, line: TextLine, edge: float) -> bool:
     """Whether a line in a cell begins a new entry of a list rather than going on with the one above it."""
     if not line.text[:1].isupper():
         return False
-    goes_on = last.text.endswith((",", "/", "-", "–")) or last.text.split()[-1].lower() in _BINDING
+    goes_on = last.text.endswith((",", "/", "-", "–")) or last.text.split()[-1].lower() in BINDING
     return not goes_on and _could_have_fitted(last, line, edge)
 
 

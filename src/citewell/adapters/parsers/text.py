@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from citewell.ingest.canonical import Canonical
+from citewell.adapters.parsers.flow import Flow
+from citewell.adapters.parsers.markdown import write_markdown
+from citewell.adapters.parsers.pdf_blocks import BINDING, TERMINAL
 from citewell.ingest.decode import clean, decode
 from citewell.types import Document, Limits, Source
+from citewell.words import list_mark
 
 MAX_HEADING_CHARACTERS = 80
+MAX_TITLE_WORDS, MAX_LABEL_WORDS = 14, 3
+FULL = 0.9
+"""Part of the longest line from which a line has no room for another word."""
+CONNECTING = frozenset(("or", "and"))
+"""Lines that join the items of a list."""
 
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
-_LIST_MARK = re.compile(r"[ \t]*(?:[-•*▪◦–‣·+]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+\S")
 _UNDERLINE = re.compile(r"[ \t]*(=+|-+|~+|_+)[ \t]*\Z")
+_MARKDOWN = re.compile(r"\||#{1,6} \S")
+"""A line of a table or a heading as Markdown writes them, which plain texts do too."""
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){1,5}\.?|\d{1,2})[ \t]+([A-Z][^\n]*)\Z")
 
 
@@ -22,7 +31,7 @@ class TextParser:
 
     def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
         text, note = decode(source.data)
-        canonical = Canonical()
+        canonical = Flow()
         write_text(text, canonical)
         return Document(
             title=_title(canonical) or PurePosixPath(source.name).stem,
@@ -33,16 +42,22 @@ class TextParser:
         )
 
 
-def write_text(text: str, canonical: Canonical) -> None:
+def write_text(text: str, canonical: Flow) -> None:
     """Write a plain text as blocks."""
     text = clean(re.sub(r"\r\n?|[\f\v\u0085\u2028]", "\n", text).replace("\u2029", "\n\n"))
-    for paragraph in _BLANK.split(text):
-        lines = [line.rstrip() for line in paragraph.strip("\n").split("\n")]
-        if any(lines):
-            _write_paragraph([line for line in lines if line], canonical)
+    paragraphs = [
+        [line.rstrip() for line in paragraph.strip("\n").split("\n") if line.strip()]
+        for paragraph in _BLANK.split(text)
+    ]
+    width = max((len(line) for lines in paragraphs for line in lines if not _MARKDOWN.match(line)), default=0)
+    for lines in filter(None, paragraphs):
+        if all(map(_MARKDOWN.match, lines)):
+            write_markdown("\n".join(lines), canonical)
+        else:
+            _write_paragraph(lines, canonical, width)
 
 
-def _write_paragraph(lines: list[str], canonical: Canonical) -> None:
+def _write_paragraph(lines: list[str], canonical: Flow, width: int) -> None:
     if len(lines) >= 2 and _is_underlined(lines):
         canonical.heading(lines[0], level=1 if lines[1].strip()[0] == "=" else 2)
         lines = lines[2:]
@@ -50,18 +65,43 @@ def _write_paragraph(lines: list[str], canonical: Canonical) -> None:
         canonical.heading(lines[0].rstrip(":"), level=level)
         lines = lines[1:]
     block: list[str] = []
-    in_item = False
-    for line in lines:
-        if _LIST_MARK.match(line):
-            _write_lines(block, canonical, is_item=in_item)
-            block, in_item = [], True
+    for position, line in enumerate(lines):
+        before, after = lines[position - 1 : position], lines[position + 1 : position + 2]
+        own = not before or _is_ended(before[0], line, width)
+        if list_mark(line) or (own and (_is_item(block) or _is_title(line, after, width))):
+            _write_lines(block, canonical)
+            block = []
         block.append(line)
-    _write_lines(block, canonical, is_item=in_item)
+        if own and not _is_item(block) and len(block) == 1 and _is_title(line, after, width):
+            _write_lines(block, canonical)
+            block = []
+    _write_lines(block, canonical)
 
 
-def _write_lines(lines: list[str], canonical: Canonical, *, is_item: bool) -> None:
+def _write_lines(lines: list[str], canonical: Flow) -> None:
     if lines:
-        canonical.add("list_item" if is_item else "paragraph", "\n".join(line.strip() for line in lines))
+        canonical.add("list_item" if _is_item(lines) else "paragraph", "\n".join(line.strip() for line in lines))
+
+
+def _is_item(lines: list[str]) -> bool:
+    return bool(lines) and list_mark(lines[0]) != ""
+
+
+def _is_ended(line: str, after: str, width: int) -> bool:
+    """Whether a line was ended where it is, and not because the next word had no room: “or” goes on with the list."""
+    words, last = after.split(), line.rsplit(maxsplit=1)[-1]
+    goes_on = words[0][0].islower() or words[0][0] in "([" or after.strip(" :").casefold() in CONNECTING
+    if goes_on or last in BINDING or line[-1] == "," or line.count("(") > line.count(")"):
+        return False
+    return line[-1] in TERMINAL or len(words) <= MAX_LABEL_WORDS or len(line) + 1 + len(words[0]) <= FULL * width
+
+
+def _is_title(line: str, after: list[str], width: int) -> bool:
+    """Whether a line names what follows it: a few words above a list, or one to three above a text."""
+    words = line.split()
+    if not after or not _is_ended(line, after[0], width) or line[-1] in ".,;?!" or not line.strip()[0].isupper():
+        return False
+    return len(words) <= (MAX_TITLE_WORDS if list_mark(after[0]) else MAX_LABEL_WORDS)
 
 
 def _is_underlined(lines: list[str]) -> bool:
@@ -92,7 +132,7 @@ def heading_level(line: str, *, alone: bool) -> int:
     return int(is_capitals and line[0].isalpha())
 
 
-def _title(canonical: Canonical) -> str:
+def _title(canonical: Flow) -> str:
     """The first heading when the text opens with it, or a short first line that reads like a title."""
     if not canonical.blocks:
         return ""
