@@ -6,6 +6,8 @@ HOME_FOLDER ?= $(CURDIR)/.citewell
 PORT ?= 8477
 SHARED ?= ../shared/data
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# The tests start many processes: each must find the modules compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-postgres check format lint types contracts fast thorough faults faults-workers faults-many bench samples vocabulary screenshot system audit docs clean
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
+from sqlalchemy import Engine
 
 from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, Backend, Model
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import AnswerReader, PairReader
 from citewell.adapters.parsers import all_parsers
+from citewell.adapters.store.engine import PLAIN, Driver, open_engine
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
 from citewell.bootstrap import App, build
 from citewell.config import Settings
@@ -95,6 +99,22 @@ def _opened_once(reader: type[Any], made: Any) -> Callable[..., Any]:
         return made if backend == "auto" and threads is None else reader(cache_dir, backend, threads)
 
     return chosen
+
+
+@pytest.fixture(scope="session", autouse=True)
+def new_files_are_copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A new library file is a copy of one whose tables are made; test_engine and every command in a process make them."""
+    empty = once(tmp_path_factory, "empty.sqlite", lambda path: open_engine(path).dispose())
+
+    def opened(path: Path, driver: Driver = PLAIN) -> Engine:
+        if driver is PLAIN and path.parent.is_dir() and not path.exists():
+            with suppress(OSError):  # what the library says of a folder that cannot be written is the test's matter
+                shutil.copyfile(empty, path)
+        return open_engine(path, driver)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("citewell.adapters.store.library.open_engine", opened)
+        yield
 
 
 @pytest.fixture(scope="session")
