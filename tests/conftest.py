@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import AnswerReader, PairReader
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.engine import PLAIN, Driver, open_engine
+from citewell.adapters.vault import keys
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
 from citewell.bootstrap import App, build
 from citewell.config import Settings
@@ -47,6 +50,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in DOORS:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """What collecting has made stays until the end: a vault that is locked need not look for rubbish in it."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -125,8 +133,12 @@ def embedder(one_model: MiniLM) -> MiniLM:
 
 @pytest.fixture(scope="session", autouse=True)
 def cheap_secrets() -> Iterator[None]:
-    """A new vault and a new password cost as little as any may; test_vault_cost and test_people are about the cost."""
+    """A new vault and a new password cost as little as any may, and a key is derived once from the same words.
+
+    test_vault_cost and test_people are about the cost.
+    """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keys, "hash_secret_raw", cache(keys.hash_secret_raw))
         patch.setattr(Derivation, "measured", lambda: Derivation(LOWEST_TIME_COST, LOWEST_MEMORY_KIB))
         patch.setattr(
             "citewell.adapters.store.people.PasswordHasher",
@@ -157,4 +169,11 @@ def reader(embedder: MiniLM) -> Reader:
 def app(tmp_path: Path) -> Iterator[App]:
     """An empty library in a folder of its own."""
     with build(Settings(home=tmp_path / "home")) as made:
+        yield made
+
+
+@pytest.fixture
+def samples(samples_home: Path, tmp_path: Path) -> Iterator[App]:
+    """A library of its own with the samples in it."""
+    with build(Settings(home=Path(shutil.copytree(samples_home, tmp_path / "samples")))) as made:
         yield made
