@@ -115,7 +115,7 @@ def new_files_are_copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     empty = once(tmp_path_factory, "empty.sqlite", lambda path: open_engine(path).dispose())
 
     def opened(path: Path, driver: Driver = PLAIN) -> Engine:
-        if driver is PLAIN and path.parent.is_dir() and not path.exists():
+        if driver is PLAIN and path.parent.is_dir() and not (path.exists() and path.stat().st_size):
             with suppress(OSError):  # what the library says of a folder that cannot be written is the test's matter
                 shutil.copyfile(empty, path)
         return open_engine(path, driver)
