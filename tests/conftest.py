@@ -147,6 +147,16 @@ def cheap_secrets() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def home(tmp_path: Path, embedder: MiniLM, model_cache: Path) -> Path:
+    """A new home for a command in a process of its own, with the model's graph where it would build it."""
+    embedder.embed(["so that the graph is there"])
+    made = tmp_path / "home"
+    made.mkdir()
+    (made / "cache").symlink_to(model_cache)
+    return made
+
+
 @pytest.fixture(scope="session")
 def samples_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that holds the samples; nobody changes it."""
