@@ -38,8 +38,14 @@ __all__ = ["libraries_in_files", "libraries_in_postgres", "opened_elsewhere", "p
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-DOORS = ("api", "cli", "contracts", "faults", "llm")
-"""Folders whose tests go through a server, a database, a process or a model of their own."""
+QUICK = {
+    "api": {"test_access", "test_ask", "test_documents", "test_limits", "test_search", "test_serve"},
+    "cli": {"test_consult", "test_evidence", "test_journeys"},
+    "contracts": {"test_consults", "test_conversations", "test_entailment", "test_lifecycle", "test_past"},
+    "faults": set[str](),
+    "llm": set[str](),
+}
+"""What `make check` runs of the folders whose tests go through a server, a database, a process or a model."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -48,7 +54,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = Counter(item.path for item in items if any(map(item.get_closest_marker, ("slow", "browser"))))
     items.sort(key=lambda item: -slow[item.path])
     for item in items:
-        if item.path.parent.name in DOORS:
+        quick = QUICK.get(item.path.parent.name)
+        if quick is not None and (item.path.stem not in quick or "postgres" in item.name):
             item.add_marker(pytest.mark.slow)
 
 
@@ -111,7 +118,7 @@ def _opened_once(reader: type[Any], made: Any) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session", autouse=True)
 def new_files_are_copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A new library file is a copy of one whose tables are made; test_engine and every command in a process make them."""
+    """A new library file is a copy of one whose tables are made; a command in a process of its own makes them."""
     empty = once(tmp_path_factory, "empty.sqlite", lambda path: open_engine(path).dispose())
 
     def opened(path: Path, driver: Driver = PLAIN) -> Engine:

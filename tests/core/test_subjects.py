@@ -14,7 +14,7 @@ from citewell.answer.subjects import subjects
 from citewell.answer.view import action_name
 from citewell.bootstrap import App
 from citewell.clinical import Lexicon
-from citewell.samples import EXAMPLE_QUESTIONS, sample_files
+from citewell.samples import EXAMPLE_QUESTIONS
 from citewell.types import Action, Cite, Context, Qualify, Route
 from tests.core.answers import evidence
 from tests.core.test_finish import JUDGE, verbatim
