@@ -6,8 +6,10 @@ HOME_FOLDER ?= $(CURDIR)/.citewell
 PORT ?= 8477
 SHARED ?= ../shared/data
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# The tests start many processes: each must find the modules compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-postgres check format lint types contracts fast thorough faults faults-workers faults-many bench samples vocabulary screenshot system audit docs clean
+.PHONY: help run test test-postgres check format lint types contracts fast soak faults-many bench samples vocabulary screenshot system audit docs clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -16,13 +18,14 @@ run: .venv/run ## Install, load the sample library, serve the web app and print 
 	@$(BIN)/citewell --home "$(HOME_FOLDER)" serve --samples --port $(PORT)
 
 test: .venv/dev ## Install what is needed and run all checks and tests
-	@$(MAKE) --no-print-directory lint types contracts docs
+	@$(MAKE) --no-print-directory -j lint types contracts docs
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 test-postgres: .venv/dev ## The same tests with every library in PostgreSQL instead of a file
 	CITEWELL_TESTS_ON=postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests
 
-check: .venv/dev format lint types contracts docs fast ## Format, lint, types, import contracts, fast tests
+check: .venv/dev format ## Format, lint, types, import contracts, and the tests that are fast: under a minute on two cores
+	@$(MAKE) --no-print-directory -j lint types contracts docs fast
 
 format: .venv/dev ## Format the code
 	@$(BIN)/ruff format -q .
@@ -40,17 +43,15 @@ contracts: .venv/dev ## Imports point down
 docs: .venv/dev ## Check that the generated parts of the docs are true
 	@$(BIN)/python scripts/make_docs.py --check
 
-fast: .venv/dev ## Tests that take less than two minutes together
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
+fast: .venv/dev ## The tests that are fast, some of every folder of rules and of every door among them
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" \
+		--ignore=tests/faults --ignore=tests/llm --ignore=tests/api/test_schema.py
 
-thorough: .venv/dev ## Hold the API to its schema with many more cases than `make test`, and at its limits
-	CITEWELL_EXAMPLES=100 $(BIN)/python -m pytest -q -n 2 tests/api/test_schema.py
-
-faults: .venv/dev ## kill -9 a writer 200 times
-	CITEWELL_KILLS=200 $(BIN)/python -m pytest -q -o timeout=3600 tests/faults
-
-faults-workers: .venv/dev ## kill -9 web server, worker, Redis and PostgreSQL in turn for 25 minutes while documents come in
-	CITEWELL_FAULT_S=750 $(BIN)/python -m pytest -q --timeout 1790 tests/faults/test_workers.py
+soak: .venv/dev ## What `make test` runs in small, in full: 200 kills of a writer, 25 minutes of kills of a network, a hundred people
+	CITEWELL_KILLS=200 CITEWELL_PEOPLE=100 CITEWELL_SCOPES=10000 CITEWELL_EXAMPLES=100 $(BIN)/python -m pytest -q -o timeout=3600 \
+		tests/faults/test_kill*.py tests/api/test_streams.py tests/assistants/test_desk.py tests/core/test_scopes.py \
+		tests/contracts/test_index.py tests/api/test_schema.py
+	CITEWELL_FAULT_S=750 $(BIN)/python -m pytest -q -o timeout=1790 tests/faults/test_workers.py
 
 faults-many: .venv/dev ## 10,000 documents queued while workers are killed every few seconds; result in bench/results
 	$(BIN)/python -m tests.faults.many --json bench/results/many.json

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
+from sqlalchemy import Engine
 
 from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, Backend, Model
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import AnswerReader, PairReader
 from citewell.adapters.parsers import all_parsers
+from citewell.adapters.store.engine import PLAIN, Driver, open_engine
+from citewell.adapters.vault import keys
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
 from citewell.bootstrap import App, build
 from citewell.config import Settings
@@ -32,8 +39,14 @@ __all__ = ["libraries_in_files", "libraries_in_postgres", "opened_elsewhere", "p
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-DOORS = ("api", "cli", "contracts", "faults", "llm")
-"""Folders whose tests go through a server, a database, a process or a model of their own."""
+QUICK = {
+    "api": {"test_access", "test_ask", "test_documents", "test_limits", "test_search", "test_serve"},
+    "cli": {"test_consult", "test_evidence", "test_journeys"},
+    "contracts": {"test_consults", "test_conversations", "test_entailment", "test_lifecycle", "test_past"},
+    "faults": set[str](),
+    "llm": set[str](),
+}
+"""What `make check` runs of the folders whose tests go through a server, a database, a process or a model."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -42,8 +55,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = Counter(item.path for item in items if any(map(item.get_closest_marker, ("slow", "browser"))))
     items.sort(key=lambda item: -slow[item.path])
     for item in items:
-        if item.path.parent.name in DOORS:
+        quick = QUICK.get(item.path.parent.name)
+        if quick is not None and (item.path.stem not in quick or "postgres" in item.name):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """What collecting has made stays until the end: a vault that is locked need not look for rubbish in it."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -99,6 +118,22 @@ def _opened_once(reader: type[Any], made: Any) -> Callable[..., Any]:
     return chosen
 
 
+@pytest.fixture(scope="session", autouse=True)
+def new_files_are_copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A new library file is a copy of one whose tables are made; a command in a process of its own makes them."""
+    empty = once(tmp_path_factory, "empty.sqlite", lambda path: open_engine(path).dispose())
+
+    def opened(path: Path, driver: Driver = PLAIN) -> Engine:
+        if driver is PLAIN and path.parent.is_dir() and not (path.exists() and path.stat().st_size):
+            with suppress(OSError):  # what the library says of a folder that cannot be written is the test's matter
+                shutil.copyfile(empty, path)
+        return open_engine(path, driver)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("citewell.adapters.store.library.open_engine", opened)
+        yield
+
+
 @pytest.fixture(scope="session")
 def embedder(one_model: MiniLM) -> MiniLM:
     """The built-in model, in which a text is computed once for all tests."""
@@ -107,14 +142,28 @@ def embedder(one_model: MiniLM) -> MiniLM:
 
 @pytest.fixture(scope="session", autouse=True)
 def cheap_secrets() -> Iterator[None]:
-    """A new vault and a new password cost as little as any may; test_vault_cost and test_people are about the cost."""
+    """A new vault and a new password cost as little as any may, and a key is derived once from the same words.
+
+    test_vault_cost and test_people are about the cost.
+    """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keys, "hash_secret_raw", cache(keys.hash_secret_raw))
         patch.setattr(Derivation, "measured", lambda: Derivation(LOWEST_TIME_COST, LOWEST_MEMORY_KIB))
         patch.setattr(
             "citewell.adapters.store.people.PasswordHasher",
             lambda: PasswordHasher(time_cost=1, memory_cost=64, parallelism=1),
         )
         yield
+
+
+@pytest.fixture
+def home(tmp_path: Path, embedder: MiniLM, model_cache: Path) -> Path:
+    """A new home for a command in a process of its own, with the model's graph where it would build it."""
+    embedder.embed(["so that the graph is there"])
+    made = tmp_path / "home"
+    made.mkdir()
+    (made / "cache").symlink_to(model_cache)
+    return made
 
 
 @pytest.fixture(scope="session")
@@ -139,4 +188,11 @@ def reader(embedder: MiniLM) -> Reader:
 def app(tmp_path: Path) -> Iterator[App]:
     """An empty library in a folder of its own."""
     with build(Settings(home=tmp_path / "home")) as made:
+        yield made
+
+
+@pytest.fixture
+def samples(samples_home: Path, tmp_path: Path) -> Iterator[App]:
+    """A library of its own with the samples in it."""
+    with build(Settings(home=Path(shutil.copytree(samples_home, tmp_path / "samples")))) as made:
         yield made

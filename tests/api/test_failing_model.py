@@ -30,6 +30,12 @@ QUESTION = "who needs heparin bridging for AF"
 DEAD = {"model": "openai:none", "model_url": "http://127.0.0.1:9/v1", "allowed_models": ("none=8192/512",)}
 
 
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tries follow each other at once; the contract of models is about the pauses."""
+    monkeypatch.setattr("citewell.adapters.llm.remote.RETRY_AFTER_S", (0.0, 0.0, 0.0))
+
+
 def test_the_question_is_kept_and_can_be_asked_again_once_the_model_is_back(samples_home: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(samples_home, home)

@@ -41,10 +41,10 @@ UNSAYABLE = {
     ("/api/v1/guidelines/related", "post"): {"InputError"},
 }
 
-EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "4"))
 IS_THOROUGH = EXAMPLES >= 100
 
-# Derandomised: the same cases every time. `make thorough` takes 100 of each, and the limits.
+# Derandomised: the same cases every time. `make soak` takes 100 of each, and the limits.
 BOUNDED = settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -124,7 +124,7 @@ def test_a_route_refuses_what_the_schema_forbids(
     forbidden()
 
 
-@pytest.mark.skipif(not IS_THOROUGH, reason="part of `make thorough`")
+@pytest.mark.skipif(not IS_THOROUGH, reason="part of `make soak`")
 @pytest.mark.parametrize(("path", "method"), operations() if IS_THOROUGH else [("", "")])
 def test_a_route_stands_what_is_at_and_over_its_limits(
     described: BaseSchema, client: asgi.ASGIClient, path: str, method: str

@@ -24,6 +24,8 @@ from citewell.errors import InputError
 from citewell.types import Asker, Limits, Source
 from tests.assistants.consult_library import with_guidelines
 
+pytestmark = pytest.mark.slow
+
 STORY = "30-year-old woman with cough and fever for 4 days, temp 38.4, weighs 60 kg. Takes no medicines."
 PREGNANT = "Both “pregnant” and “not pregnant” were recorded. Which is right?"
 PENICILLIN = "Both none at all and an allergy (penicillin) were recorded. Which is right?"

@@ -96,6 +96,7 @@ def test_what_words_mean_where_they_stand_is_found(text: str, name: str) -> None
     assert [one.name for one in extract(Heard(text, 1)).findings] == [name]
 
 
+@pytest.mark.slow
 def test_every_finding_is_exactly_the_words_of_its_message() -> None:
     for line in SENTENCES.read_text("utf-8").splitlines()[2:150]:
         text = line.split("\t")[0]
@@ -558,6 +559,7 @@ def test_an_illness_that_stays_is_there_though_it_stands_under_the_past_and_shor
     assert {one.name: one.polarity.value for one in found(text)}[name] == polarity
 
 
+@pytest.mark.slow
 def test_the_words_of_a_statement_that_never_ends_stay_exact() -> None:
     text = "she has a fever, " + "pain and " * 500 + "a cough"
     words = [one.words for one in found(text) if one.words]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,6 +20,8 @@ NOTES = {
     "pay.md": ("# Pay\n\nNight shifts on the ward are paid at 130 percent of the day rate.", {"ward", "pay"}),
 }
 ORS = "How much ORS for some dehydration?"
+PEOPLE = int(os.environ.get("CITEWELL_PEOPLE", "30"))
+"""`make soak` has a hundred."""
 
 
 @pytest.fixture
@@ -228,9 +231,9 @@ def test_a_library_without_its_key_says_so_before_anything_is_asked(notes: App) 
 
 
 @pytest.mark.slow
-def test_a_hundred_people_at_once_lose_and_mix_nothing(notes: App) -> None:
+def test_many_people_at_once_lose_and_mix_nothing(notes: App) -> None:
     notes.ask(ORS)
-    people = [user(notes, f"user{number}", "ward") for number in range(100)]
+    people = [user(notes, f"user{number}", "ward") for number in range(PEOPLE)]
     questions = (ORS, "How much ferrous sulfate for anaemia in adults?")
 
     def ask_twice(number: int) -> list[str]:
@@ -239,8 +242,8 @@ def test_a_hundred_people_at_once_lose_and_mix_nothing(notes: App) -> None:
         second = notes.desk.answer(questions[1 - number % 2], asker=asker, conversation_id=first.conversation_id)
         return [first.answer.text, second.answer.text]
 
-    with ThreadPoolExecutor(100) as threads:
-        told = list(threads.map(ask_twice, range(100)))
+    with ThreadPoolExecutor(PEOPLE) as threads:
+        told = list(threads.map(ask_twice, range(PEOPLE)))
     expected = [notes.ask(question).text for question in questions]
     for number, texts in enumerate(told):
         assert texts == (expected if number % 2 == 0 else expected[::-1])

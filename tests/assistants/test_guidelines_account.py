@@ -261,6 +261,7 @@ def test_a_report_that_names_no_cancer_is_asked_about_and_one_that_does_counts(n
 @pytest.mark.parametrize(
     "text", ["no " * 660, "( " * 990, "?" * 1_990, "12 " * 660, "咳嗽 кашель " * 150, "and " * 490]
 )
+@pytest.mark.slow
 def test_a_long_strange_text_takes_no_long_time_and_is_not_lost(text: str, ng12: Guideline) -> None:
     started = time.perf_counter()
     found = assessed(ng12, symptoms=[text])

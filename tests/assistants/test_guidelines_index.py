@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.guideline import Guideline, SymptomRow
@@ -61,6 +63,7 @@ def _state(guideline: Guideline, rule: str, patient: Patient) -> str | None:
     return None if criteria is None else evaluate(criteria, Record(patient), guideline).state.value
 
 
+@pytest.mark.slow
 def test_a_patient_of_a_row_meets_the_rules_that_it_refers_to(ng12: Guideline) -> None:
     missed = {
         (row.page, rule)

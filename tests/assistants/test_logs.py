@@ -16,6 +16,8 @@ from citewell.errors import CitewellError
 from citewell.types import Filing, Role, Source
 from tests.llm.servers import Anthropic, Google, Ollama, OpenAI, Script, Server, Vendor
 
+pytestmark = pytest.mark.slow
+
 WORDS = ("zanzibarium", "quokkaline", "xerophthalmol", "vexillology", "marzipanner", "kumquatly", "wobblewick")
 TEXT = "# Zanzibarium\n\nGive quokkaline 5 mg once daily for xerophthalmology in adults."
 QUESTION = "How much quokkaline for xerophthalmology? I am Vexillology Marzipanner."

@@ -89,14 +89,14 @@ def without_ids(lines: list[str]) -> list[str]:
     return [re.sub(r"\([0-9a-f]{8}\)", "()", line) for line in lines]
 
 
-def test_each_file_is_told_of_once_in_order_and_no_bar_stays(folder: Path, tmp_path: Path) -> None:
-    status, output = in_a_terminal("add", str(folder), home=tmp_path / "home")
+def test_each_file_is_told_of_once_in_order_and_no_bar_stays(folder: Path, home: Path) -> None:
+    status, output = in_a_terminal("add", str(folder), home=home)
     assert (status, without_ids(lines_on(output))) == (1, expected(folder))
 
 
-def test_what_is_kept_in_a_file_holds_no_bar_and_no_failure(folder: Path, tmp_path: Path) -> None:
+def test_what_is_kept_in_a_file_holds_no_bar_and_no_failure(folder: Path, home: Path, tmp_path: Path) -> None:
     with (tmp_path / "kept.txt").open("w") as kept:
-        status, output = in_a_terminal("add", str(folder), home=tmp_path / "home", stdout=kept.fileno())
+        status, output = in_a_terminal("add", str(folder), home=home, stdout=kept.fileno())
     told = expected(folder)
     assert status == 1
     assert without_ids((tmp_path / "kept.txt").read_text().splitlines()) == [one for one in told if one[0] == "✓"]
@@ -133,15 +133,15 @@ HEEDING = (
 
 
 @pytest.mark.skipif(IS_ON_POSTGRES, reason=NOTE)
-def test_ctrl_c_ends_it_at_once_and_leaves_whole_documents(tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_at_once_and_leaves_whole_documents(home: Path, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
     for number in range(40):
         said = "".join(f"Take {number * 1000 + one} mg of drug {one} each day.\n\n" for one in range(400))
         (papers / f"{number:02}.md").write_text(f"# Paper {number}\n\n{said}")
     (papers / "00.md").write_text("# First\n\nRest.")
-    command = [sys.executable, "-m", "citewell.cli", "--home", str(tmp_path / "home")]
-    heeding = [sys.executable, "-c", HEEDING, "--home", str(tmp_path / "home")]
+    command = [sys.executable, "-m", "citewell.cli", "--home", str(home)]
+    heeding = [sys.executable, "-c", HEEDING, "--home", str(home)]
     running = subprocess.Popen(
         [*heeding, "add", str(papers)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

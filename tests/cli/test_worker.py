@@ -41,9 +41,9 @@ def running(command: list[str], log: Path, **environment: str) -> Iterator[subpr
 
 @pytest.mark.slow
 def test_a_worker_reads_what_is_queued_ends_when_told_and_refuses_another_embedder(
-    tmp_path: Path, opened_elsewhere: Callable[[Path], dict[str, str]]
+    home: Path, tmp_path: Path, opened_elsewhere: Callable[[Path], dict[str, str]]
 ) -> None:
-    port, home = free_port(), tmp_path / "home"
+    port = free_port()
     broker = f"redis://127.0.0.1:{port}/0"
     settings = Settings(home=home)
     kept = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(tmp_path)]

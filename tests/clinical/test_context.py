@@ -21,6 +21,7 @@ def status(text: str, words: str) -> str:
     return read_context(text).assertion(start, start + len(words)).status.value
 
 
+@pytest.mark.slow
 def test_sentences_that_were_not_trained_on_are_read_as_a_clinician_reads_them() -> None:
     lines = [line.split("\t") for line in SENTENCES.read_text("utf-8").splitlines() if line and line[0] != "#"]
     marks = [(text, *pair.rpartition("=")[::2]) for text, pairs in lines for pair in pairs.split("|")]
@@ -107,6 +108,7 @@ def test_texts_read_together_are_read_as_they_are_alone() -> None:
 @pytest.mark.parametrize(
     "text", ["no " * 33_333, "(" * 5_000 + "cough" + ")" * 5_000, "нет кашля 咳嗽 " * 500, "?" * 20_000, "\ud800 cough"]
 )
+@pytest.mark.slow
 def test_long_and_strange_texts_are_read_in_linear_time(text: str) -> None:
     started = time.process_time()
     context = read_context(text[:6_000])

@@ -18,6 +18,7 @@ def texts(wanted: str) -> list[str]:
     return [text for is_one, text in lines if is_one == wanted]
 
 
+@pytest.mark.slow
 def test_nearly_all_of_the_list_are_found_and_few_alarms_are_false() -> None:
     missed = [text for text in texts("yes") if find_emergencies(text) is None]
     alarms = [text for text in texts("no") if find_emergencies(text) is not None]
@@ -202,6 +203,7 @@ def test_every_row_uses_known_meanings_and_kinds() -> None:
         "t 38,,,4 " * 9_000,
     ],
 )
+@pytest.mark.slow
 def test_any_text_is_read_in_little_time(text: str) -> None:
     began = time.perf_counter()
     find_emergencies(text)

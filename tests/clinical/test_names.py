@@ -80,6 +80,7 @@ def test_words_and_medicines_that_exist_are_left_alone(word: str) -> None:
     "text",
     ["no " * 33_000, "(" * 100_000, "pain in the chest, " * 5_000, "lump neck and " * 7_000, "pain and " * 11_000],
 )
+@pytest.mark.slow
 def test_a_very_long_text_takes_time_in_proportion(text: str) -> None:
     started = time.perf_counter()
     mentions(text)

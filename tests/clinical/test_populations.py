@@ -155,6 +155,7 @@ def test_what_nobody_can_be_is_told_and_decides_nothing(words: str) -> None:
         "in children ",
     ],
 )
+@pytest.mark.slow
 def test_a_hundred_thousand_characters_are_read_in_time(word: str) -> None:
     text = word * (100_000 // len(word))
     started = time.perf_counter()

@@ -279,6 +279,7 @@ def test_amounts_of_a_life(text: str, habit: tuple[str, float, float, str]) -> N
     ],
     ids=["no", "digits", "brackets", "scripts", "a", "weeks", "spaces", "strokes", "fever", "commas", "half"],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_hundred_thousand_characters_take_no_more_than_their_length(reader: Callable[[str], Any], text: str) -> None:
     begun = time.monotonic()
     reader(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -185,7 +186,11 @@ def assert_same(found: Sequence[Candidate], wanted: Sequence[Candidate]) -> None
 WORDS = ["dose", "renal", "fever", "adult", "child", "stroke", "sepsis", "statin"]
 passages = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 questions = st.dictionaries(st.sampled_from([*WORDS, "unheard"]), st.sampled_from([0.5, 1.0, 2.0]), max_size=4)
-per_adapter = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "30"))
+"""`make soak` draws a hundred."""
+per_adapter = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=EXAMPLES
+)
 
 
 class TestCandidates:
@@ -389,20 +394,21 @@ class TestManyRows:
             Document([["renal"]] * 1000, vectors[-1000:], tags=frozenset({"ward"})),
         )
 
-    @pytest.mark.parametrize("scope", [HERE, Scope("here", frozenset(), None, None)])
-    def test_are_all_looked_at(self, open_index: Open, shelf: MemoryShelf, scope: Scope) -> None:
+    def test_are_all_looked_at(self, open_index: Open, shelf: MemoryShelf) -> None:
         random = np.random.default_rng(4)
         index = open_index(shelf)
-        seen = [shelf.documents[generation].vectors for generation in shelf.visible(scope)]
-        for _ in range(4):
-            vector = random.standard_normal(self.WIDTH).astype(np.float32)
-            vector /= np.float32(np.linalg.norm(vector))
-            cosines = [cosine for vectors in seen for cosine in (vectors.astype(np.float64) @ vector).tolist()]
-            found = index.candidates(vector, {}, scope=scope, limit=50)
-            nearest = sorted(cosines, reverse=True)[:50]
-            assert [one.cosine for one in found] == pytest.approx(nearest, abs=5e-7)  # as near as single precision is
-            again = index.candidates(vector, {}, scope=scope, limit=50)
-            assert found == again
+        for scope in (HERE, Scope("here", frozenset(), None, None)):
+            seen = [shelf.documents[generation].vectors for generation in shelf.visible(scope)]
+            for _ in range(4):
+                vector = random.standard_normal(self.WIDTH).astype(np.float32)
+                vector /= np.float32(np.linalg.norm(vector))
+                cosines = [cosine for vectors in seen for cosine in (vectors.astype(np.float64) @ vector).tolist()]
+                found = index.candidates(vector, {}, scope=scope, limit=50)
+                nearest = sorted(cosines, reverse=True)[:50]
+                # as near as single precision is
+                assert [one.cosine for one in found] == pytest.approx(nearest, abs=5e-7)
+                again = index.candidates(vector, {}, scope=scope, limit=50)
+                assert found == again
 
 
 class TestRefresh:

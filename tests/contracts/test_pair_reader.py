@@ -70,7 +70,7 @@ def test_eight_bits_read_as_fp32_does(cache: Path) -> None:
     texts = [(text, EVIDENCE) for text in (CARRIED, OPPOSED, NEITHER)] + [ENTAILMENT.reference, ("tea", "")]
     read = [[pair.judged(run, *text) for text in texts] for run in (rounded, exact)]
     assert np.array(read[0]) == pytest.approx(np.array(read[1]), abs=2 * pair.ROUNDED_WITHIN)
-    assert PairReader(cache).within == pair.ROUNDED_WITHIN
+    assert PairReader(cache, "onnxruntime").within == pair.ROUNDED_WITHIN
     assert PairReader(cache).exactly(CARRIED, EVIDENCE) == read[1][0]
 
 

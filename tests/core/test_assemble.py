@@ -29,6 +29,7 @@ roles = st.sampled_from(["user", "assistant"])
     st.lists(st.builds(Message, roles, text), max_size=6),
     st.integers(200, 1_500),
 )
+@pytest.mark.slow
 def test_no_context_exceeds_its_budget(texts: list[str], history: list[Message], window: int) -> None:
     budget = Budget(window=window, reply=100, max_evidence=600, max_history=200)
     hits = [hit(words, index) for index, words in enumerate(texts)]

@@ -41,6 +41,7 @@ def chunkings() -> st.SearchStrategy[Chunking]:
 
 @settings(max_examples=150, deadline=None)
 @given(documents(), chunkings())
+@pytest.mark.slow
 def test_no_text_is_lost_and_no_limit_is_passed(document: Document, chunking: Chunking) -> None:
     chunks = chunk(document, chunking=chunking, tokenizer=WORDS)
 

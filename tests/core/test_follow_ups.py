@@ -9,7 +9,6 @@ import pytest
 
 from citewell.answer.events import Done
 from citewell.bootstrap import App
-from citewell.samples import sample_files
 from citewell.types import Answer, Cite, Message
 
 FOLLOW_UPS = Path(__file__).parents[1] / "data" / "follow_ups.tsv"
@@ -64,8 +63,7 @@ def test_there_are_twenty_to_work_on_and_twenty_kept() -> None:
 
 
 @pytest.mark.slow
-def test_follow_ups_are_answered_for_what_they_name_and_not_for_what_was_asked_before(app: App) -> None:
-    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
+def test_follow_ups_are_answered_for_what_they_name_and_not_for_what_was_asked_before(samples: App) -> None:
     asked = _follow_ups()
-    right = {of: sum(one.is_right(one.asked(app)) for one in asked if one.of == of) for of in LEAST}
+    right = {of: sum(one.is_right(one.asked(samples)) for one in asked if one.of == of) for of in LEAST}
     assert {of: count for of, count in right.items() if count < LEAST[of]} == {}

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from citewell.bootstrap import App
-from citewell.samples import sample_files
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "lay_questions.tsv"
 LEAST = {"first": 6, "fresh": 11, "last": 15}
@@ -15,12 +14,11 @@ LEAST = {"first": 6, "fresh": 11, "last": 15}
 
 
 @pytest.mark.slow
-def test_a_person_is_answered_in_their_own_words(app: App) -> None:
-    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    owner = app.owner()
+def test_a_person_is_answered_in_their_own_words(samples: App) -> None:
+    owner = samples.owner()
 
     def answered(question: str, words: str) -> bool:
-        text = app.desk.answer(question, asker=owner).answer.text
+        text = samples.desk.answer(question, asker=owner).answer.text
         return words in " ".join(text.replace("\xa0", " ").split())
 
     rows = [line.split("\t") for line in QUESTIONS.read_text("utf-8").splitlines() if not line.startswith("#")]
@@ -29,7 +27,6 @@ def test_a_person_is_answered_in_their_own_words(app: App) -> None:
 
 
 @pytest.mark.slow
-def test_words_that_stand_apart_are_not_taken_for_a_finding(app: App) -> None:
-    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    answer = app.desk.answer("blood in urine at 62, refer?", asker=app.owner()).answer
+def test_words_that_stand_apart_are_not_taken_for_a_finding(samples: App) -> None:
+    answer = samples.desk.answer("blood in urine at 62, refer?", asker=samples.owner()).answer
     assert "Blood in the stool" not in answer.text

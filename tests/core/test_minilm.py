@@ -122,6 +122,7 @@ def test_onnxruntime_takes_over_where_openvino_is_missing(model_cache: Path, mon
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_an_engine_that_gives_wrong_vectors_here_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = np.zeros(384, np.float32)
     monkeypatch.setattr("citewell.adapters.embedding.engine.reference", lambda: wrong)
@@ -129,6 +130,7 @@ def test_an_engine_that_gives_wrong_vectors_here_is_not_used(tmp_path: Path, mon
         open_engine(tmp_path, "onnxruntime", threads=1)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_fp32_takes_over_where_eight_bits_give_wrong_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = cached_graph(tmp_path, "float").read_bytes()
@@ -148,6 +150,7 @@ def test_the_graph_is_built_once(tmp_path: Path) -> None:
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".onnx"]
 
 
+@pytest.mark.slow
 def test_the_graph_is_built_again_when_the_weights_have_changed(tmp_path: Path) -> None:
     graph = cached_graph(tmp_path, "float")
     before = graph.stat().st_ino
@@ -158,6 +161,7 @@ def test_the_graph_is_built_again_when_the_weights_have_changed(tmp_path: Path) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"not a graph"])
+@pytest.mark.slow
 def test_a_damaged_graph_is_built_again(tmp_path: Path, damage: bytes) -> None:
     embedder = MiniLM(tmp_path)
     expected = embedder.embed(["Give 5 mg."])
@@ -201,6 +205,7 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_sentence() -> None:
         cached_graph(Path("/proc/no-such-folder"), "float")
 
 
+@pytest.mark.slow
 def test_once_the_graph_is_built_nothing_imports_what_builds_it(model_cache: Path) -> None:
     MiniLM(model_cache, backend="onnxruntime").embed(["Give 5 mg."])  # what builds it, whichever test runs first
     script = (

@@ -36,6 +36,7 @@ def test_every_term_of_every_chunk_comes_back_with_its_frequency(passages: list[
 
 
 @given(st.lists(passages_of_terms))
+@pytest.mark.slow
 def test_many_documents_are_read_as_one_after_another(documents: list[list[list[str]]]) -> None:
     postings = unpack(*map(pack, documents))
     assert as_counts(postings) == [

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from citewell.bootstrap import App
-from citewell.samples import sample_files
 from citewell.types import Cite, Verdict
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "sample_questions.tsv"
@@ -54,9 +53,8 @@ def test_there_are_forty_to_work_on_and_twenty_kept() -> None:
 
 
 @pytest.mark.slow
-def test_the_samples_are_answered_from_and_not_beside_the_point(app: App) -> None:
-    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    right = {of: sum(one.is_right(app) for one in _questions() if one.of == of) for of in LEAST}
+def test_the_samples_are_answered_from_and_not_beside_the_point(samples: App) -> None:
+    right = {of: sum(one.is_right(samples) for one in _questions() if one.of == of) for of in LEAST}
     assert {of: count for of, count in right.items() if count < LEAST[of]} == {}
 
 
@@ -66,12 +64,11 @@ LEAST_RIGHT = 31
 
 
 @pytest.mark.slow
-def test_of_fresh_questions_none_beside_the_samples_is_answered_without_a_reservation(app: App) -> None:
-    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
+def test_of_fresh_questions_none_beside_the_samples_is_answered_without_a_reservation(samples: App) -> None:
     rows = [line.split("\t") for line in FRESH.read_text("utf-8").splitlines() if not line.startswith("#")]
     right = dict.fromkeys(("yes", "no"), 0)
     for is_answered, question, shown, hidden in rows:
-        answer = app.desk.answer(question, asker=app.owner()).answer
+        answer = samples.desk.answer(question, asker=samples.owner()).answer
         assert {claim.check.verdict for claim in answer.claims} <= {Verdict.SUPPORTED}, question  # they are verbatim
         text = " ".join(answer.text.replace("\xa0", " ").casefold().split())
         if is_answered == "no":

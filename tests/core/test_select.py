@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,6 @@ from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing
-from citewell.samples import sample_files
 from citewell.types import Check, Claim, Context, Evidence, Span, Verdict
 from tests.core.test_statements import passage
 
@@ -303,9 +303,9 @@ def test_the_table_of_weights_has_at_most_twelve_features_and_no_other() -> None
 
 
 @pytest.mark.slow
-def test_questions_are_answered_with_the_reader_and_it_is_on_record(tmp_path: Path) -> None:
-    with build(Settings(home=tmp_path, answer_reader=True)) as app:
-        assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
+def test_questions_are_answered_with_the_reader_and_it_is_on_record(samples_home: Path, tmp_path: Path) -> None:
+    home = Path(shutil.copytree(samples_home, tmp_path / "home"))
+    with build(Settings(home=home, answer_reader=True)) as app:
         asker = app.owner()
         done = app.desk.answer("What should I do if I forget to take my warfarin?", asker=asker)
         assert "If you remember before midnight, take it." in done.answer.text

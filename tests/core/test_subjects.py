@@ -14,7 +14,7 @@ from citewell.answer.subjects import subjects
 from citewell.answer.view import action_name
 from citewell.bootstrap import App
 from citewell.clinical import Lexicon
-from citewell.samples import EXAMPLE_QUESTIONS, sample_files
+from citewell.samples import EXAMPLE_QUESTIONS
 from citewell.types import Action, Cite, Context, Qualify, Route
 from tests.core.answers import evidence
 from tests.core.test_finish import JUDGE, verbatim
@@ -67,12 +67,11 @@ def test_a_subject_that_is_nowhere_is_said_and_without_any_the_question_is_passe
 
 
 @pytest.mark.slow
-def test_the_samples_answer_their_questions_and_no_others(app: App) -> None:
-    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    owner = app.owner()
+def test_the_samples_answer_their_questions_and_no_others(samples: App) -> None:
+    owner = samples.owner()
 
     def action(question: str) -> str:
-        return action_name(app.desk.answer(question, asker=owner).answer.action)
+        return action_name(samples.desk.answer(question, asker=owner).answer.action)
 
     assert {action(question.text) for question in EXAMPLE_QUESTIONS} == {"CITE", "QUALIFY"}
     rows = [line.split("\t") for line in OFF_TOPIC.read_text("utf-8").splitlines() if not line.startswith("#")]

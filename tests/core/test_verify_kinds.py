@@ -6,7 +6,6 @@ import pytest
 
 from citewell.bootstrap import App
 from citewell.clinical.quantities import quantities
-from citewell.samples import sample_files
 from citewell.types import Check, Span, Verdict
 from tests.checking import checked
 
@@ -171,14 +170,13 @@ def test_the_number_of_a_list_is_no_evidence() -> None:
 
 
 @pytest.mark.slow
-def test_the_sample_library_does_not_contradict_what_it_says(app: App) -> None:
-    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
+def test_the_sample_library_does_not_contradict_what_it_says(samples: App) -> None:
     told = {
         "Amoxicillin 500 mg three times a day for 7 days is used for pneumonia.": (Verdict.CONTRADICTED, "5 days"),
         "Amoxicillin is given for 7 days for pneumonia.": (Verdict.CONTRADICTED, "5 days"),
     }
     for claim, (verdict, words) in told.items():
-        ((_, found),) = app.check(claim)
+        ((_, found),) = samples.check(claim)
         assert found.verdict is verdict
         assert words in " ".join(span.text for span in found.spans)
         assert "Apixaban" not in " ".join(span.text for span in found.spans)
@@ -193,8 +191,7 @@ def test_the_sample_library_does_not_contradict_what_it_says(app: App) -> None:
         "Adults over 40 who cough up blood should be referred urgently even when the chest X-ray is normal.",
     ],
 )
-def test_a_true_sentence_in_other_words_is_supported_by_the_sample_library(app: App, claim: str) -> None:
-    assert [outcome.error for outcome in app.add_all(sample_files())] == [None] * 4
-    ((_, found),) = app.check(claim)
+def test_a_true_sentence_in_other_words_is_supported_by_the_sample_library(samples: App, claim: str) -> None:
+    ((_, found),) = samples.check(claim)
     assert found.verdict is Verdict.SUPPORTED
     assert "Haemoptysis, unexplained" in " ".join(span.text for span in found.spans)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 
-KILLS = int(os.environ.get("CITEWELL_KILLS", "8"))
+KILLS = int(os.environ.get("CITEWELL_KILLS", "3"))
 
 
 def kill_at_random(home: Path, seed: int, told: dict[str, str]) -> list[list[str]]:
@@ -63,7 +64,9 @@ def test_a_killed_process_keeps_every_answer_that_it_gave_and_half_of_none(
     tmp_path: Path, opened_elsewhere: Callable[[Path], dict[str, str]]
 ) -> None:
     waiting = answers = 0
-    for seed in range(KILLS):
+    for seed in count():
+        if seed >= KILLS and ((answers and waiting) or seed >= 5 * KILLS):
+            break
         said = kill_at_random(tmp_path, seed, opened_elsewhere(tmp_path))
         answers += sum(line[0] == "done" for line in said)
         with build(Settings(home=tmp_path)) as app:

@@ -17,7 +17,7 @@ from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
 from tests.faults.importing import PASSPHRASE, RESULTS, opened
 
-KILLS = int(os.environ.get("CITEWELL_KILLS", "4"))
+KILLS = int(os.environ.get("CITEWELL_KILLS", "2"))
 
 
 def kill_at_random(home: Path, seed: int, first: int) -> list[list[str]]:

@@ -44,8 +44,8 @@ PAGES, OPENING = 4_000, 200
 """From how many characters on a text is of several pages, and how many of them at both ends are read as messages: there
 danger would be told."""
 A_LITTLE, MORE, A_TRACE = 0.01, 0.03, 0.001
-"""What the reader must say at least where the words tell of an emergency: of a few words that ask nothing or ask whether
-to call for help, and of others; and of each kind that they tell of."""
+"""What the reader must say at least where the words tell of an emergency: of a few words that ask nothing or ask
+whether to call for help, and of others; and of each kind that they tell of."""
 LONGEST_DENIAL = 1_500
 """Characters of a message in which the clinical reader looks for denials; of a longer text it decides by itself."""
 SURELY_DENIED = 0.9
@@ -113,9 +113,9 @@ def find_emergencies(
 def _is_likely(reading: Reading, sensed: float) -> bool:
     """Whether the words or the trained reader tell of an emergency; a whole note has too many words to go by them."""
     count = len(reading.original.split())
-    if count <= MESSAGE and reading.chance > LIKELY:
-        if sensed > (A_LITTLE if _is_plain(reading, count) else MORE):
-            return True
+    assent = A_LITTLE if _is_plain(reading, count) else MORE
+    if count <= MESSAGE and reading.chance > LIKELY and sensed > assent:
+        return True
     limit = LIKELY_OF_MESSAGE if FEW_WORDS < count <= MESSAGE else SURE
     return sensed > limit and not _is_taken_back(reading)
 
