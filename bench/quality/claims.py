@@ -31,6 +31,7 @@ FAMILIES = {
     "amounts": (compare, "amounts_missing"),
     "arms": (compare, "other_arm"),
     "medicines": (compare, "medicines_differ"),
+    "grades": (compare, "grades_differ"),
     "denials": (compare, "denied"),
     "opposites": (compare, "opposites"),
     "edits": (compare, "edits"),

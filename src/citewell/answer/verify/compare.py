@@ -14,7 +14,7 @@ from citewell.answer.verify.coverage import Profile, coverage, names_of, profile
 from citewell.answer.verify.edits import edits, opposites
 from citewell.answer.verify.findings import Finding, Grade
 from citewell.answer.verify.matches import Judged, Match, Passage, support
-from citewell.answer.verify.names import Topic, is_of_other_medicine, known_of, medicines_differ
+from citewell.answer.verify.names import Topic, grades_differ, is_of_other_medicine, known_of, medicines_differ
 from citewell.answer.verify.read import Reading, Word, forms, is_light, read
 from citewell.answer.verify.rows import Said, apart, denied, is_other_case, is_same_case, said, swapped
 from citewell.answer.verify.sources import in_context, is_heading, may_tell_one, of_others, only_names_it, parts_of
@@ -47,6 +47,7 @@ def compared(claimed: str, said_there: str, lexicon: Lexicon, row: Said | None =
     findings = (
         *amounts,
         *medicines_differ(claim, source),
+        *grades_differ(claim, source),
         *denied(claim, source, row),
         *edits(claim, source),
         *opposites(claim, source, coverage=share),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -11,6 +11,7 @@ from citewell.answer.illnesses import illnesses, other_names
 from citewell.answer.verify.findings import Finding, Grade
 from citewell.answer.verify.read import Reading, form, forms
 from citewell.clinical import Concept, Hit, Lexicon
+from citewell.clinical.grades import graded, says_grade
 from citewell.clinical.medicines import Medicine, medicines
 
 # -------------------------------------------------------------------------------------------------------- medicines
@@ -72,6 +73,16 @@ def _medicine_finding(drug: Medicine, claim: Reading, others: list[Medicine]) ->
 
 
 # ------------------------------------------------------------------------------------------------------- conditions
+
+
+def grades_differ(claim: Reading, source: Reading) -> Iterator[Finding]:
+    """Each grade of an illness of the claim where the source has another grade of the same alone."""
+    theirs = graded(source.text)
+    for ours in graded(claim.text):
+        rival = next((one for one in theirs if (one.scale, one.noun) == (ours.scale, ours.noun)), None)
+        if rival is not None and not says_grade(source.text, ours):
+            start = claim.text.find(ours.text)
+            yield Finding(Grade.AGAINST, "condition", f"the source says “{rival.text}”", start, start + len(ours.text))
 
 
 @dataclass(frozen=True, slots=True)
