@@ -207,7 +207,7 @@ def test_a_question_that_is_too_long_is_told_so_and_stays_as_it_was_typed(served
     page = visit(served)
     page.fill("#q", "why " * 1_001)
     page.press("#q", "Enter")
-    assert "up to 4,000 characters" in page.eval_on_selector("#q", "box => box.validationMessage")
+    assert "limit is 4,000 characters" in page.eval_on_selector("#q", "box => box.validationMessage")
     assert len(page.input_value("#q")) == 4_004
     assert page.locator(".turn").count() == 0
 
