@@ -1,6 +1,6 @@
 """Questions about one patient, over documents that also advise on others: is anything shown that is for somebody else?
 
-    python bench/quality/mismatches.py --set dev|kept [--json FILE] [--home FOLDER] [--verbose]
+    python bench/quality/mismatches.py --set dev|kept|natural-dev|natural-kept [--json FILE] [--home FOLDER] [--verbose]
 
 Each question names words that answer it and words for another age, weight, result, condition or purpose. An answer is
 right where words that answer are shown and none for others; it misleads where words for others are shown and none that
@@ -25,12 +25,18 @@ from citewell.types.answers import Answer
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared/data/guidelines"
 SAMPLES = HERE.parents[1] / "src/citewell/samples"
+SETS = {
+    "dev": "mismatches_dev.jsonl",
+    "kept": "mismatches_kept.jsonl",
+    "natural-dev": "natural_dev.jsonl",
+    "natural-kept": "natural_kept.jsonl",
+}
 
 
 def main() -> None:
     """Ask every question of a set over all its documents."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--set", choices=("dev", "kept"), default="dev", dest="name")
+    parser.add_argument("--set", choices=SETS, default="dev", dest="name")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--home", type=Path, help="a library that holds the documents, or is to")
     parser.add_argument("--verbose", action="store_true")
@@ -54,7 +60,7 @@ def main() -> None:
 
 def questions(name: str) -> list[dict[str, Any]]:
     """The questions of a set."""
-    lines = (HERE / f"mismatches_{name}.jsonl").read_text("utf-8").splitlines()
+    lines = (HERE / SETS[name]).read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
