@@ -161,7 +161,7 @@ def test_a_server_that_stays_down_says_what_to_do_and_keeps_the_part(server: Ser
     server.errors[book.path] = []
     with shelf_of(server) as shelf:
         server.errors[book.path] = [503] * 5
-        with pytest.raises(Unavailable, match="run the same command again"):
+        with pytest.raises(Unavailable, match="Run the same command again"):
             shelf.archive(book, tmp_path)
         assert shelf.archive(book, tmp_path).read_bytes() == server.files[book.path]
         with pytest.raises(InputError, match="404"):

@@ -154,7 +154,7 @@ def _file(**changed: object) -> str:
         (_file(coverage=-1), "less relevant"),
         (_file(near=1.5), "cosine limits"),
         (_file(wide=0.8), "cosine limits"),
-        (_file(note="x" * MAX_BYTES), "more than"),
+        (_file(note="x" * MAX_BYTES), "it is over"),
     ],
 )
 def test_a_broken_or_hostile_file_is_told_and_left_as_it_is(tmp_path: Path, written: str, told: str) -> None:

@@ -171,7 +171,7 @@ def without(resource: dict[str, Any], *names: str, **fields: Any) -> dict[str, A
         (without(INR, category=[{"coding": [{"code": "astrology"}]}]), "its category is not one that FHIR R4 defines"),
         (without(INR, valueQuantity={"value": "nine"}), "could not convert|wrong"),
         (without(PENICILLIN, reaction=["rash"]), "a part of it is missing or misplaced"),
-        (without(FIBRILLATION, clinicalStatus={"coding": [{"code": "perhaps"}]}), "its status is none"),
+        (without(FIBRILLATION, clinicalStatus={"coding": [{"code": "perhaps"}]}), "its status is not one"),
     ],
 )
 def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: dict[str, Any], why: str) -> None:
