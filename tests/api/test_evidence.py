@@ -319,7 +319,7 @@ def test_a_selection_is_withdrawn_restored_read_again_and_erased_after_a_word(ap
     assert [one["document_id"] for one in listed["documents"]] == ids
     asked = admin.get("/admin/documents/confirm", params={"action": "withdraw", "id": ids}).text
     assert "Withdraw 2 documents?" in asked
-    assert "can be restored" in asked
+    assert "you can restore" in asked
     done = admin.post("/admin/documents/actions", data={"action": "withdraw", "id": ids})
     assert "2 of 2 documents: withdrawn from search" in done.text
     assert app.search("pain", scope=app.scope()).hits == ()

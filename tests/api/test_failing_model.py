@@ -43,7 +43,7 @@ def test_the_question_is_kept_and_can_be_asked_again_once_the_model_is_back(samp
         told = events(client.post("/api/v1/ask/stream", json={"question": QUESTION}))
         assert told[-1][0] == "failed"
         assert told[-1][1]["kind"] == "LLMConnectionError"
-        assert "cannot be reached" in told[-1][1]["message"]
+        assert "could not be reached" in told[-1][1]["message"]
         assert "127.0.0.1" not in told[-1][1]["message"]
         conversation_id = told[0][1]["conversation_id"]
         whole = client.post("/api/v1/ask", json={"question": QUESTION, "conversation_id": conversation_id})

@@ -211,7 +211,11 @@ def test_an_administrator_of_another_tenant_learns_and_changes_nothing_of_this_o
     app.__dict__["embedder"] = Other()
     for wish in ({"dry_run": True}, {}):
         refused = other.post("/api/v1/queue/reingest", json=wish)
-        assert (refused.status_code, "all tenants" in refused.json()["detail"], document_id in refused.text) == (
+        assert (
+            refused.status_code,
+            "every organisation's documents" in refused.json()["detail"],
+            document_id in refused.text,
+        ) == (
             403,
             True,
             False,

@@ -258,7 +258,7 @@ def test_results_alerts_and_what_waits_are_told_and_decided(client: httpx.Client
     assert allergy in client.get(f"{base}/alerts", params={"dismissed": True}).json()["alerts"]
     (waiting,) = client.get(f"{base}/review").json()["facts"]
     wrong = client.patch(f"{base}/facts/{waiting['id']}", json={"fields": {"status": "perhaps"}})
-    assert (wrong.status_code, "status is one of" in wrong.json()["detail"]) == (422, True)
+    assert (wrong.status_code, "status must be one of" in wrong.json()["detail"]) == (422, True)
     right = client.patch(f"{base}/facts/{waiting['id']}", json={"fields": {"status": "resolved"}}).json()["fact"]
     assert (right["status"], right["is_verified"]) == ("resolved", True)
     assert client.get(f"{base}/review").json() == {"facts": []}

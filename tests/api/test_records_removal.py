@@ -54,7 +54,7 @@ def test_a_paper_goes_with_its_facts_but_not_with_what_a_person_decided(client: 
     client.post(f"{base}/facts/{wrong['id']}/reject")
 
     page = client.get(f"/records/{vault}/documents/{export}/remove").text
-    assert "for good" in page
+    assert "permanently" in page
     assert medicine["generic_name"] in page
     told = client.delete(f"{base}/papers/{export}").json()
     assert (told["removed"], told["facts_kept"]) == (True, [medicine["id"]])

@@ -353,7 +353,7 @@ def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_i
     assert "allergy refuted by challenge" in notes
     text = exported(turn, "txt").decode()
     assert told in text
-    assert "because: allergy refuted by challenge" in text
+    assert "Reason given: allergy refuted by challenge" in text
 
 
 RINGSPOT = (

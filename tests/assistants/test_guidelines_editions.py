@@ -172,7 +172,7 @@ def test_an_assessment_whose_edition_was_erased_says_so(app: App, first: Path) -
     entry = app.guidelines.add(first).entry
     kept = app.guidelines.assess_kept(_weight_loss(45), asker=OWNER)
     app.delete(entry.id)
-    with pytest.raises(NotFound, match="no longer here"):
+    with pytest.raises(NotFound, match="no longer in the library"):
         app.replay(kept.id, asker=OWNER)
 
 

@@ -49,7 +49,7 @@ def test_a_record_is_imported_looked_at_and_reviewed(record: Record, tmp_path: P
         False,
         {"added": 6, "changed": 0, "same": 0},
     )
-    assert failed["message"].startswith("Entry 2 (Condition) is wrong: Enter a date as")
+    assert failed["message"].startswith("Entry 2 (Condition) is invalid: Enter a date as")
     assert record.json("import", str(whole))["imported"][0]["facts"] == {"added": 0, "changed": 0, "same": 6}
 
     (medicine,) = record.json("facts", "--kind", "medication")["facts"]

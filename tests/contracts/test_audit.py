@@ -82,10 +82,10 @@ def test_the_words_are_sealed_in_the_file(office_in_a_file: Office) -> None:
 TAMPERINGS = {
     "a changed time": (
         "UPDATE answers SET made_at = '2020-01-01 00:00:00.000000' WHERE number = 3",
-        "3: it was changed",
+        "3: it was altered",
     ),
-    "another user": ("UPDATE answers SET user_id = 'x' WHERE number = 2", "2: it was changed"),
-    "another question": ("UPDATE answers SET question_hash = 'x' WHERE number = 2", "2: it was changed"),
+    "another user": ("UPDATE answers SET user_id = 'x' WHERE number = 2", "2: it was altered"),
+    "another question": ("UPDATE answers SET question_hash = 'x' WHERE number = 2", "2: it was altered"),
     "changed words": ("UPDATE answers SET record = zeroblob(64) WHERE number = 4", "4: its seal is broken"),
     "one gone in the middle": ("DELETE FROM answers WHERE number = 3", "before record 4: 1 missing"),
     "the first gone": ("DELETE FROM answers WHERE number = 1", "before record 2: 1 missing"),
@@ -310,13 +310,13 @@ EXCHANGES = {
     "an answer to another's question": ("UPDATE messages SET answer_id = '{other}'", "message 1: its seal is broken"),
     "no answer": ("UPDATE messages SET answer_id = NULL", "message 1: its seal is broken"),
     "another's conversation": ("UPDATE conversations SET user_id = '{someone}'", "belongs to another question or"),
-    "another answer in the inbox": ("UPDATE routed SET answer_id = '{other}'", "it was changed"),
-    "another who asked": ("UPDATE routed SET asked_by = '{someone}'", "it was changed"),
-    "another owner": ("UPDATE routed SET owner_id = '{someone}'", "it was changed"),
-    "another state": ("UPDATE routed SET state = 'closed'", "it was changed"),
+    "another answer in the inbox": ("UPDATE routed SET answer_id = '{other}'", "it was altered"),
+    "another who asked": ("UPDATE routed SET asked_by = '{someone}'", "it was altered"),
+    "another owner": ("UPDATE routed SET owner_id = '{someone}'", "it was altered"),
+    "another state": ("UPDATE routed SET state = 'closed'", "it was altered"),
     "another owner, and a reason as of old": (
         "UPDATE routed SET owner_id = '{someone}', reason = 'Low confidence: 45%'",
-        "it was changed",
+        "it was altered",
     ),
 }
 

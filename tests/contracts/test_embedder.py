@@ -191,7 +191,7 @@ class TestRemoteEmbedders:
             closed.bind(("127.0.0.1", 0))
             url = f"http://user:secret@127.0.0.1:{closed.getsockname()[1]}"
             made = vendor_class("tiny", url=url, sleep=lambda _: None)
-            with pytest.raises(EmbedderUnavailable, match=r"cannot be reached. Start it") as caught:
+            with pytest.raises(EmbedderUnavailable, match=r"could not be reached. Start it") as caught:
                 made.embed(["a"])
             made.close()
         assert "secret" not in str(caught.value)

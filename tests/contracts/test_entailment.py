@@ -68,7 +68,7 @@ def test_a_long_source_is_cut_and_the_sentence_never(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
 def test_a_folder_that_holds_no_model_is_refused_with_what_to_do(folder: Path, name: str) -> None:
     (folder / name).write_text("{}")
-    with pytest.raises(ModelFilesMissing, match=r"cannot be read.*CITEWELL_ENTAILMENT"):
+    with pytest.raises(ModelFilesMissing, match=r"could not be read.*CITEWELL_ENTAILMENT"):
         OnnxEntailment(folder)
     (folder / name).unlink()
     with pytest.raises(ModelFilesMissing, match=f"{name} is missing"):

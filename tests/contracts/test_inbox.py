@@ -48,7 +48,7 @@ def test_the_asker_sees_the_reply(office: Office, routed_id: str) -> None:
 
 
 def test_a_reason_that_quotes_the_question_stands_nowhere_in_the_file(office: Office) -> None:
-    quoting = replace(ROUTE, reason="The sources shown do not speak of “quokkaline”")
+    quoting = replace(ROUTE, reason="The sources shown do not mention “quokkaline”")
     routed_id = office.ledger.keep(ending(route=quoting))
     assert routed_id is not None
     assert office.inbox.one(routed_id, ANN).reason == quoting.reason
@@ -107,7 +107,7 @@ def test_what_has_no_owner_waits_for_an_administrator(office: Office) -> None:
 
 def test_a_closed_question_takes_no_reply(office: Office, routed_id: str) -> None:
     assert office.inbox.close(routed_id, BOB).state == "closed"
-    with pytest.raises(InputError, match="put away"):
+    with pytest.raises(InputError, match="closed"):
         office.inbox.reply(routed_id, "Late.", BOB)
 
 

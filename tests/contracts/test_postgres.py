@@ -269,7 +269,7 @@ def test_a_database_that_cannot_be_opened_is_told_in_a_sentence_without_the_pass
     assert refused == f"PostgreSQL at {place} refuses this user or password. Correct CITEWELL_DATABASE_URL."
     assert "Database not found" in told(postgres_server.url("nowhere"))
     nobody = f"postgresql://citewell:{PASSWORD}@127.0.0.1:{free_port()}/citewell"
-    assert "cannot be reached. Start it" in told(nobody)
+    assert "could not be reached. Nothing was lost. Start it" in told(nobody)
     with pytest.raises(LibraryUnreachable):
         open_postgres(nobody)
     for wrong in (f"mysql://citewell:{PASSWORD}@localhost/citewell", f"{PASSWORD}", "postgresql://localhost"):
@@ -339,7 +339,7 @@ def test_a_server_that_dies_in_mid_work_loses_nothing_and_is_used_again_when_it_
             lambda: library.entries(OWNER),
             lambda: index.candidates(vector, {}, scope=OWNER, limit=9),
         ):
-            with pytest.raises(LibraryUnreachable, match="cannot be reached"):
+            with pytest.raises(LibraryUnreachable, match="could not be reached"):
                 use()
         server.start(fsync="on")
         assert [entry.id for entry in library.entries(OWNER)] == [kept.id]

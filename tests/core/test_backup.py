@@ -55,7 +55,7 @@ def test_a_damaged_backup_or_a_home_that_is_taken_changes_nothing(app: App, tmp_
         restore(tmp_path / "copy", app.settings.home)
     (tmp_path / "keyed").mkdir()
     (tmp_path / "keyed" / "seal.key").write_bytes(b"of another library")
-    with pytest.raises(InputError, match=r"another seal\.key"):
+    with pytest.raises(InputError, match=r"a different seal\.key"):
         restore(tmp_path / "copy", tmp_path / "keyed")
     assert [path.name for path in (tmp_path / "keyed").iterdir()] == ["seal.key"]
     library = tmp_path / "copy" / "library.sqlite"

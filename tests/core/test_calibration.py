@@ -94,7 +94,7 @@ def test_judged_hits_give_the_curve_that_they_were_drawn_from() -> None:
 def test_too_few_right_hits_are_no_calibration() -> None:
     judged = _drawn(200)
     wrong = Judged(judged.cosines, judged.coverages, np.zeros(200, bool), judged.questions)
-    with pytest.raises(InputError, match="of either kind 20 are needed"):
+    with pytest.raises(InputError, match="20 right and 20 wrong ones are needed"):
         fit(wrong, judged.cosines, embedder=OTHER)
 
 
@@ -134,27 +134,27 @@ def _file(**changed: object) -> str:
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ("", "no JSON"),
-        ("{", "no JSON"),
-        ("[" * 8_000, "no JSON"),
-        ("\udcff", "no JSON"),
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[" * 8_000, "not JSON"),
+        ("\udcff", "not JSON"),
         ("[1, 2]", "not a calibration of format 1"),
         (_file(format=2), "not a calibration of format 1"),
         (_file(embedder="openai:other:8"), "another embedding model"),
         (_file(embedder=None), "another embedding model"),
-        (_file(bias="-9"), "“bias” is no number"),
-        (_file(bias=None), "“bias” is no number"),
-        (_file(cosine=True), "“cosine” is no number"),
-        (_file(cosine=math.nan), "“cosine” is no number"),
-        (_file(coverage=math.inf), "“coverage” is no number"),
-        (_file(coverage=[4.5]), "“coverage” is no number"),
+        (_file(bias="-9"), "“bias” is not a number"),
+        (_file(bias=None), "“bias” is not a number"),
+        (_file(cosine=True), "“cosine” is not a number"),
+        (_file(cosine=math.nan), "“cosine” is not a number"),
+        (_file(coverage=math.inf), "“coverage” is not a number"),
+        (_file(coverage=[4.5]), "“coverage” is not a number"),
         (_file(bias=10**400), "“bias” is too large"),
         (_file(cosine=1e9), "“cosine” is too large"),
         (_file(cosine=0), "less relevant"),
         (_file(coverage=-1), "less relevant"),
         (_file(near=1.5), "cosine limits"),
         (_file(wide=0.8), "cosine limits"),
-        (_file(note="x" * MAX_BYTES), "more than"),
+        (_file(note="x" * MAX_BYTES), "it is over"),
     ],
 )
 def test_a_broken_or_hostile_file_is_told_and_left_as_it_is(tmp_path: Path, written: str, told: str) -> None:
@@ -173,7 +173,7 @@ def test_what_is_no_file_in_its_place_is_told(tmp_path: Path, make: Callable[[Pa
     path = calibration_file(tmp_path, OTHER)
     path.parent.mkdir()
     make(path)
-    with pytest.raises(CalibrationUnusable, match=r"no file|cannot be read"):
+    with pytest.raises(CalibrationUnusable, match=r"not a file|could not be read"):
         read_calibration(tmp_path, OTHER)
 
 

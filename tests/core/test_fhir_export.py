@@ -115,7 +115,7 @@ def test_a_changed_document_or_fact_inside_it_is_refused_whole(record: Record, e
         told = json.loads(whole)
         for one in told["entry"]:
             change(one["resource"])
-        with pytest.raises(DamagedFile, match=r"Entry \d+ \(\w+\) is wrong"):
+        with pytest.raises(DamagedFile, match=r"Entry \d+ \(\w+\) is invalid"):
             elsewhere.import_source(Source(json.dumps(told).encode(), "record.json"))
     assert (elsewhere.facts.all(elsewhere.scope), elsewhere._app.entries()) == ([], [])
 

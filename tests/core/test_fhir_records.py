@@ -148,7 +148,7 @@ def test_every_fact_points_at_its_own_line_of_the_document() -> None:
         assert fact.origin.via is Via.DOCUMENT
         assert told.document.text[fact.origin.start : fact.origin.end] == line_of(fact)
     assert told.document.title == "Health record of Ann Roe"
-    assert [note for note in told.document.notes if "does not" in note or "do not hold" in note] == [
+    assert [note for note in told.document.notes if "does not" in note or "refuted" in note] == [
         "1 entries were left out because the record itself marks them as an error or refuted."
     ]
 
@@ -171,12 +171,12 @@ def without(resource: dict[str, Any], *names: str, **fields: Any) -> dict[str, A
         (without(INR, category=[{"coding": [{"code": "astrology"}]}]), "its category is not one that FHIR R4 defines"),
         (without(INR, valueQuantity={"value": "nine"}), "could not convert|wrong"),
         (without(PENICILLIN, reaction=["rash"]), "a part of it is missing or misplaced"),
-        (without(FIBRILLATION, clinicalStatus={"coding": [{"code": "perhaps"}]}), "its status is none"),
+        (without(FIBRILLATION, clinicalStatus={"coding": [{"code": "perhaps"}]}), "its status is not one"),
     ],
 )
 def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: dict[str, Any], why: str) -> None:
     source = Source(bundle(PATIENT, DOCTOR, without(FIBRILLATION, id="c9"), wrong), "record.json")
-    with pytest.raises(DamagedFile, match=rf"Entry 4 \({wrong['resourceType']}\) is wrong: .*{why}"):
+    with pytest.raises(DamagedFile, match=rf"Entry 4 \({wrong['resourceType']}\) is invalid: .*{why}"):
         record.import_source(source)
     assert (record.facts.all(record.scope), record._app.entries()) == ([], [])
 

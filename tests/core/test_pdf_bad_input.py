@@ -70,7 +70,7 @@ def test_too_many_pages_are_refused_before_any_is_read() -> None:
             canvas.drawString(50, 700, f"Page {number}")
             canvas.showPage()
 
-    with pytest.raises(TooLarge, match="2000 pages; the limit is 1500"):
+    with pytest.raises(TooLarge, match="2000 pages and the limit is 1500"):
         parsed(drawn(draw))
 
 

@@ -31,7 +31,7 @@ def test_a_page_is_drawn_as_wide_as_asked() -> None:
 
 
 def test_a_page_that_is_not_there_is_said_to_be_missing() -> None:
-    with pytest.raises(NotFound, match="1 pages; there is no page 2"):
+    with pytest.raises(NotFound, match="There is no page 2"):
         render_page(black_square(), 2, width_px=100)
 
 

@@ -142,7 +142,7 @@ def test_lists_and_single_documents_keep_to_the_scope(shelf: Shelf) -> None:
             assert shelf.library.opened(entry.id, scope)[0] == entry
             continue
         for look in (shelf.library.entry, shelf.library.opened, shelf.library.original):
-            with pytest.raises(NotFound, match=r"^There is no such document here"):
+            with pytest.raises(NotFound, match=r"^Document not found"):
                 look(entry.id, scope)
 
 

@@ -63,7 +63,7 @@ def test_a_subject_that_is_nowhere_is_said_and_without_any_the_question_is_passe
     assert action.reason == "the sources shown do not mention “sertraline”"
     action = _action("How is gout treated?", "Do not stop warfarin. [S1]")
     assert isinstance(action, Route)
-    assert action.reason == "The sources shown do not speak of “gout”"
+    assert action.reason == "The sources shown do not mention “gout”"
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_words_on_another_medicine_answer_no_question_on_the_one_that_was_asked_
     assert isinstance(_action("Is blood pressure recorded on apixaban?", draft), Qualify)
     action = _action("Is blood pressure recorded on apixaban?", f"{draft} Do not stop warfarin. [S1]")
     assert isinstance(action, Route)
-    assert action.reason == "The sources shown do not speak of “apixaban”"
+    assert action.reason == "The sources shown do not mention “apixaban”"
 
 
 def test_a_hyphen_makes_no_other_subject() -> None:

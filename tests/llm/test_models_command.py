@@ -126,7 +126,7 @@ def test_a_model_is_checked_by_its_exact_name(ollama: Server) -> None:
 def test_a_window_larger_than_the_model_is_told(ollama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CITEWELL_ALLOWED_MODELS", '["qwen3:8b=500000/2048"]')
     result = run("check", "qwen3:8b")
-    assert "qwen3:8b was made for 131072 tokens, but 500000 are allowed." in result.stderr
+    assert "qwen3:8b supports 131072 tokens, but 500000 are allowed." in result.stderr
     assert run_json("check", "qwen3:8b")["model"]["context_window"] == 131_072
 
 
