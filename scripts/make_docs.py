@@ -80,13 +80,13 @@ def routes() -> str:
 
 def events() -> str:
     """Every event of the stream with its data."""
-    from citewell.api.bodies.events import EVENTS, DoneShape
+    from citewell.api.bodies.events import EVENTS, DoneResponse
 
     rows = ["| event | data | when |", "|---|---|---|"]
     for name, shape in EVENTS.items():
         fields = shape.model_json_schema()["properties"]
         told = "{" + ", ".join(f'"{field}": {_type(known)}' for field, known in fields.items()) + "}"
-        data = "the answer as `POST /api/v1/ask` gives it" if shape is DoneShape else f"`{told}`"
+        data = "the answer as `POST /api/v1/ask` gives it" if shape is DoneResponse else f"`{told}`"
         rows.append(f"| `{name}` | {data} | {' '.join((shape.__doc__ or '').split())} |")
     return "\n".join(rows)
 
@@ -96,7 +96,7 @@ def _type(known: dict[str, Any]) -> str:
     if "anyOf" in known:
         return " or ".join(_type(one) for one in known["anyOf"])
     if "$ref" in known:
-        return known["$ref"].rpartition("/")[2].removesuffix("Shape").lower()
+        return known["$ref"].rpartition("/")[2].removesuffix("Response").lower()
     if known["type"] == "array":
         return f"[{_type(known['items'])}]"
     return str(known["type"])

@@ -87,25 +87,25 @@ def fit(paths: list[Path], *, penalty: float = 5e-4, steps: int = 1_200) -> None
 
 def main() -> None:
     """Measure, or learn."""
-    wishes = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    wishes.add_argument("files", nargs="+", type=Path)
-    wishes.add_argument("--json", action="store_true")
-    wishes.add_argument("--misses", action="store_true", help="show what was missed and what was a false alarm")
-    wishes.add_argument("--fit", action="store_true", help="learn the weights from these files")
-    told = wishes.parse_args()
-    if told.fit:
-        fit(told.files)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--misses", action="store_true", help="show what was missed and what was a false alarm")
+    parser.add_argument("--fit", action="store_true", help="learn the weights from these files")
+    options = parser.parse_args()
+    if options.fit:
+        fit(options.files)
         return
-    for path in told.files:
+    for path in options.files:
         one = measured(path)
-        if told.json:
+        if options.json:
             print(json.dumps(one, ensure_ascii=False))
             continue
         print(
             "{file}: found {found} of {emergencies}, false alarms {false_alarms} of {harmless}; red flags {red_flags}, "
             "false {false_red_flags}; {ms_each} ms each".format(**one)
         )
-        if told.misses:
+        if options.misses:
             for name in ("missed", "alarms"):
                 print("\n".join(f"  {name}: {text}" for text in one[name]))  # type: ignore[attr-defined]
 

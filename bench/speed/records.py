@@ -21,9 +21,9 @@ from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.ask import RULES
 from citewell.assistants.records.gather import gather
+from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.kinds import classify
 from citewell.assistants.records.known import Known
-from citewell.assistants.records.wishes import wishes
 from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.record_desk import make_records
 from citewell.bootstrap.vault import Vaults
@@ -104,7 +104,7 @@ def measure(profile: Profile) -> dict[str, float]:
                 "embedding_ms": lambda q=question, n=turn: app.embedder.embed([f"{q} {n}"]),  # type: ignore[misc]
                 "semantic_ms": lambda q=question: retrieve(q, scope=scope, search=search, limit=10),  # type: ignore[misc]
                 "structured_ms": lambda q=question, t=now: gather(  # type: ignore[misc]
-                    q, wishes(q, now=t), Known(tuple(record.facts.remembered(scope))), lexicon=app.lexicon
+                    q, intents_of(q, now=t), Known(tuple(record.facts.remembered(scope))), lexicon=app.lexicon
                 ),
                 "assembly_ms": lambda q=question, h=hits: assemble(  # type: ignore[misc]
                     q, h, (), system=RULES.text, budget=budget, count=records.writer.count

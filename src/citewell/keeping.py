@@ -224,7 +224,7 @@ class Inbox(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class KeptOutcome:
     """What became of a question, to be kept as one."""
 
     answer_id: str
@@ -242,7 +242,7 @@ class Ending:
 class Ledger(Protocol):
     """Keeps endings: the record, both turns and the inbox, all of it or nothing."""
 
-    def keep(self, ending: Ending) -> str | None:
+    def keep(self, ending: KeptOutcome) -> str | None:
         """Keep it for good; the id in the inbox when the question was passed on."""
         ...
 

@@ -76,7 +76,7 @@ def test_another_organisation_is_signed_in_to_by_its_name(client: httpx.Client) 
 def test_among_several_organisations_none_is_the_default(client: httpx.Client, named: dict[str, str]) -> None:
     answer = client.post("/sign-in", data={"email": FORM["email"], "password": PASSWORD, **named})
     assert (answer.status_code, bool(client.cookies)) == (401, False)
-    assert "Enter your organisation's short name" in answer.text
+    assert "Enter the short name of your organisation" in answer.text
     for page in (answer, client.get("/sign-in"), client.get("/library")):
         assert re.search(r'<input id="tenant" name="tenant" [^>]*required', page.text)
         assert "local" not in re.sub(r"citewell serve", "", page.text)

@@ -191,10 +191,10 @@ def test_turned_away_files_keep_their_reason() -> None:
 
 def test_the_same_bytes_twice_are_queued_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Site, "worker", lambda _site: Idle())
-    from citewell.api.auth import Keys
+    from citewell.api.auth import TokenSigner
 
     with citewell.open(tmp_path) as app:
-        site = Site(app, Keys("x"))
+        site = Site(app, TokenSigner("x"))
         owner = Visitor.owner("local", way="link", csrf="")
         first = changes.queue(site, Source(b"same", "a.txt"), Filing(), owner)
         again = changes.queue(site, Source(b"same", "b.txt"), Filing(), owner)

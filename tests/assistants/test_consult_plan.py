@@ -14,12 +14,12 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.assistants.consult.applies import fit
-from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.doses import AMOUNTS
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.gather import gather
 from citewell.assistants.consult.notebook import Turn
 from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.service import ConsultService
 from citewell.bootstrap import App, build
 from citewell.bootstrap.consult import exported
 from citewell.clinical.quantities import quantities
@@ -46,8 +46,8 @@ def app(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[
 
 
 @pytest.fixture
-def desk(app: App) -> ConsultDesk:
-    return app.consult.desk
+def desk(app: App) -> ConsultService:
+    return app.consult.service
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def asker(app: App) -> Asker:
     return Asker.owner(app.scope_of_owner())
 
 
-def ready(desk: ConsultDesk, asker: Asker, story: str, *conditions: str) -> str:
+def ready(desk: ConsultService, asker: Asker, story: str, *conditions: str) -> str:
     """A consult with its differentials, red flags acknowledged."""
     consult_id = desk.start(asker).consult.id
     desk.say(consult_id, story, asker)
@@ -64,7 +64,7 @@ def ready(desk: ConsultDesk, asker: Asker, story: str, *conditions: str) -> str:
     return consult_id
 
 
-def planned(desk: ConsultDesk, asker: Asker, story: str, *conditions: str) -> Any:
+def planned(desk: ConsultService, asker: Asker, story: str, *conditions: str) -> Any:
     return desk.assess(ready(desk, asker, story, *conditions), asker).consult.plan
 
 
@@ -75,7 +75,7 @@ def cases() -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case[0][:40])
 def test_every_planted_conflict_is_caught_and_no_dose_is_offered_that_is_not_for_this_patient(
-    desk: ConsultDesk, asker: Asker, app: App, case: tuple[str, ...]
+    desk: ConsultService, asker: Asker, app: App, case: tuple[str, ...]
 ) -> None:
     story, condition, planted, offered, never = case
     consult_id = ready(desk, asker, story, condition)
@@ -105,7 +105,7 @@ def test_there_are_twenty_cases_with_conflicts_in_most() -> None:
     assert sum(case[2] != "-" for case in cases()) >= 15
 
 
-def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(desk: ConsultDesk, asker: Asker) -> None:
+def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(desk: ConsultService, asker: Asker) -> None:
     plan = planned(desk, asker, "A boy aged 3, weight 13 kg, fever for 2 days.", "Malaria")
     told = [dose["arithmetic"] for one in plan["diagnoses"][0]["offered"] for dose in one["doses"]]
     assert "15 mg/kg × 13 kg = 195 mg (the stated maximum is 1 g)" in told
@@ -119,7 +119,7 @@ def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(desk: ConsultDesk
 
 
 def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why(
-    desk: ConsultDesk, asker: Asker
+    desk: ConsultService, asker: Asker
 ) -> None:
     plan = planned(desk, asker, STORY, "Malaria", "A disease without any guideline")
     malaria, unknown = plan["diagnoses"]
@@ -141,7 +141,7 @@ def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why
     assert "No guideline found" in unknown["said"]
 
 
-def test_the_section_for_this_patient_comes_first(desk: ConsultDesk, asker: Asker, app: App) -> None:
+def test_the_section_for_this_patient_comes_first(desk: ConsultService, asker: Asker, app: App) -> None:
     consult = desk.look(ready(desk, asker, STORY, "Malaria"), asker).consult
     search = app.consult.parts(asker).search
     found, alone = gather(["Malaria"], consult.findings, patient_of(consult), scope=asker.scope, search=search)
@@ -151,7 +151,7 @@ def test_the_section_for_this_patient_comes_first(desk: ConsultDesk, asker: Aske
     assert alone
 
 
-def test_what_holds_for_two_diagnoses_is_said_once_and_referred_to(desk: ConsultDesk, asker: Asker) -> None:
+def test_what_holds_for_two_diagnoses_is_said_once_and_referred_to(desk: ConsultService, asker: Asker) -> None:
     consult_id = ready(desk, asker, STORY, "Malaria", "Uncomplicated malaria")
     turn = desk.assess(consult_id, asker)
     assert turn.consult.plan is not None
@@ -171,7 +171,7 @@ def _resource(document: bytes, kind: str) -> dict[str, Any]:
     return dict(found[0])
 
 
-def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk: ConsultDesk, asker: Asker) -> None:
+def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk: ConsultService, asker: Asker) -> None:
     (lead,) = planned(desk, asker, STORY, "Influenza")["leads"]
     assert (lead["section"][-1], lead["names"]) == ("Diagnosis", ["Fever", "Rigors"])
     assert lead["quote"].startswith("Malaria should be suspected in anyone with fever, rigors")
@@ -180,7 +180,7 @@ def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk
 # ----------------------------------------------------------------------------------------------------------- the gates
 
 
-def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: ConsultDesk, asker: Asker) -> None:
+def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: ConsultService, asker: Asker) -> None:
     consult_id = desk.start(asker).consult.id
     desk.say(consult_id, "Chest pain going to the left arm, sweating.", asker)
     with pytest.raises(InputError, match="heart attack"):
@@ -201,14 +201,14 @@ def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: Cons
         desk.differentials(consult_id, [], asker, is_generated=True)
 
 
-def test_what_is_missing_names_the_way_to_go_on_without_it(desk: ConsultDesk, asker: Asker) -> None:
+def test_what_is_missing_names_the_way_to_go_on_without_it(desk: ConsultService, asker: Asker) -> None:
     consult_id = desk.start(asker).consult.id
     desk.say(consult_id, "A 40-year-old man with a cough for 2 days.", asker)
     with pytest.raises(InputError, match=r"“Reason for going ahead”, in a terminal with --despite"):
         desk.differentials(consult_id, [("Malaria", "high")], asker)
 
 
-def test_findings_speak_for_and_against_in_the_words_of_the_guidelines(desk: ConsultDesk, asker: Asker) -> None:
+def test_findings_speak_for_and_against_in_the_words_of_the_guidelines(desk: ConsultService, asker: Asker) -> None:
     told = "30-year-old man, fever for 2 days, no headache, weight 70 kg. No allergies. No medicines."
     consult = desk.look(ready(desk, asker, told, "Malaria"), asker).consult
     malaria = consult.differentials[0]
@@ -217,7 +217,7 @@ def test_findings_speak_for_and_against_in_the_words_of_the_guidelines(desk: Con
     assert "Malaria should be suspected" in (malaria.opposes[0].quote or "")
 
 
-def test_an_assessment_that_fails_is_kept_as_failed_and_can_be_tried_again(desk: ConsultDesk, asker: Asker) -> None:
+def test_an_assessment_that_fails_is_kept_as_failed_and_can_be_tried_again(desk: ConsultService, asker: Asker) -> None:
     consult_id = ready(desk, asker, STORY, "Malaria")
 
     def broken(_asker: Asker) -> Any:
@@ -231,7 +231,7 @@ def test_an_assessment_that_fails_is_kept_as_failed_and_can_be_tried_again(desk:
     assert desk.assess(consult_id, asker).consult.state is State.DRAFT
 
 
-def test_another_finding_after_the_plan_makes_the_draft_old(desk: ConsultDesk, asker: Asker) -> None:
+def test_another_finding_after_the_plan_makes_the_draft_old(desk: ConsultService, asker: Asker) -> None:
     consult_id = ready(desk, asker, STORY, "Malaria")
     desk.assess(consult_id, asker)
     with pytest.raises(NotFound):
@@ -242,14 +242,14 @@ def test_another_finding_after_the_plan_makes_the_draft_old(desk: ConsultDesk, a
         desk.sign(consult_id, "Dr Ada", asker)
 
 
-def test_two_windows_do_not_overwrite_each_other(desk: ConsultDesk, asker: Asker) -> None:
+def test_two_windows_do_not_overwrite_each_other(desk: ConsultService, asker: Asker) -> None:
     consult = desk.start(asker).consult
     desk.say(consult.id, "Cough.", asker)
     with pytest.raises(ChangedMeanwhile, match="another window"):
         desk.consults.append(consult.id, [], after=consult.length, state="interviewing", asker=asker)
 
 
-def test_a_consult_left_open_for_a_week_says_so_and_loses_nothing(desk: ConsultDesk, asker: Asker) -> None:
+def test_a_consult_left_open_for_a_week_says_so_and_loses_nothing(desk: ConsultService, asker: Asker) -> None:
     week_ago = replace(desk, clock=lambda: datetime.now(UTC) - timedelta(days=8))
     consult_id = week_ago.start(asker).consult.id
     week_ago.say(consult_id, STORY, asker)
@@ -262,7 +262,7 @@ def test_an_empty_library_gives_no_advice_and_says_so(tmp_path: Path, embedder: 
     with build(Settings(home=tmp_path / "home")) as app:
         app.__dict__["embedder"] = embedder
         asker = Asker.owner(app.scope_of_owner())
-        plan = planned(app.consult.desk, asker, STORY, "Malaria")
+        plan = planned(app.consult.service, asker, STORY, "Malaria")
         assert "No guideline found for Malaria" in plan["diagnoses"][0]["said"]
         assert plan["diagnoses"][0]["offered"] == []
         assert any("There are no guidelines you have access to" in note for note in plan["notes"])
@@ -271,7 +271,7 @@ def test_an_empty_library_gives_no_advice_and_says_so(tmp_path: Path, embedder: 
 # --------------------------------------------------------------------------------------------- signing and exporting
 
 
-def signed(desk: ConsultDesk, asker: Asker) -> Turn:
+def signed(desk: ConsultService, asker: Asker) -> Turn:
     consult_id = ready(desk, asker, STORY, "Malaria", "Acute otitis media")
     desk.assess(consult_id, asker)
     edited = desk.edit(consult_id, "1.1", "Give doxycycline 100 mg today.", asker).consult.edits[-1]
@@ -281,7 +281,7 @@ def signed(desk: ConsultDesk, asker: Asker) -> Turn:
 
 
 def test_a_signed_plan_cannot_be_changed_and_comes_out_the_same_from_the_audit_log(
-    desk: ConsultDesk, asker: Asker, app: App
+    desk: ConsultService, asker: Asker, app: App
 ) -> None:
     consult = signed(desk, asker).consult
     assert consult.answer_id is not None
@@ -300,7 +300,7 @@ def test_a_signed_plan_cannot_be_changed_and_comes_out_the_same_from_the_audit_l
     assert app.desk.audit.prove("local").problems == ()
 
 
-def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultDesk, asker: Asker) -> None:
+def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultService, asker: Asker) -> None:
     turn = signed(desk, asker)
     bundle = json.loads(exported(turn, "json"))
     resources = [one["resource"] for one in bundle["entry"]]
@@ -330,7 +330,7 @@ def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultDe
 
 
 def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_is_asked_about_at_the_signature(
-    desk: ConsultDesk, asker: Asker
+    desk: ConsultService, asker: Asker
 ) -> None:
     story = "35-year-old man, fever and rigors for 3 days, 70 kg. No medicines. Allergic to ramipril."
     consult_id = ready(desk, asker, story, "Malaria")
@@ -364,7 +364,7 @@ RINGSPOT = (
 
 
 def test_own_words_that_give_what_the_plan_advises_against_are_asked_about(
-    app: App, desk: ConsultDesk, asker: Asker
+    app: App, desk: ConsultService, asker: Asker
 ) -> None:
     added = app.add_source(Source(RINGSPOT.encode(), "ringspot.md"))
     story = "A 30-year-old man with fever for 2 days. No medicines. No allergies."
@@ -446,7 +446,7 @@ that people with hypertension go walking. [Conditional recommendation, low certa
 
 
 def test_a_list_is_quoted_whole_and_what_is_for_people_with_or_without_another_illness_is_left_out(
-    app: App, desk: ConsultDesk, asker: Asker
+    app: App, desk: ConsultService, asker: Asker
 ) -> None:
     added = app.add_source(Source(LISTS.encode(), "hypertension.md"))
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from citewell.assistants.guidelines.browse import Wanted, browse, choices, piece_json
+from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices, piece_json
 from citewell.assistants.guidelines.entries import pieces
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, Patient
@@ -225,9 +225,9 @@ def test_age_and_one_symptom_are_all_that_a_smoking_man_adds_to_a_rule_that_name
 
 
 def test_one_store_holds_every_kind_of_piece_and_says_which_each_is(ng12: Guideline, ng12_document: Document) -> None:
-    everything = browse(ng12, ng12_document.text, Wanted())
+    everything = browse(ng12, ng12_document.text, BrowseFilter())
     kinds = choices(ng12).kinds
-    by_kind = {kind: browse(ng12, ng12_document.text, Wanted(kind=kind)) for kind in kinds}
+    by_kind = {kind: browse(ng12, ng12_document.text, BrowseFilter(kind=kind)) for kind in kinds}
     counts = {kind: len(found) for kind, found in by_kind.items()}
     assert counts == {
         "rule": len(ng12.rules),

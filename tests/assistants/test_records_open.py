@@ -10,9 +10,9 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.assistants.records.asked import Gathered
 from citewell.assistants.records.gather import gather
+from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.known import Known
 from citewell.assistants.records.tell_open import NO_CAUSE, NOT_CHECKED, NOT_DUE
-from citewell.assistants.records.wishes import wishes
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
@@ -79,7 +79,7 @@ def lexicon() -> Lexicon:
 @pytest.fixture
 def told(lexicon: Lexicon) -> Callable[..., Gathered]:
     def ask(question: str, *more: Fact) -> Gathered:
-        wanted = wishes(question, now=NOW)
+        wanted = intents_of(question, now=NOW)
         found = gather(question, wanted, Known((*FACTS, *more)), lexicon=lexicon, now=NOW)
         assert found is not None, question
         return found
@@ -175,9 +175,9 @@ def test_results_out_of_range_are_those_alone_and_of_the_time_that_is_asked_for(
 
 
 def test_a_month_ends_where_the_next_begins() -> None:
-    wanted = wishes("What happened in February 2024?", now=NOW)
+    wanted = intents_of("What happened in February 2024?", now=NOW)
     assert (wanted.until, wanted.words) == (datetime(2024, 3, 1, tzinfo=UTC), "February 2024")
-    assert wishes("What happened in 2023?", now=NOW).until == datetime(2024, 1, 1, tzinfo=UTC)
+    assert intents_of("What happened in 2023?", now=NOW).until == datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def test_a_course_of_several_tests_shows_each(told: Callable[..., Gathered]) -> None:
@@ -242,10 +242,10 @@ def test_the_highest_and_the_lowest_are_looked_up(told: Callable[..., Gathered])
 
 
 def test_a_month_without_a_year_is_the_last_one_that_has_begun() -> None:
-    wanted = wishes("Why was I in hospital in September?", now=NOW)
+    wanted = intents_of("Why was I in hospital in September?", now=NOW)
     assert (wanted.since, wanted.words) == (datetime(2026, 9, 1, tzinfo=UTC), "September 2026")
-    assert wishes("What changed since December?", now=NOW).since == datetime(2025, 12, 1, tzinfo=UTC)
-    assert wishes("May I take it?", now=NOW).since is None
+    assert intents_of("What changed since December?", now=NOW).since == datetime(2025, 12, 1, tzinfo=UTC)
+    assert intents_of("May I take it?", now=NOW).since is None
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_month_without_a_year_is_the_last_one_that_has_begun() -> None:
     ],
 )
 def test_times_are_understood_as_people_say_them(question: str, since: str, until: str | None) -> None:
-    wanted = wishes(question, now=NOW)
+    wanted = intents_of(question, now=NOW)
     assert [day and day.date().isoformat() for day in (wanted.since, wanted.until)] == [since, until]
 
 
@@ -362,7 +362,7 @@ def test_what_happened_in_a_month_is_told_from_a_paper_of_it(asked: Callable[[st
 
 def test_who_finds_nothing_is_told_which_papers_to_look_into(asked: Callable[[str], str]) -> None:
     assert asked("What infection did I have and what was it treated with?").endswith(
-        "Your documents were searched word by word and may use different words. You could look into “letter”."
+        "Your documents were searched word by word and may use different words. You could look into “Riverside Practice”."
     )
 
 

@@ -13,9 +13,9 @@ from citewell.adapters.records.fhir import read_fhir
 from citewell.adapters.records.values import plain_name
 from citewell.assistants.records.alerts import AlertKind, find_alerts
 from citewell.assistants.records.gather import gather
+from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.known import Known
 from citewell.assistants.records.notes import how_old
-from citewell.assistants.records.wishes import wishes
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
@@ -177,7 +177,7 @@ def test_a_character_that_nobody_sees_makes_no_second_test() -> None:
 
 def test_a_result_without_a_range_is_not_called_in_range() -> None:
     known = Known((count_of("2024-01-02", 1.2, "Leukocytes"), count_of("2023-01-02", 5.0, "Leukocytes")))
-    asked = gather("What should I ask?", wishes("What should I ask?", now=NOW), known, lexicon=Lexicon.load())
+    asked = gather("What should I ask?", intents_of("What should I ask?", now=NOW), known, lexicon=Lexicon.load())
     assert asked is not None
     assert "1 result beyond usual limits" in asked.lead
     assert asked.after == ("One of your tests has no laboratory range. That does not mean the value is in range.")

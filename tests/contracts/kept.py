@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from citewell.keeping import Ending, Place
+from citewell.keeping import KeptOutcome, Place
 from citewell.types import Asker, Role, Route, Scope
 
 EVERYTHING = Scope.owner("clinic")
@@ -26,8 +26,8 @@ def ending(
     text: str | None = "200 mg once daily. [1]",
     route: Route | None = None,
     words: dict[str, Any] | None = None,
-) -> Ending:
+) -> KeptOutcome:
     """What became of a question."""
     nowhere = Place(str(uuid.uuid4()), 1)
     told = words or {"question": question, "claims": []}
-    return Ending(str(uuid.uuid4()), question, asker, place or nowhere, told, text, route)
+    return KeptOutcome(str(uuid.uuid4()), question, asker, place or nowhere, told, text, route)

@@ -22,7 +22,7 @@ from citewell.adapters.store.heads import HEAD_FILE
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.seal import Seal
 from citewell.errors import LibraryError, NotFound
-from citewell.keeping import Ending, Head, Place
+from citewell.keeping import Head, KeptOutcome, Place
 from citewell.types import Asker
 from tests.contracts.conftest import Office, opened_office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
@@ -30,7 +30,7 @@ from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
 ELSEWHERE = replace(ANN, scope=STRANGER.scope)
 
 
-def filled(office: Office, count: int = 5) -> list[Ending]:
+def filled(office: Office, count: int = 5) -> list[KeptOutcome]:
     """Some records of two tenants, in turn."""
     kept = []
     for number in range(count):
@@ -294,7 +294,7 @@ def test_the_log_is_read_in_parts_and_many_records_at_once(office: Office) -> No
 # ------------------------------------------------------------------------- what is said belongs to the answer it is of
 
 
-def two_talks(office: Office) -> tuple[Ending, Ending]:
+def two_talks(office: Office) -> tuple[KeptOutcome, KeptOutcome]:
     """Questions of two people, each answered and passed on."""
     kept = []
     for question, asker in (("How much iron?", ANN), ("How much zinc?", BOB)):

@@ -10,7 +10,7 @@ from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.adapters.store.seal import Seal
 from citewell.errors import ChangedMeanwhile, InputError, NotFound
-from citewell.keeping import Ending
+from citewell.keeping import KeptOutcome
 from citewell.ports.consult import Happened
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, STRANGER
@@ -82,7 +82,7 @@ def test_the_words_are_not_readable_in_the_file(office: Office, consults: SqlCon
 def test_a_signature_stands_in_the_log_only_where_the_consult_is_signed(consults: SqlConsults, office: Office) -> None:
     audit = SqlAudit(office.library.engine, office.library.path, Seal.of(office.file.parent))
     signed = Happened("signed", "2030-01-01T00:02:00+00:00", "ann", {"name": "Ann"})
-    ending = Ending("a1", "consult c1", ANN, place=None, words={"evidence": []}, text=None, route=None)
+    ending = KeptOutcome("a1", "consult c1", ANN, place=None, words={"evidence": []}, text=None, route=None)
     consults.begin("c1", [FIRST], state="draft", asker=ANN)
     consults.append("c1", [THEN], after=1, state="draft", asker=ANN)
     before = len(audit.entries(ANN))

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from citewell.adapters.bookshelf import unpack as unpacking
-from citewell.adapters.bookshelf.catalogue import Book, Wanted, catalogue, choose
+from citewell.adapters.bookshelf.catalogue import Book, BookFilter, catalogue, choose
 from citewell.adapters.bookshelf.fetch import Bookshelf
 from citewell.adapters.bookshelf.unpack import unpack
 from citewell.bootstrap import App
@@ -116,9 +116,9 @@ def shelf_of(server: Server) -> Bookshelf:
     return Bookshelf(server.address, pause_s=0, sleep=lambda _seconds: None)
 
 
-def fetched(server: Server, folder: Path, wanted: Wanted | None = None) -> list[Done]:
+def fetched(server: Server, folder: Path, wanted: BookFilter | None = None) -> list[Done]:
     with shelf_of(server) as shelf:
-        return list(download(shelf, folder, wanted=wanted or Wanted(), limits=Limits()))
+        return list(download(shelf, folder, wanted=wanted or BookFilter(), limits=Limits()))
 
 
 def test_the_list_is_filtered_by_alias_topic_and_what_is_clinical() -> None:
@@ -129,10 +129,10 @@ def test_the_list_is_filtered_by_alias_topic_and_what_is_clinical() -> None:
         "a/4.tar.gz,Asthma,Another House,2020,NBK4,2021-01-01\n"
         "a/5.tar.gz,Malaria treatment,World Health Organization,2021,NBK1,2022-01-01\n"
     )
-    who = choose(books, Wanted(publishers=("who",)))
+    who = choose(books, BookFilter(publishers=("who",)))
     assert [(book.accession, book.path) for book in who] == [("NBK1", "a/1.tar.gz"), ("NBK2", "a/2.tar.gz")]
-    assert [book.accession for book in choose(books, Wanted(topics=("asth",)))] == ["NBK4"]
-    assert len(choose(books, Wanted(clinical_only=False))) == 4
+    assert [book.accession for book in choose(books, BookFilter(topics=("asth",)))] == ["NBK4"]
+    assert len(choose(books, BookFilter(clinical_only=False))) == 4
     with pytest.raises(InputError, match="not a bookshelf list"):
         catalogue("<html>not a list</html>")
 

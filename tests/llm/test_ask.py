@@ -13,7 +13,7 @@ from citewell.adapters.llm.remote import RETRY_AFTER_S
 from citewell.answer.events import Done
 from citewell.answer.score import overall
 from citewell.answer.view import answer_json
-from citewell.api.auth import Keys
+from citewell.api.auth import TokenSigner
 from citewell.api.health import Health, Part
 from citewell.api.site import Site
 from citewell.bootstrap import App
@@ -126,7 +126,7 @@ def test_of_whatever_a_real_model_writes_only_what_is_carried_is_shown(
 def test_health_check(opening: Opening) -> None:
     """The server is asked whether it has the model: it does, it does not, it is gone."""
     ollama = Server(Ollama, Script(models=("llama3.2:latest",)))
-    site = Site(opening(ollama.url, "ollama:llama3.2"), Keys("a-token-for-tests"))
+    site = Site(opening(ollama.url, "ollama:llama3.2"), TokenSigner("a-token-for-tests"))
 
     def model() -> Part:
         return run(Health.of(site).parts())["model"]

@@ -11,8 +11,8 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.llm.remote import RETRY_AFTER_S
-from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.notebook import Turn
+from citewell.assistants.consult.service import ConsultService
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import ModelNotAllowedError, ModelReply
@@ -25,7 +25,7 @@ from tests.llm.servers import OpenAI, Script, Server
 SAID = "Fever for two days and I feel like a wet rag. No electric knees."
 OPENING = "I am a 30-year-old man."
 
-Opening = Callable[..., tuple[ConsultDesk, Asker]]
+Opening = Callable[..., tuple[ConsultService, Asker]]
 
 
 class Replying(OpenAI):
@@ -50,14 +50,14 @@ def opening(tmp_path: Path, embedder: MiniLM, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("citewell.adapters.llm.remote.RETRY_AFTER_S", tuple(0.0 for _ in RETRY_AFTER_S))
     opened: list[App] = []
 
-    def make(url: str, name: str = "small", *, with_guidelines: bool = False) -> tuple[ConsultDesk, Asker]:
+    def make(url: str, name: str = "small", *, with_guidelines: bool = False) -> tuple[ConsultService, Asker]:
         chosen = {"model": f"openai:{name}", "model_url": url, "allowed_models": (f"{name}=4096/512",)}
         app = App(Settings.model_validate({"home": tmp_path / "home", **chosen}))
         app.__dict__["embedder"] = embedder
         for path in write_guidelines(tmp_path) if with_guidelines else ():
             app.add(path)
         opened.append(app)
-        return app.consult.desk, Asker.owner(app.scope_of_owner())
+        return app.consult.service, Asker.owner(app.scope_of_owner())
 
     yield make
     for app in opened:
@@ -72,7 +72,7 @@ def told(quote: str, polarity: str = "present", name: str = "", category: str = 
     return {"quote": quote, "name": name or quote, "category": category, "polarity": polarity}
 
 
-def said(server: Server, desk: ConsultDesk, asker: Asker, *replies: str) -> Turn:
+def said(server: Server, desk: ConsultService, asker: Asker, *replies: str) -> Turn:
     """What comes of two messages; the first one says who the patient is."""
     server.replies[:] = [findings(), *replies]  # type: ignore[attr-defined]
     consult_id = desk.start(asker).consult.id

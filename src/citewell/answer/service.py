@@ -15,7 +15,7 @@ from citewell.answer.gate import passed_on, with_help
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused
-from citewell.keeping import AuditLog, Conversations, Ending, Inbox, Ledger, Place, Record, Routed, Turn
+from citewell.keeping import AuditLog, Conversations, Inbox, KeptOutcome, Ledger, Place, Record, Routed, Turn
 from citewell.types import (
     EVERY,
     NO_OPTIONS,
@@ -211,7 +211,7 @@ class AskSession:
         payload = self._audit_payload()
         words = record(payload, answer.claims, answer, ended="answered")
         route = answer.action if isinstance(answer.action, Route) else None
-        ending = Ending(answer.id, self.question, self.asker, self.place, words, answer.text, route)
+        ending = KeptOutcome(answer.id, self.question, self.asker, self.place, words, answer.text, route)
         routed_id = self._service.ledger.keep(ending)
         self._is_kept = True
         searched = SearchedScope(self.asker.scope, payload.searched.versions.count)
@@ -227,7 +227,7 @@ class AskSession:
             words = record(self._audit_payload(), claims, None, ended=ended)
             answer_id = str(uuid.uuid4())
             self._service.ledger.keep(
-                Ending(answer_id, self.question, self.asker, self.place, words, text=None, route=None)
+                KeptOutcome(answer_id, self.question, self.asker, self.place, words, text=None, route=None)
             )
 
     def _audit_payload(self) -> AuditPayload:

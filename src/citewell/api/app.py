@@ -18,11 +18,11 @@ from starlette.types import Scope
 import citewell
 from citewell import web
 from citewell.api import errors
-from citewell.api.auth import Keys
+from citewell.api.auth import TokenSigner
 from citewell.api.guard import Guard
 from citewell.api.health import Health
 from citewell.api.openapi import described
-from citewell.api.records import Safe
+from citewell.api.records import OpenVaults
 from citewell.api.requests import known_names
 from citewell.api.routes import (
     admin_documents,
@@ -144,9 +144,9 @@ def shortened(router: APIRouter) -> APIRouter:
 def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     """The web site of an open library; whoever shows the token is its owner."""
     MultiPartParser.spool_max_size = NEVER  # other forms are in memory already; a patient's file must touch no disk
-    keys = Keys(token)
+    keys = TokenSigner(token)
     here = Site(app, keys)
-    safe = Safe(here)
+    safe = OpenVaults(here)
 
     @asynccontextmanager
     async def lifespan(_site: FastAPI) -> AsyncIterator[None]:

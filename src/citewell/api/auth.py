@@ -17,7 +17,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 -- compared with, not bound to
 
 
-class Keys:
+class TokenSigner:
     """All secrets of one server, derived from its token; every comparison takes the same time."""
 
     def __init__(self, token: str) -> None:

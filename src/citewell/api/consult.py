@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 
 from citewell.adapters.vault.header import Header
-from citewell.api.bodies.consult import RecordSent
-from citewell.api.records import Safe
+from citewell.api.bodies.consult import RecordRequest
+from citewell.api.records import OpenVaults
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
-from citewell.assistants.consult.desk import ConsultDesk
+from citewell.assistants.consult.service import ConsultService
 from citewell.errors import InputError, ScopeRefused
 from citewell.types import Asker
 from citewell.types.consult import Finding
@@ -20,9 +20,9 @@ NO_CONSENT = "{consent} Nothing was read. Ask the patient, then send â€œconsentâ
 OWNERS_ONLY = "Only the owner of this library can read from its vaults. Ask the owner, or send the record as a bundle."
 
 
-def desk_of(site: Site) -> ConsultDesk:
+def desk_of(site: Site) -> ConsultService:
     """Where consults are held."""
-    return site.app.consult.desk
+    return site.app.consult.service
 
 
 def holder(visitor: Visitor) -> Asker:
@@ -30,7 +30,7 @@ def holder(visitor: Visitor) -> Asker:
     return Asker(visitor.user_id, visitor.role, visitor.whole)
 
 
-def record_of(site: Site, visitor: Visitor, safe: Safe, sent: RecordSent) -> tuple[str, Sequence[Finding]]:
+def record_of(site: Site, visitor: Visitor, safe: OpenVaults, sent: RecordRequest) -> tuple[str, Sequence[Finding]]:
     """The findings of a record, once the patient agrees."""
     if (sent.bundle is None) == (sent.vault is None):
         raise InputError("Send either a bundle or the name of a vault, not both.")
@@ -43,7 +43,7 @@ def record_of(site: Site, visitor: Visitor, safe: Safe, sent: RecordSent) -> tup
     return source, findings_in(site, visitor, safe, sent.vault or "")
 
 
-def findings_in(site: Site, visitor: Visitor, safe: Safe, vault_id: str) -> Sequence[Finding]:
+def findings_in(site: Site, visitor: Visitor, safe: OpenVaults, vault_id: str) -> Sequence[Finding]:
     """The findings of the record in an open vault."""
     if not visitor.is_owner:
         raise ScopeRefused(OWNERS_ONLY)
@@ -51,6 +51,6 @@ def findings_in(site: Site, visitor: Visitor, safe: Safe, vault_id: str) -> Sequ
     return site.app.consult.from_facts(record.facts.all(record.scope))
 
 
-def open_vaults(visitor: Visitor, safe: Safe) -> list[Header]:
+def open_vaults(visitor: Visitor, safe: OpenVaults) -> list[Header]:
     """The vaults that a visitor may begin a consult from; none for anybody but the owner."""
     return [one for one in safe.vaults.all() if safe.is_open(one.id)] if visitor.is_owner else []

@@ -12,7 +12,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.header import Header
-from citewell.api.records import Safe
+from citewell.api.records import OpenVaults
 from citewell.api.requests import require_our_form
 from citewell.api.site import site_of
 from citewell.api.upload import received, whole_body
@@ -29,14 +29,14 @@ def _apart() -> Iterator[Path]:
         yield Path(folder) / "copy.vault"
 
 
-def exported(safe: Safe, vault_id: str, passphrase: str) -> bytes:
+def exported(safe: OpenVaults, vault_id: str, passphrase: str) -> bytes:
     """A vault as one encrypted file."""
     with _apart() as target:
         safe.vaults.export(vault_id, passphrase, target)
         return target.read_bytes()
 
 
-async def restored(request: Request, safe: Safe) -> Header:
+async def restored(request: Request, safe: OpenVaults) -> Header:
     """The vault of a copy that a form or a body brings."""
     max_bytes = site_of(request).app.settings.limits.max_bytes
     try:
@@ -45,7 +45,7 @@ async def restored(request: Request, safe: Safe) -> Header:
         raise TooLarge(TOO_LARGE.format(max_bytes // 1_048_576)) from error
 
 
-async def _restored(request: Request, safe: Safe, max_bytes: int) -> Header:
+async def _restored(request: Request, safe: OpenVaults, max_bytes: int) -> Header:
     """A copy stays in memory until it has proved to be one: somebody may have chosen a letter by mistake."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         require_our_form(request)

@@ -11,7 +11,7 @@ from functools import partial
 from fastapi import Request
 
 from citewell.api.asking import in_turn
-from citewell.api.records import Room, in_use
+from citewell.api.records import VaultSession, in_use
 from citewell.api.requests import require_our_form
 from citewell.api.site import site_of
 from citewell.api.upload import Received, received, whole_body
@@ -34,7 +34,7 @@ class Outcome:
     error: CitewellError | None = None
 
 
-async def import_files(request: Request, room: Callable[[], Room]) -> list[Outcome]:
+async def import_files(request: Request, room: Callable[[], VaultSession]) -> list[Outcome]:
     """Every file of a form, or a body that is one file; one that is refused does not stop the others.
 
     The vault is looked up when the request has proved that it is ours.
@@ -53,13 +53,13 @@ async def import_files(request: Request, room: Callable[[], Room]) -> list[Outco
         return [await in_turn(site, partial(_taken, opened, file)) for file in form.files]
 
 
-def _taken(room: Room, file: Received) -> Outcome:
+def _taken(room: VaultSession, file: Received) -> Outcome:
     if file.file is None or file.error is not None:
         return Outcome(file.name, None, file.error or InputError("The file did not arrive. Send it again."))
     return _outcome(room, Source(file.file.file.read(), file.name))
 
 
-def _outcome(room: Room, source: Source) -> Outcome:
+def _outcome(room: VaultSession, source: Source) -> Outcome:
     started = time.perf_counter()
     try:
         with in_use(room.profile), room.safe.importing(room.id) as watch:

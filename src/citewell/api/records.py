@@ -38,7 +38,7 @@ IS_LOCKED: dict[int | str, dict[str, Any]] = {
 """What every address of a record may answer besides."""
 
 
-class Safe:
+class OpenVaults:
     """All vaults of one server; those that were opened stay so until they are locked or idle for too long."""
 
     def __init__(self, site: Site) -> None:
@@ -98,11 +98,11 @@ def in_use(profile: Profile) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class VaultSession:
     """An open vault, as a request uses it."""
 
     site: Site
-    safe: Safe
+    safe: OpenVaults
     profile: Profile
 
     @property
@@ -142,13 +142,13 @@ def owner_only(request: Request) -> Visitor:
 Owner = Annotated[Visitor, Depends(owner_only)]
 
 
-def safe_of(request: Request, _owner: Owner) -> Safe:
+def open_vaults_of(request: Request, _owner: Owner) -> OpenVaults:
     """The vaults of the server that a request is for."""
-    safe: Safe = request.app.state.safe
+    safe: OpenVaults = request.app.state.safe
     return safe
 
 
-Vaulted = Annotated[Safe, Depends(safe_of)]
+Vaulted = Annotated[OpenVaults, Depends(open_vaults_of)]
 VaultId = Annotated[str, Path(alias="vault", max_length=64)]
 
 
@@ -157,16 +157,16 @@ def known_vault(safe: Vaulted, vault_id: VaultId) -> Header:
     return safe.header(vault_id)
 
 
-def room_of(request: Request, safe: Vaulted, vault: Annotated[Header, Depends(known_vault)]) -> Room:
+def vault_session_of(request: Request, safe: Vaulted, vault: Annotated[Header, Depends(known_vault)]) -> VaultSession:
     """The open vault that an address names; one that is locked says so."""
-    return Room(site_of(request), safe, safe.vaults.profile(vault.id))
+    return VaultSession(site_of(request), safe, safe.vaults.profile(vault.id))
 
 
 Known = Annotated[Header, Depends(known_vault)]
-Opened = Annotated[Room, Depends(room_of)]
+Opened = Annotated[VaultSession, Depends(vault_session_of)]
 
 
-async def begun(room: Room, visitor: Visitor, question: str, *, conversation_id: str | None) -> Iterator[Event]:
+async def begun(room: VaultSession, visitor: Visitor, question: str, *, conversation_id: str | None) -> Iterator[Event]:
     """An answer that will be written as it is read; what is wrong with the question is raised now."""
     room.site.take_ask(visitor)
 
@@ -183,12 +183,12 @@ async def begun(room: Room, visitor: Visitor, question: str, *, conversation_id:
     return written()
 
 
-async def asked(room: Room, visitor: Visitor, question: str, *, conversation_id: str | None) -> Done:
+async def asked(room: VaultSession, visitor: Visitor, question: str, *, conversation_id: str | None) -> Done:
     """The answer to a question, on record inside the vault."""
     return await answered(room.site, await begun(room, visitor, question, conversation_id=conversation_id))
 
 
-async def proposed(room: Room, document_id: str) -> tuple[Proposed, Change]:
+async def proposed(room: VaultSession, document_id: str) -> tuple[Proposed, Change]:
     """What the record's model proposes from a paper."""
 
     def work() -> tuple[Proposed, Change]:

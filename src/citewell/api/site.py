@@ -20,12 +20,12 @@ from citewell.adapters.llm.listing import listing, vendor_of
 from citewell.adapters.llm.once import Once
 from citewell.adapters.store.identities import SqlIdentities
 from citewell.answer.service import AskService
-from citewell.api.auth import Keys
-from citewell.api.door import Door
+from citewell.api.auth import TokenSigner
 from citewell.api.errors import Refused
 from citewell.api.limits import Allowance, Running, too_often
 from citewell.api.metrics import Metrics
 from citewell.api.progress import Progress, Stopwatch
+from citewell.api.sign_in import SignInMethods
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
 from citewell.errors import NotFound
@@ -82,12 +82,12 @@ class Recent:
 class Site:
     """One library behind one set of keys."""
 
-    def __init__(self, app: App, keys: Keys) -> None:
+    def __init__(self, app: App, keys: TokenSigner) -> None:
         self.app = app
         self.keys = keys
         self.tenant = app.tenant
         """Whom the printed link belongs to, and who runs the server."""
-        self.door = Door(app)
+        self.door = SignInMethods(app)
         self.people = app.people
         self.identities = SqlIdentities(app.library.engine, app.library.path, app.people)
         self.metrics = Metrics()

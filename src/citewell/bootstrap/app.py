@@ -39,9 +39,9 @@ from citewell.types.tags import sought_tags
 if TYPE_CHECKING:
     from citewell.answer.events import Event
     from citewell.answer.replay import Replay
-    from citewell.bootstrap.chat import ChatRoom
-    from citewell.bootstrap.consult import ConsultRoom
-    from citewell.bootstrap.evidence import EvidenceRoom
+    from citewell.bootstrap.chat import GuidelineChat
+    from citewell.bootstrap.consult import ConsultParts
+    from citewell.bootstrap.evidence import EvidenceService
     from citewell.ingest.library import Added
     from citewell.ingest.read import Reader, Step
     from citewell.ports import Verification
@@ -53,25 +53,25 @@ class App(Assembly):
     # ------------------------------------------------------------------------------------------------ the rooms
 
     @cached_property
-    def chat(self) -> ChatRoom:
+    def chat(self) -> GuidelineChat:
         """The guidelines chat."""
-        from citewell.bootstrap.chat import ChatRoom
+        from citewell.bootstrap.chat import GuidelineChat
 
-        return ChatRoom(self)
+        return GuidelineChat(self)
 
     @cached_property
-    def evidence(self) -> EvidenceRoom:
+    def evidence(self) -> EvidenceService:
         """The literature by care journey."""
-        from citewell.bootstrap.evidence import EvidenceRoom
+        from citewell.bootstrap.evidence import EvidenceService
 
-        return EvidenceRoom(self)
+        return EvidenceService(self)
 
     @cached_property
-    def consult(self) -> ConsultRoom:
+    def consult(self) -> ConsultParts:
         """The consults, and the assistant that holds them."""
-        from citewell.bootstrap.consult import ConsultRoom
+        from citewell.bootstrap.consult import ConsultParts
 
-        return ConsultRoom(self)
+        return ConsultParts(self)
 
     def open_parts(self) -> None:
         """Make all that threads would make side by side; whoever calls this from several holds a lock."""

@@ -33,7 +33,7 @@ NO_SUCH_GUIDELINE = "Guideline not found. `citewell guidelines list` shows the n
 
 
 @dataclass(frozen=True)
-class ChatRoom:
+class GuidelineChat:
     """Where the chat is held; parts are loaded when something is first asked.
 
     Guidelines are searched with the built-in model, whoever embeds the library: the chat's limits were fitted to it.

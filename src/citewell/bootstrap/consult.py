@@ -15,8 +15,8 @@ from citewell.adapters.store.consults import SqlConsults
 from citewell.answer.audit import Versions
 from citewell.answer.retrieve import Search
 from citewell.assistants.consult.assess import RULES, Parts
-from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.history import findings_of
+from citewell.assistants.consult.service import ConsultService
 from citewell.bootstrap.desk import open_seal
 from citewell.bootstrap.home import read_source
 from citewell.errors import InputError, MissingExtra, ModelError
@@ -62,17 +62,17 @@ class NoWriter:
 
 
 @dataclass(frozen=True)
-class ConsultRoom:
+class ConsultParts:
     """Where consults are held over an open library."""
 
     app: App
 
     @cached_property
-    def desk(self) -> ConsultDesk:
+    def service(self) -> ConsultService:
         """The flow, with everything that it needs."""
         library, seal = self.app.library, open_seal(self.app.library)
         audit = SqlAudit(library.engine, library.path, seal)
-        return ConsultDesk(
+        return ConsultService(
             consults=SqlConsults(library.engine, library.path, seal, audit=audit),
             parts=self.parts,
             setup=self.setup,

@@ -47,7 +47,7 @@ class Talk:
 
 
 @dataclass(frozen=True)
-class EvidenceRoom:
+class EvidenceService:
     """Where conversations about the literature are held; parts are loaded when something is first asked."""
 
     app: App

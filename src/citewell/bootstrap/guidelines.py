@@ -26,7 +26,7 @@ from citewell.errors import NoModel
 from citewell.ingest.library import Added, check_embedder, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
 from citewell.ingest.read import Reader, Step, Watch
-from citewell.keeping import Ending, Record
+from citewell.keeping import KeptOutcome, Record
 from citewell.ports import Library
 from citewell.types import Asker, Emergency, Entry, Filing, Scope, Source, State
 
@@ -143,7 +143,7 @@ class GuidelineShelf(Guidelines):
         found = replace(self.assess(patient, scope=asker.scope, only=only), emergency=self._emergency(symptoms))
         kept = Kept(str(uuid.uuid4()), found, self._worder(found) if is_worded else None)
         told = words(found, kept.wording, asker, stamp=self.library.stamp(), embedder=self.library.embedder())
-        ending = Ending(kept.id, asked(found), asker, place=None, words=told, text=None, route=None)
+        ending = KeptOutcome(kept.id, asked(found), asker, place=None, words=told, text=None, route=None)
         self._desk().ledger.keep(ending)
         return kept
 

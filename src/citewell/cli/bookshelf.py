@@ -43,13 +43,13 @@ def download(
     json: Json = False,
 ) -> None:
     """Download open-access guidelines. If interrupted, run the same command again to continue."""
-    from citewell.adapters.bookshelf.catalogue import Wanted, choose
+    from citewell.adapters.bookshelf.catalogue import BookFilter, choose
     from citewell.adapters.bookshelf.fetch import ADDRESS, Bookshelf
     from citewell.bootstrap.bookshelf import download
 
     if source != "bookshelf":
         raise InputError("Unknown type of server. The only one supported is bookshelf.")
-    wanted = Wanted(tuple(publisher or ()), tuple(topic or ()), clinical_only=not everything)
+    wanted = BookFilter(tuple(publisher or ()), tuple(topic or ()), clinical_only=not everything)
     limits = settings(context, home).limits
     with Bookshelf(address or ADDRESS, pause_s=pause) as shelf, progress(quiet=json) as watch:
         if listing:

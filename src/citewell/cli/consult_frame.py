@@ -14,9 +14,9 @@ from citewell.types import Asker
 from citewell.types.consult import RedFlag
 
 if TYPE_CHECKING:
-    from citewell.assistants.consult.desk import ConsultDesk
     from citewell.assistants.consult.notebook import Turn
-    from citewell.bootstrap.consult import ConsultRoom
+    from citewell.assistants.consult.service import ConsultService
+    from citewell.bootstrap.consult import ConsultParts
     from citewell.types.consult import Finding
 
 ConsultId = Annotated[str, typer.Argument(help="The consultation's ID, or its first characters.", show_default=False)]
@@ -25,17 +25,17 @@ MARKS = {"present": "+", "absent": "−", "family": "family", "past": "past", "h
 
 
 @contextmanager
-def room(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultRoom, Asker]]:
+def room(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultParts, Asker]]:
     """Where consults are held, and who asks."""
     with opened(context, home) as opened_app:
         yield opened_app.consult, Asker.owner(opened_app.scope_of_owner())
 
 
 @contextmanager
-def desk(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultDesk, Asker]]:
+def desk(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultService, Asker]]:
     """The flow, and who asks."""
     with room(context, home) as (place, asker):
-        yield place.desk, asker
+        yield place.service, asker
 
 
 def show_turn(turn: Turn, *, json: bool) -> None:

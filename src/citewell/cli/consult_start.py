@@ -14,7 +14,7 @@ from citewell.cli.unlock import PassphraseStdin, Vault
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.bootstrap.consult import ConsultRoom
+    from citewell.bootstrap.consult import ConsultParts
     from citewell.types.consult import Finding
 
 NO_CONSENT = (
@@ -52,14 +52,14 @@ def start(
             is_agreed=consent,
             from_stdin=passphrase_stdin,
         )
-        turn = place.desk.start(asker, setting=setting, country=country, record=told)
+        turn = place.service.start(asker, setting=setting, country=country, record=told)
     show_turn(turn, json=json)
 
 
 def _record(
     context: typer.Context,
     home: Path | None,
-    place: ConsultRoom,
+    place: ConsultParts,
     record: Path | None,
     *,
     vault: str | None,
@@ -72,7 +72,7 @@ def _record(
         return None
     source = f"the file {record.name}" if record is not None else "the patient's vault"
     if not is_agreed:
-        raise InputError(NO_CONSENT.format(consent=place.desk.consent(source)))
+        raise InputError(NO_CONSENT.format(consent=place.service.consent(source)))
     if record is not None:
         return place.from_bundle(record)
     from citewell.cli.unlock import opened_profile

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from citewell.keeping import Ending
+from citewell.keeping import KeptOutcome
 from citewell.types import Asker
 
 
@@ -44,7 +44,7 @@ class Consults(Protocol):
         ...
 
     def sign(
-        self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, ending: Ending, asker: Asker
+        self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, ending: KeptOutcome, asker: Asker
     ) -> None:
         """Keep the last events and their record in the audit log: both or neither."""
         ...

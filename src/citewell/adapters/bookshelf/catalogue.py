@@ -42,7 +42,7 @@ class Book:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BookFilter:
     """Which books to take."""
 
     publishers: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def catalogue(text: str) -> list[Book]:
     return [book for book in found if _PATH.fullmatch(book.path) and _ACCESSION.fullmatch(book.accession)]
 
 
-def choose(books: Iterable[Book], wanted: Wanted) -> list[Book]:
+def choose(books: Iterable[Book], wanted: BookFilter) -> list[Book]:
     """The books that are wanted, each accession once (the one updated last), in the order of the list."""
     kept: dict[str, Book] = {}
     for book in books:
@@ -92,7 +92,7 @@ def choose(books: Iterable[Book], wanted: Wanted) -> list[Book]:
     return list(kept.values())
 
 
-def _is_wanted(book: Book, wanted: Wanted) -> bool:
+def _is_wanted(book: Book, wanted: BookFilter) -> bool:
     return (
         _says(book.publisher, [_publisher(name) for name in wanted.publishers])
         and _says(book.title, [rf"\b{re.escape(word)}" for word in wanted.topics])

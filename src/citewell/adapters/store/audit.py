@@ -20,7 +20,7 @@ from citewell.adapters.store.schema import answers, audit_heads, conversations, 
 from citewell.adapters.store.seal import Seal
 from citewell.answer.audit import quoted_words, without_words
 from citewell.errors import LibraryError, NotFound
-from citewell.keeping import AuditEntry, Ending, Head, Proof, Record
+from citewell.keeping import AuditEntry, Head, KeptOutcome, Proof, Record
 from citewell.types import Asker
 from citewell.types.logged import logged
 
@@ -40,7 +40,7 @@ class SqlAudit:
         self._engine, self._path, self._seal = engine, path, seal
         self._heads = NoHeads() if is_vault else Heads(path.parent, seal)
 
-    def append(self, connection: Connection, ending: Ending) -> Head:
+    def append(self, connection: Connection, ending: KeptOutcome) -> Head:
         """Add a record inside a transaction; where the log ends now."""
         asker = ending.asker
         last = self._last(connection, asker.tenant)

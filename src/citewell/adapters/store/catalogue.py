@@ -35,7 +35,7 @@ COLUMNS: dict[Order, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DocumentFilter:
     """Which documents of a list; what is not said does not restrict it."""
 
     words: str = ""
@@ -79,7 +79,7 @@ class Edit:
 class SqlCatalogue(SqlShelf):
     """The documents as those who keep them look at them; a list costs the same however long it is."""
 
-    def listed(self, wanted: Wanted, sorting: Sorting, scope: Scope) -> Listed:
+    def listed(self, wanted: DocumentFilter, sorting: Sorting, scope: Scope) -> Listed:
         """A part of the documents in scope that are wanted."""
         which = and_(visible(scope), *_conditions(wanted))
         column = COLUMNS[sorting.order]
@@ -162,7 +162,7 @@ def _title(text: str) -> str:
     return found
 
 
-def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+def _conditions(wanted: DocumentFilter) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     for word in wanted.words.casefold().split():
         held = (func.lower(column).contains(word, autoescape=True) for column in (documents.c.title, documents.c.name))

@@ -17,7 +17,7 @@ from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import consult_events, consults
 from citewell.adapters.store.seal import Seal
 from citewell.errors import ChangedMeanwhile, InputError, NotFound
-from citewell.keeping import Ending
+from citewell.keeping import KeptOutcome
 from citewell.ports.consult import Happened, Listed
 from citewell.types import Asker
 
@@ -47,7 +47,7 @@ class SqlConsults:
             self._grow(connection, consult_id, events, after=after, state=state, asker=asker)
 
     def sign(
-        self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, ending: Ending, asker: Asker
+        self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, ending: KeptOutcome, asker: Asker
     ) -> None:
         """Keep the last events and their record in the audit log: both or neither."""
         with writing(self._engine, self._path) as connection:

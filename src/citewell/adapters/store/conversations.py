@@ -19,7 +19,7 @@ from citewell.adapters.store.schema import answers, conversations, messages
 from citewell.adapters.store.seal import Seal
 from citewell.answer.audit import cleaned_text
 from citewell.errors import LibraryError, NotFound
-from citewell.keeping import PAGE_LENGTH, Conversation, Ending, Page, Place, Turn
+from citewell.keeping import PAGE_LENGTH, Conversation, KeptOutcome, Page, Place, Turn
 from citewell.types import EVERY, Asker, Message
 
 TITLE_CHARACTERS = 80
@@ -46,7 +46,7 @@ class SqlConversations:
                 return Place(conversation_id, last.position)
             return Place(conversation_id, self._append(connection, conversation_id, Message("user", question)))
 
-    def end(self, connection: Connection, ending: Ending) -> None:
+    def end(self, connection: Connection, ending: KeptOutcome) -> None:
         """Add the answer's turn inside a transaction; a conversation that was erased meanwhile stays erased."""
         place, answer_id = ending.place, ending.answer_id
         if place is None or ending.text is None or not self._is_mine(connection, place.conversation_id, ending.asker):

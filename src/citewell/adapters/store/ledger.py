@@ -11,7 +11,7 @@ from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.conversations import SqlConversations
 from citewell.adapters.store.engine import writing
 from citewell.adapters.store.routing import SqlInbox
-from citewell.keeping import Ending
+from citewell.keeping import KeptOutcome
 
 
 class SqlLedger:
@@ -23,7 +23,7 @@ class SqlLedger:
         self._engine, self._path = engine, path
         self._audit, self._conversations, self._inbox = audit, conversations, inbox
 
-    def keep(self, ending: Ending) -> str | None:
+    def keep(self, ending: KeptOutcome) -> str | None:
         """Keep it for good; the id in the inbox when the question was passed on."""
         routed_id = None
         with writing(self._engine, self._path) as connection:

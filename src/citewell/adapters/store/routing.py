@@ -18,7 +18,7 @@ from citewell.adapters.store.schema import routed
 from citewell.adapters.store.seal import Seal
 from citewell.answer.route import told_to_others
 from citewell.errors import DoesNotFit, InputError, NotFound
-from citewell.keeping import PAGE_LENGTH, Ending, Page, Routed
+from citewell.keeping import PAGE_LENGTH, KeptOutcome, Page, Routed
 from citewell.types import Asker, Route
 
 MAX_REPLY_CHARACTERS = 20_000
@@ -31,7 +31,7 @@ class SqlInbox:
     def __init__(self, engine: Engine, path: Path, seal: Seal) -> None:
         self._engine, self._path, self._seal = engine, path, seal
 
-    def put(self, connection: Connection, route: Route, ending: Ending) -> str:
+    def put(self, connection: Connection, route: Route, ending: KeptOutcome) -> str:
         """Pass a question on inside a transaction; its id in the inbox."""
         routed_id = str(uuid.uuid4())
         row = {

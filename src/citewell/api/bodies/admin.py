@@ -8,15 +8,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from citewell.adapters.store.catalogue import MAX_TITLE_CHARACTERS
-from citewell.api.bodies.documents import DocumentShape
+from citewell.api.bodies.documents import DocumentResponse
 from citewell.api.bodies.journeys import Slug
-from citewell.api.bodies.lifecycle import ChangeShape
+from citewell.api.bodies.lifecycle import ChangeResponse
 from citewell.api.bodies.people import Tag
-from citewell.api.bodies.sent import SEEN, Id, Revision, Sent
+from citewell.api.bodies.sent import SEEN, Id, RequestBody, Revision
 from citewell.types import MAX_CHUNK
 
 
-class Cut(Sent):
+class Cut(RequestBody):
     """How a document is cut when it is read the next time."""
 
     strategy: Literal["sections", "headings", "characters"]
@@ -24,7 +24,7 @@ class Cut(Sent):
     overlap: Annotated[int, Field(ge=0, le=MAX_CHUNK // 2)] = 0
 
 
-class DocumentEdit(Sent):
+class DocumentEdit(RequestBody):
     """What is to change; what is left out stays. With a revision, only if nobody changed it since."""
 
     title: Annotated[str | None, Field(min_length=1, max_length=MAX_TITLE_CHARACTERS, pattern=SEEN)] = None
@@ -35,14 +35,14 @@ class DocumentEdit(Sent):
     revision: Revision | None = None
 
 
-class Selection(Sent):
+class Selection(RequestBody):
     """An action on documents: read (again), take out of search, put back, or erase for good."""
 
     action: Literal["ingest", "withdraw", "restore", "erase"]
     documents: Annotated[list[Id], Field(min_length=1, max_length=1_000)]
 
 
-class OutcomeShape(BaseModel):
+class OutcomeResponse(BaseModel):
     """What became of one document of a selection."""
 
     document_id: str
@@ -51,33 +51,33 @@ class OutcomeShape(BaseModel):
     detail: str
 
 
-class OutcomesShape(BaseModel):
+class OutcomesResponse(BaseModel):
     """What became of every document of a selection."""
 
-    outcomes: list[OutcomeShape]
+    outcomes: list[OutcomeResponse]
 
 
-class KeptDocumentShape(DocumentShape):
+class KeptDocumentResponse(DocumentResponse):
     """A document version with the number that an edit must know."""
 
     revision: int
 
 
-class DocumentListShape(BaseModel):
+class DocumentListResponse(BaseModel):
     """A part of the documents, and how many there are."""
 
-    documents: list[KeptDocumentShape]
+    documents: list[KeptDocumentResponse]
     total: int
 
 
-class WholeDocumentShape(KeptDocumentShape):
+class WholeDocumentResponse(KeptDocumentResponse):
     """A document version, those before and after it, and all that became of them."""
 
-    versions: list[KeptDocumentShape]
-    history: list[ChangeShape]
+    versions: list[KeptDocumentResponse]
+    history: list[ChangeResponse]
 
 
-class ChunkShape(BaseModel):
+class ChunkResponse(BaseModel):
     """A passage with its place."""
 
     index: int
@@ -89,14 +89,14 @@ class ChunkShape(BaseModel):
     text: str
 
 
-class ChunksShape(BaseModel):
+class ChunksResponse(BaseModel):
     """Some passages of a document, and how many it has."""
 
-    chunks: list[ChunkShape]
+    chunks: list[ChunkResponse]
     total: int
 
 
-class FoundRecordShape(BaseModel):
+class FoundRecordResponse(BaseModel):
     """An answer on record that a search found."""
 
     number: int
@@ -109,10 +109,10 @@ class FoundRecordShape(BaseModel):
     action: str | None
 
 
-class FoundRecordsShape(BaseModel):
+class FoundRecordsResponse(BaseModel):
     """What a search of the audit log found, how many records it opened, and where it goes on."""
 
-    records: list[FoundRecordShape]
+    records: list[FoundRecordResponse]
     opened: int
     next: int | None
     """What to send as `before` for those that follow; null at the end."""

@@ -11,7 +11,7 @@ from citewell.answer.cite import Marks
 from citewell.answer.gate import MAX_CHECKED_CHARACTERS
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.service import WORDY
-from citewell.api.bodies.sent import SEEN, Id, Name, Sent, Tags
+from citewell.api.bodies.sent import SEEN, Id, Name, RequestBody, Tags
 from citewell.types import MAX_CHUNKS
 
 Verdict = Literal["supported", "partly", "contradicted", "not_found"]
@@ -21,7 +21,7 @@ ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w./:
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CHECKED_CHARACTERS, pattern=SEEN)]
 
 
-class Question(Sent):
+class Question(RequestBody):
     """A question, and how far to look; what is left out is as wide as the sender may see."""
 
     question: Words
@@ -37,7 +37,7 @@ class Question(Sent):
     """Passages that the answer may rest on."""
 
 
-class ToCheck(Sent):
+class ToCheck(RequestBody):
     """A text to check: against the library, one document, or words sent with it, not both of these."""
 
     model_config = ConfigDict(
@@ -55,7 +55,7 @@ class ToCheck(Sent):
     tags: Tags = None
 
 
-class SentenceShape(BaseModel):
+class SentenceResponse(BaseModel):
     """A checked sentence."""
 
     text: str
@@ -64,14 +64,14 @@ class SentenceShape(BaseModel):
     citations: list[int]
 
 
-class WindowShape(BaseModel):
+class WindowResponse(BaseModel):
     """The words of a passage round those that are cited."""
 
     before: str
     after: str
 
 
-class CitationShape(BaseModel):
+class CitationResponse(BaseModel):
     """The exact words that a sentence rests on."""
 
     n: int
@@ -87,10 +87,10 @@ class CitationShape(BaseModel):
     end: int
     quote: str
     relevance: float
-    window: WindowShape
+    window: WindowResponse
 
 
-class EvidenceShape(BaseModel):
+class EvidenceResponse(BaseModel):
     """A passage that the writer was shown."""
 
     source_id: str
@@ -108,7 +108,7 @@ class EvidenceShape(BaseModel):
     is_suspicious: bool
 
 
-class ConfidenceShape(BaseModel):
+class ConfidenceResponse(BaseModel):
     """How far an answer can be trusted."""
 
     overall: float
@@ -118,7 +118,7 @@ class ConfidenceShape(BaseModel):
     calibrated: float
 
 
-class RouteShape(BaseModel):
+class RouteResponse(BaseModel):
     """Whom a question was handed to."""
 
     tag: str
@@ -128,7 +128,7 @@ class RouteShape(BaseModel):
     fallback: bool
 
 
-class ScopeShape(BaseModel):
+class ScopeResponse(BaseModel):
     """Where an answer was looked for; `*` among the tags or as journey is all of them."""
 
     tags: list[str]
@@ -138,7 +138,7 @@ class ScopeShape(BaseModel):
     """Current documents that the scope could see."""
 
 
-class EmergencyShape(BaseModel):
+class EmergencyResponse(BaseModel):
     """What cannot wait: the kinds that it may be, the way to help, and the words that tell of it."""
 
     kinds: list[str]
@@ -147,14 +147,14 @@ class EmergencyShape(BaseModel):
     words: list[str]
 
 
-class UnusedInQuestionShape(BaseModel):
+class UnusedInQuestionResponse(BaseModel):
     """Words of a question that nothing could use, and why."""
 
     words: str
     why: str
 
 
-class AnswerShape(BaseModel):
+class AnswerResponse(BaseModel):
     """What a question got; the `done` event of the stream carries the same."""
 
     model_config = ConfigDict(extra="allow")
@@ -166,30 +166,30 @@ class AnswerShape(BaseModel):
     reason: str | None
     text: str
     grounded: bool
-    sentences: list[SentenceShape]
-    citations: list[CitationShape]
-    evidence: list[EvidenceShape]
-    confidence: ConfidenceShape
-    route: RouteShape | None
+    sentences: list[SentenceResponse]
+    citations: list[CitationResponse]
+    evidence: list[EvidenceResponse]
+    confidence: ConfidenceResponse
+    route: RouteResponse | None
     model: str
     left_out: int
     shortened: int = 0  # answers on record from before it was told have none
     dropped_citations: int
     context_tokens: int
     withheld_count: int
-    withheld: list[SentenceShape]
+    withheld: list[SentenceResponse]
     raw_text: str | None
     took_ms: float
     corrected: dict[str, str] = {}
     """Misspelt words of the question, each with the word that it was read as."""
-    emergency: EmergencyShape | None = None
+    emergency: EmergencyResponse | None = None
     """Where the question tells of one; `text` begins with the way to help. Older answers on record have none."""
     conversation_id: str | None
     inbox_id: str | None
-    scope: ScopeShape | None
+    scope: ScopeResponse | None
 
 
-class SpanShape(BaseModel):
+class SpanResponse(BaseModel):
     """Words that decided."""
 
     source_id: str
@@ -198,16 +198,16 @@ class SpanShape(BaseModel):
     quote: str
 
 
-class CheckedShape(BaseModel):
+class CheckedResponse(BaseModel):
     """A sentence of any text, checked."""
 
     text: str
     verdict: Verdict
     reasons: list[str]
-    evidence: list[SpanShape]
+    evidence: list[SpanResponse]
 
 
-class ChecksShape(BaseModel):
+class ChecksResponse(BaseModel):
     """Every sentence of a text."""
 
-    sentences: list[CheckedShape]
+    sentences: list[CheckedResponse]

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from citewell.api.bodies.answers import EmergencyShape, UnusedInQuestionShape, Words
-from citewell.api.bodies.sent import SEEN, Id, Sent
+from citewell.api.bodies.answers import EmergencyResponse, UnusedInQuestionResponse, Words
+from citewell.api.bodies.sent import SEEN, Id, RequestBody
 
 
-class ChatMessage(Sent):
+class ChatMessage(RequestBody):
     """A message; in a new session unless one is named, and to all guidelines unless one is."""
 
     message: Words
@@ -20,7 +20,7 @@ class ChatMessage(Sent):
     """A guideline by its name, such as NG12, or by the id of its document."""
 
 
-class ChatCitationShape(BaseModel):
+class ChatCitationResponse(BaseModel):
     """A rule, a row of the index or a definition, in the guideline's own words."""
 
     label: str
@@ -35,7 +35,7 @@ class ChatCitationShape(BaseModel):
     end: int
 
 
-class ChatChunkShape(BaseModel):
+class ChatChunkResponse(BaseModel):
     """A piece that was found: the score that gates saw, and the boost that only the order did."""
 
     guideline: str
@@ -47,7 +47,7 @@ class ChatChunkShape(BaseModel):
     boost: float
 
 
-class ChatDebugShape(BaseModel):
+class ChatDebugResponse(BaseModel):
     """How an answer came about; null where nothing was looked up."""
 
     input_class: Literal[
@@ -63,23 +63,23 @@ class ChatDebugShape(BaseModel):
     search_query: str | None
     guardrail_result: Literal["sufficient", "weak", "none", "out_of_scope"] | None
     top_score: float | None
-    chunks: list[ChatChunkShape]
+    chunks: list[ChatChunkResponse]
 
 
-class ChatAnswerShape(BaseModel):
+class ChatAnswerResponse(BaseModel):
     """What a message got."""
 
     session_id: str
     answer_id: str
     answer: str
-    citations: list[ChatCitationShape]
-    emergency: EmergencyShape | None
+    citations: list[ChatCitationResponse]
+    emergency: EmergencyResponse | None
     """Where the message tells of one; `answer` begins with the way to help."""
-    unused: list[UnusedInQuestionShape]
-    debug: ChatDebugShape
+    unused: list[UnusedInQuestionResponse]
+    debug: ChatDebugResponse
 
 
-class ChatTurnShape(BaseModel):
+class ChatTurnResponse(BaseModel):
     """One message of a session; one without an answer id still waits for its answer."""
 
     role: Literal["user", "assistant"]
@@ -88,14 +88,14 @@ class ChatTurnShape(BaseModel):
     made_at: datetime
 
 
-class ChatHistoryShape(BaseModel):
+class ChatHistoryResponse(BaseModel):
     """A session, oldest message first."""
 
     session_id: str
-    messages: list[ChatTurnShape]
+    messages: list[ChatTurnResponse]
 
 
-class RelatedRuleShape(BaseModel):
+class RelatedRuleResponse(BaseModel):
     """A rule near a patient, in its own words."""
 
     label: str
@@ -110,7 +110,7 @@ class RelatedRuleShape(BaseModel):
     boost: float
 
 
-class RelatedShape(BaseModel):
+class RelatedResponse(BaseModel):
     """The rules nearest to a patient, met or not, the nearest first."""
 
-    rules: list[RelatedRuleShape]
+    rules: list[RelatedRuleResponse]

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, StrictBool
 
-from citewell.api.bodies.answers import EmergencyShape
-from citewell.api.bodies.sent import SEEN, Id, Sent
+from citewell.api.bodies.answers import EmergencyResponse
+from citewell.api.bodies.sent import SEEN, Id, RequestBody
 
 Words = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
 Short = Annotated[str, Field(min_length=1, max_length=200, pattern=SEEN)]
@@ -32,14 +32,14 @@ ConfidenceName = Literal["high", "moderate", "low"]
 StateName = Literal["interviewing", "differentials_ready", "assessing", "draft", "signed", "failed"]
 
 
-class StartSent(Sent):
+class StartRequest(RequestBody):
     """Where a consult is held."""
 
     setting: Short | None = None
     country: Short | None = None
 
 
-class RecordSent(Sent):
+class RecordRequest(RequestBody):
     """A record that the patient agrees to be read: a bundle, or a vault."""
 
     bundle: dict[str, Any] | None = None
@@ -50,20 +50,20 @@ class RecordSent(Sent):
     """The patient agrees that the record is read; without it none is."""
 
 
-class SaySent(Sent):
+class SayRequest(RequestBody):
     """A message of the patient or the clinician."""
 
     text: Words
 
 
-class ConfirmedSent(Sent):
+class ConfirmedRequest(RequestBody):
     """Which findings are right."""
 
     findings: Annotated[tuple[Short, ...], Field(max_length=1_000)] = ()
     """Their ids; all of them where none is named."""
 
 
-class FindingSent(Sent):
+class FindingRequest(RequestBody):
     """A finding as the clinician has it; what is not sent stays as it was."""
 
     name: Short | None = None
@@ -75,24 +75,24 @@ class FindingSent(Sent):
     duration_days: Annotated[float, Field(ge=0)] | None = None
 
 
-class EnteredSent(Sent):
+class EnteredRequest(RequestBody):
     """A condition that is thought of, and how sure."""
 
     condition: Annotated[str, Field(min_length=1, max_length=120, pattern=SEEN)]
     confidence: ConfidenceName = "moderate"
 
 
-class DifferentialsSent(Sent):
+class DifferentialsRequest(RequestBody):
     """Conditions to enter, change or remove."""
 
-    entered: Annotated[tuple[EnteredSent, ...], Field(max_length=10)] = ()
+    entered: Annotated[tuple[EnteredRequest, ...], Field(max_length=10)] = ()
     removed: Annotated[tuple[Short, ...], Field(max_length=10)] = ()
     despite: Short | None = None
     """Why it cannot wait for what is missing."""
     generate: StrictBool = False
 
 
-class EditSent(Sent):
+class EditRequest(RequestBody):
     """What a statement of the draft shall say."""
 
     statement: Annotated[str, Field(max_length=16)]
@@ -100,14 +100,14 @@ class EditSent(Sent):
     why: Annotated[str, Field(max_length=1_000)] = ""
 
 
-class SignSent(Sent):
+class SignRequest(RequestBody):
     """Who signs, and why, where something grave speaks against what they wrote themselves."""
 
     name: Short
     despite: Annotated[str, Field(max_length=1_000)] = ""
 
 
-class WordsShape(BaseModel):
+class WordsResponse(BaseModel):
     """The words of a message that a finding comes from."""
 
     message: int
@@ -116,13 +116,13 @@ class WordsShape(BaseModel):
     text: str
 
 
-class UnusedWordsShape(WordsShape):
+class UnusedWordsResponse(WordsResponse):
     """Words of a message out of which nothing was taken, and why."""
 
     why: str
 
 
-class FindingShape(BaseModel):
+class FindingResponse(BaseModel):
     """One thing that was found out."""
 
     id: str
@@ -130,7 +130,7 @@ class FindingShape(BaseModel):
     name: str
     polarity: PolarityName
     by: Literal["rules", "model", "clinician", "record"]
-    words: WordsShape | None
+    words: WordsResponse | None
     concept: str | None
     value: float | None
     unit: str | None
@@ -142,14 +142,14 @@ class FindingShape(BaseModel):
     corrected: str | None = None
 
 
-class GoneShape(BaseModel):
+class GoneResponse(BaseModel):
     """A finding that was replaced or taken back, and why."""
 
-    finding: FindingShape
+    finding: FindingResponse
     why: str
 
 
-class ContradictionShape(BaseModel):
+class ContradictionResponse(BaseModel):
     """Two findings that cannot both hold."""
 
     first: str
@@ -157,7 +157,7 @@ class ContradictionShape(BaseModel):
     question: str
 
 
-class QuestionShape(BaseModel):
+class QuestionResponse(BaseModel):
     """What to ask next."""
 
     key: str
@@ -166,7 +166,7 @@ class QuestionShape(BaseModel):
     is_needed: bool
 
 
-class FlagShape(BaseModel):
+class FlagResponse(BaseModel):
     """What cannot wait."""
 
     id: str
@@ -180,7 +180,7 @@ class FlagShape(BaseModel):
     is_acknowledged: bool
 
 
-class MessageShape(BaseModel):
+class MessageResponse(BaseModel):
     """One message of the interview."""
 
     position: int
@@ -189,7 +189,7 @@ class MessageShape(BaseModel):
     at: str
 
 
-class ListedConsultShape(BaseModel):
+class ListedConsultResponse(BaseModel):
     """A consult as it is listed."""
 
     id: str
@@ -199,13 +199,13 @@ class ListedConsultShape(BaseModel):
     summary: str
 
 
-class ConsultsShape(BaseModel):
+class ConsultsResponse(BaseModel):
     """The visitor's consults, the last changed first."""
 
-    consults: list[ListedConsultShape]
+    consults: list[ListedConsultResponse]
 
 
-class ConsultShape(BaseModel):
+class ConsultResponse(BaseModel):
     """A consult as it stands, what to ask next, and what cannot wait."""
 
     id: str
@@ -215,11 +215,11 @@ class ConsultShape(BaseModel):
     patient: dict[str, Any]
     summary: str
     consent: dict[str, Any] | None
-    messages: list[MessageShape]
-    unused: list[UnusedWordsShape]
-    findings: list[FindingShape]
-    gone: list[GoneShape]
-    contradictions: list[ContradictionShape]
+    messages: list[MessageResponse]
+    unused: list[UnusedWordsResponse]
+    findings: list[FindingResponse]
+    gone: list[GoneResponse]
+    contradictions: list[ContradictionResponse]
     differentials: list[dict[str, Any]]
     despite: str | None
     plan: dict[str, Any] | None
@@ -230,8 +230,8 @@ class ConsultShape(BaseModel):
     signed_by: str | None
     signed_at: str | None
     answer_id: str | None
-    question: QuestionShape | None
-    red_flags: list[FlagShape]
-    emergency: EmergencyShape | None
+    question: QuestionResponse | None
+    red_flags: list[FlagResponse]
+    emergency: EmergencyResponse | None
     """What the last message that tells of one cannot wait with, and the way to help."""
     troubles: list[str]

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.api.bodies.sent import Revision, Sent, Tags
+from citewell.api.bodies.sent import RequestBody, Revision, Tags
 
 AnyCaseTag = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]([A-Za-z0-9]|-[A-Za-z0-9])*$")]
 """A tag as it may be sent; it is stored in lower case."""
 
 
-class Refiling(Sent):
+class Refiling(RequestBody):
     """Where a document belongs now; what is left out stays as it is."""
 
     tags: Annotated[list[AnyCaseTag] | None, Field(min_length=1, max_length=64)] = None
@@ -22,7 +22,7 @@ class Refiling(Sent):
     """The document's revision when it was opened; where it has another by now, nothing is changed."""
 
 
-class WhyShape(BaseModel):
+class WhyResponse(BaseModel):
     """Why a passage was found."""
 
     dense_rank: int | None
@@ -31,7 +31,7 @@ class WhyShape(BaseModel):
     best_sentence: tuple[int, int] | None
 
 
-class HitShape(BaseModel):
+class HitResponse(BaseModel):
     """A passage that was found."""
 
     source_id: str
@@ -49,10 +49,10 @@ class HitShape(BaseModel):
     """If not, the relevance tells of shared words alone: its embedder has no calibration."""
     cosine: float
     text: str
-    why: WhyShape
+    why: WhyResponse
 
 
-class ExpansionShape(BaseModel):
+class ExpansionResponse(BaseModel):
     """A phrase that was added to the question."""
 
     model_config = ConfigDict(extra="allow")
@@ -61,15 +61,15 @@ class ExpansionShape(BaseModel):
     reason: str
 
 
-class ResultsShape(BaseModel):
+class ResultsResponse(BaseModel):
     """What a search found."""
 
-    hits: list[HitShape]
-    expansions: list[ExpansionShape]
+    hits: list[HitResponse]
+    expansions: list[ExpansionResponse]
     took_ms: float
 
 
-class ProgressShape(BaseModel):
+class ProgressResponse(BaseModel):
     """How far reading has come."""
 
     stage: str
@@ -79,7 +79,7 @@ class ProgressShape(BaseModel):
     words: str
 
 
-class DocumentShape(BaseModel):
+class DocumentResponse(BaseModel):
     """One document version."""
 
     model_config = ConfigDict(extra="allow")
@@ -103,16 +103,16 @@ class DocumentShape(BaseModel):
     error: str | None
     added_at: datetime
     added_by: str | None
-    progress: ProgressShape | None
+    progress: ProgressResponse | None
 
 
-class DocumentsShape(BaseModel):
+class DocumentsResponse(BaseModel):
     """Documents, newest first."""
 
-    documents: list[DocumentShape]
+    documents: list[DocumentResponse]
 
 
-class IndexedShape(DocumentShape):
+class IndexedResponse(DocumentResponse):
     """A document, and what it took to make it answer."""
 
     chunks_indexed: int | None
@@ -123,13 +123,13 @@ class IndexedShape(DocumentShape):
     indexing_ms: float | None
 
 
-class TakenShape(IndexedShape):
+class TakenResponse(IndexedResponse):
     """A document that was taken in."""
 
     was_there: bool
 
 
-class TurnedShape(BaseModel):
+class TurnedResponse(BaseModel):
     """A file that was not taken in, and why."""
 
     name: str
@@ -137,20 +137,20 @@ class TurnedShape(BaseModel):
     detail: str
 
 
-class UploadShape(BaseModel):
+class UploadResponse(BaseModel):
     """What became of the files of an upload."""
 
-    documents: list[TakenShape]
-    refused: list[TurnedShape]
+    documents: list[TakenResponse]
+    refused: list[TurnedResponse]
 
 
-class DeletedShape(BaseModel):
+class DeletedResponse(BaseModel):
     """The ids of what was erased."""
 
     deleted: list[str]
 
 
-class PartShape(BaseModel):
+class PartResponse(BaseModel):
     """A part of a document's text."""
 
     start: int
@@ -159,7 +159,7 @@ class PartShape(BaseModel):
     text: str
 
 
-class BoxShape(BaseModel):
+class BoxResponse(BaseModel):
     """A rectangle in points from the top left corner of its page."""
 
     page: int
@@ -169,7 +169,7 @@ class BoxShape(BaseModel):
     bottom: float
 
 
-class BoxesShape(BaseModel):
+class BoxesResponse(BaseModel):
     """Where words stand."""
 
-    boxes: list[BoxShape]
+    boxes: list[BoxResponse]

@@ -7,19 +7,19 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from citewell.api.bodies.answers import AnswerShape, CitationShape, Verdict
+from citewell.api.bodies.answers import AnswerResponse, CitationResponse, Verdict
 from citewell.api.stream import MEDIA_TYPE
 
 REFERENCE = "#/components/schemas/{model}"
 
 
-class StartedShape(BaseModel):
+class StartedResponse(BaseModel):
     """The question is saved in this conversation, whatever the outcome."""
 
     conversation_id: str
 
 
-class WorkingShape(BaseModel):
+class WorkingResponse(BaseModel):
     """A stage begins: `searching` the library; `reading` the passages that were found, as far as they fit; `writing`
     from those; `checking`, once the first sentence is there. `count` is how many passages the stage looks at, null
     while searching."""
@@ -28,7 +28,7 @@ class WorkingShape(BaseModel):
     count: int | None
 
 
-class ToldShape(BaseModel):
+class ToldResponse(BaseModel):
     """Words of the assistant's own that come before its sentences, such as the notice in an emergency."""
 
     text: str
@@ -36,7 +36,7 @@ class ToldShape(BaseModel):
     """It is the way to help, which comes before everything else."""
 
 
-class CheckedSentenceShape(BaseModel):
+class CheckedSentenceResponse(BaseModel):
     """A sentence was checked; `shown` says whether it is part of the answer."""
 
     index: int
@@ -45,18 +45,18 @@ class CheckedSentenceShape(BaseModel):
     verdict: Verdict
     reasons: list[str]
     citations: list[int]
-    sources: list[CitationShape]
+    sources: list[CitationResponse]
 
 
-class ReplacedSentenceShape(CheckedSentenceShape):
+class ReplacedSentenceResponse(CheckedSentenceResponse):
     """A later check overturned a sentence that was sent before: it is withdrawn, or shown as given here."""
 
 
-class DoneShape(AnswerShape):
+class DoneResponse(AnswerResponse):
     """The whole answer, as logged. The last event."""
 
 
-class FailedShape(BaseModel):
+class FailedResponse(BaseModel):
     """It cannot go on; ask again with the same conversation id. The last event."""
 
     kind: str
@@ -64,13 +64,13 @@ class FailedShape(BaseModel):
 
 
 EVENTS: dict[str, type[BaseModel]] = {
-    "started": StartedShape,
-    "working": WorkingShape,
-    "told": ToldShape,
-    "sentence": CheckedSentenceShape,
-    "replace": ReplacedSentenceShape,
-    "done": DoneShape,
-    "failed": FailedShape,
+    "started": StartedResponse,
+    "working": WorkingResponse,
+    "told": ToldResponse,
+    "sentence": CheckedSentenceResponse,
+    "replace": ReplacedSentenceResponse,
+    "done": DoneResponse,
+    "failed": FailedResponse,
 }
 """The events by their names, in the order in which they come."""
 

@@ -8,12 +8,12 @@ from typing import Literal
 from pydantic import BaseModel
 
 from citewell.answer.cite import Marks
-from citewell.api.bodies.answers import AnswerShape, Words
+from citewell.api.bodies.answers import AnswerResponse, Words
 from citewell.api.bodies.journeys import Slug
-from citewell.api.bodies.sent import Id, Sent
+from citewell.api.bodies.sent import Id, RequestBody
 
 
-class EvidenceQuestion(Sent):
+class EvidenceQuestion(RequestBody):
     """A question; without a journey, of what is for everyone only."""
 
     question: Words
@@ -23,7 +23,7 @@ class EvidenceQuestion(Sent):
     marks: Marks = Marks.NUMBER
 
 
-class EvidenceTalkShape(BaseModel):
+class EvidenceTalkResponse(BaseModel):
     """A conversation as it is listed."""
 
     id: str
@@ -33,15 +33,15 @@ class EvidenceTalkShape(BaseModel):
     changed_at: datetime
 
 
-class EvidenceTalksShape(BaseModel):
+class EvidenceTalksResponse(BaseModel):
     """Conversations, the last changed first."""
 
-    conversations: list[EvidenceTalkShape]
+    conversations: list[EvidenceTalkResponse]
     next: str | None
     """What to send as `after` for those that follow; null at the end."""
 
 
-class TurnCitationShape(BaseModel):
+class TurnCitationResponse(BaseModel):
     """What a turn cites: the words, the way to them, and whether it still leads there."""
 
     index: int
@@ -59,7 +59,7 @@ class TurnCitationShape(BaseModel):
     """Opens the marked words within the journey; null where they are no longer shown."""
 
 
-class EvidenceTurnShape(BaseModel):
+class EvidenceTurnResponse(BaseModel):
     """A question and what it got; answer null while it waits for one."""
 
     question: str
@@ -67,16 +67,16 @@ class EvidenceTurnShape(BaseModel):
     action: Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"] | None
     text: str | None
     reply: str | None
-    citations: list[TurnCitationShape]
+    citations: list[TurnCitationResponse]
 
 
-class EvidenceHistoryShape(BaseModel):
+class EvidenceHistoryResponse(BaseModel):
     """A conversation, oldest turn first."""
 
     id: str
     journey: str | None
-    turns: list[EvidenceTurnShape]
+    turns: list[EvidenceTurnResponse]
 
 
-class EvidenceAnswerShape(AnswerShape):
+class EvidenceAnswerResponse(AnswerResponse):
     """What a question got; `notes.journey` says where it was asked."""

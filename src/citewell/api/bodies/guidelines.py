@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.api.bodies.answers import EmergencyShape
-from citewell.api.bodies.sent import Sent
+from citewell.api.bodies.answers import EmergencyResponse
+from citewell.api.bodies.sent import RequestBody
 from citewell.assistants.guidelines.patient import OLDEST
 
 State = Literal["met", "assumed", "not met", "unknown"]
@@ -20,7 +20,7 @@ Days = Annotated[float | None, Field(ge=0, le=365 * OLDEST)]
 Amount = Annotated[float | None, Field(ge=-1e9, le=1e12)]
 
 
-class SymptomSent(Sent):
+class SymptomRequest(RequestBody):
     """A symptom with how long it has been there: its words as text, or as name."""
 
     text: Some | None = None
@@ -28,7 +28,7 @@ class SymptomSent(Sent):
     duration_days: Days = None
 
 
-class TestSent(Sent):
+class TestRequest(RequestBody):
     """A result: a number, words (as text, or as result), or both."""
 
     __test__ = False
@@ -44,7 +44,7 @@ class TestSent(Sent):
     high: Amount = None
 
 
-class PatientSent(Sent):
+class PatientRequest(RequestBody):
     """A patient, or a FHIR R4 bundle; whatever is left out is not known. Fields that neither has are refused."""
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -58,14 +58,14 @@ class PatientSent(Sent):
     smoking_history: Words | None = None
     smoking: Words | None = None
     symptom_duration_days: Days = None
-    symptoms: Annotated[list[Words | SymptomSent] | None, Field(max_length=100)] = None
-    findings: Annotated[list[Words | SymptomSent] | None, Field(max_length=100)] = None
-    tests: Annotated[list[TestSent] | None, Field(max_length=500)] = None
+    symptoms: Annotated[list[Words | SymptomRequest] | None, Field(max_length=100)] = None
+    findings: Annotated[list[Words | SymptomRequest] | None, Field(max_length=100)] = None
+    tests: Annotated[list[TestRequest] | None, Field(max_length=500)] = None
     exposures: Annotated[list[Words] | None, Field(max_length=100)] = None
     organs: Annotated[list[Words] | None, Field(max_length=100)] = None
 
 
-class PatientRowShape(BaseModel):
+class PatientRowResponse(BaseModel):
     """A patient on file, as listed."""
 
     id: str
@@ -74,14 +74,14 @@ class PatientRowShape(BaseModel):
     sex: str | None
 
 
-class PatientsShape(BaseModel):
+class PatientsResponse(BaseModel):
     """Patients on file, and the files there that could not be read."""
 
-    patients: list[PatientRowShape]
+    patients: list[PatientRowResponse]
     unreadable: list[str]
 
 
-class EditionShape(BaseModel):
+class EditionResponse(BaseModel):
     """Which edition of which guideline."""
 
     document_id: str | None
@@ -90,7 +90,7 @@ class EditionShape(BaseModel):
     edition: str | None
 
 
-class ConditionShape(BaseModel):
+class ConditionResponse(BaseModel):
     """One condition of a rule, and the fact that decided."""
 
     text: str
@@ -98,7 +98,7 @@ class ConditionShape(BaseModel):
     fact: str | None
 
 
-class MatchedShape(BaseModel):
+class MatchedResponse(BaseModel):
     """A rule that the patient meets."""
 
     guideline: str
@@ -109,10 +109,10 @@ class MatchedShape(BaseModel):
     action: str
     state: State
     quote: str
-    conditions: list[ConditionShape]
+    conditions: list[ConditionResponse]
 
 
-class NearShape(BaseModel):
+class NearResponse(BaseModel):
     """A rule that the patient nearly meets."""
 
     guideline: str
@@ -122,11 +122,11 @@ class NearShape(BaseModel):
     state: State
     quote: str
     would_match_if: str
-    missing: list[ConditionShape]
-    conditions: list[ConditionShape]
+    missing: list[ConditionResponse]
+    conditions: list[ConditionResponse]
 
 
-class UnknownShape(BaseModel):
+class UnknownResponse(BaseModel):
     """What to confirm, or to ask next, and for which rules."""
 
     kind: Literal["confirm", "ask"]
@@ -135,7 +135,7 @@ class UnknownShape(BaseModel):
     rules: list[str]
 
 
-class TakenShape(BaseModel):
+class TakenResponse(BaseModel):
     """Words of the patient's record that spoke for or against a rule, and how they were read."""
 
     words: str
@@ -145,7 +145,7 @@ class TakenShape(BaseModel):
     note: str | None
 
 
-class UnusedShape(BaseModel):
+class UnusedResponse(BaseModel):
     """Words that no rule could use, where they stand, and why."""
 
     words: str
@@ -155,7 +155,7 @@ class UnusedShape(BaseModel):
     why: str
 
 
-class RuleCitationShape(BaseModel):
+class RuleCitationResponse(BaseModel):
     """Where a matched rule stands."""
 
     guideline: str
@@ -168,7 +168,7 @@ class RuleCitationShape(BaseModel):
     excerpt: str
 
 
-class WordingShape(BaseModel):
+class WordingResponse(BaseModel):
     """What a model made of the reasons: only sentences that the rules and the record carry."""
 
     model: str
@@ -177,30 +177,30 @@ class WordingShape(BaseModel):
     problem: str | None
 
 
-class AssessmentShape(BaseModel):
+class AssessmentResponse(BaseModel):
     """What guidelines say of a patient; the same patient and editions give the same bytes."""
 
     patient: dict[str, Any]
-    guidelines: list[EditionShape]
+    guidelines: list[EditionResponse]
     risk_level: str
     sites: list[str]
     action: str | None
-    matched: list[MatchedShape]
-    near_misses: list[NearShape]
-    unknowns: list[UnknownShape]
-    taken_into_account: list[TakenShape]
-    unused: list[UnusedShape]
-    citations: list[RuleCitationShape]
+    matched: list[MatchedResponse]
+    near_misses: list[NearResponse]
+    unknowns: list[UnknownResponse]
+    taken_into_account: list[TakenResponse]
+    unused: list[UnusedResponse]
+    citations: list[RuleCitationResponse]
     reasoning: str
-    wording: WordingShape | None
+    wording: WordingResponse | None
     notes: list[str]
     corrected: dict[str, str] = {}
     """Misspelt words, each with the word that it was read as."""
-    emergency: EmergencyShape | None = None
+    emergency: EmergencyResponse | None = None
     """What the symptoms tell of that cannot wait, and the way to help; older results on record have none."""
 
 
-class GuidelineRowShape(EditionShape):
+class GuidelineRowResponse(EditionResponse):
     """A guideline as listed."""
 
     version: int
@@ -211,13 +211,13 @@ class GuidelineRowShape(EditionShape):
     problems: int
 
 
-class GuidelinesShape(BaseModel):
+class GuidelinesResponse(BaseModel):
     """The current guidelines."""
 
-    guidelines: list[GuidelineRowShape]
+    guidelines: list[GuidelineRowResponse]
 
 
-class RuleShape(BaseModel):
+class RuleResponse(BaseModel):
     """One rule, verbatim; `criteria` is null where there is no criteria language."""
 
     id: str
@@ -233,19 +233,19 @@ class RuleShape(BaseModel):
     criteria: dict[str, Any] | None
 
 
-class GuidelineShape(BaseModel):
+class GuidelineResponse(BaseModel):
     """A guideline as it was read."""
 
     title: str
     name: str
     edition: str | None
-    rules: list[RuleShape]
+    rules: list[RuleResponse]
     symptoms: list[dict[str, Any]]
     definitions: list[dict[str, Any]]
     problems: list[dict[str, Any]]
 
 
-class ChangedAssessmentShape(BaseModel):
+class ChangedAssessmentResponse(BaseModel):
     """A stored assessment that the newer edition would change."""
 
     answer_id: str
@@ -256,11 +256,11 @@ class ChangedAssessmentShape(BaseModel):
     gained: list[str]
 
 
-class DiffShape(BaseModel):
+class DiffResponse(BaseModel):
     """Two editions side by side."""
 
-    old: EditionShape
-    new: EditionShape
+    old: EditionResponse
+    new: EditionResponse
     added: list[dict[str, Any]]
     removed: list[dict[str, Any]]
     changed: list[dict[str, Any]]
@@ -268,10 +268,10 @@ class DiffShape(BaseModel):
     unchanged: int
     symptoms: dict[str, list[str]]
     definitions: dict[str, list[str]]
-    assessments: list[ChangedAssessmentShape]
+    assessments: list[ChangedAssessmentResponse]
 
 
-class PieceShape(BaseModel):
+class PieceResponse(BaseModel):
     """One thing that can be found in a guideline."""
 
     kind: Literal["rule", "search", "symptom", "definition"]
@@ -286,7 +286,7 @@ class PieceShape(BaseModel):
     actions: list[str]
 
 
-class PiecesShape(BaseModel):
+class PiecesResponse(BaseModel):
     """Pieces, in the order of the document."""
 
-    pieces: list[PieceShape]
+    pieces: list[PieceResponse]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from citewell.api.bodies.sent import SEEN, Id, Revision, Sent
+from citewell.api.bodies.sent import SEEN, Id, RequestBody, Revision
 from citewell.types.journeys import MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, MAX_SLUG_CHARACTERS
 
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
@@ -16,7 +16,7 @@ JourneyName = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS,
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARACTERS)]
 
 
-class NewJourney(Sent):
+class NewJourney(RequestBody):
     """A journey; without a slug it gets the one that its name suggests."""
 
     name: JourneyName
@@ -24,7 +24,7 @@ class NewJourney(Sent):
     description: Description = ""
 
 
-class JourneyEdit(Sent):
+class JourneyEdit(RequestBody):
     """What is to change; what is left out stays. With a revision, only if nobody changed it since."""
 
     name: JourneyName | None = None
@@ -33,13 +33,13 @@ class JourneyEdit(Sent):
     revision: Revision | None = None
 
 
-class Assigned(Sent):
+class Assigned(RequestBody):
     """Documents by their ids."""
 
     documents: Annotated[list[Id], Field(min_length=1, max_length=1_000)]
 
 
-class JourneyShape(BaseModel):
+class JourneyResponse(BaseModel):
     """A care journey; revision 0 where documents carry its slug and nobody has named it yet."""
 
     slug: str
@@ -51,26 +51,26 @@ class JourneyShape(BaseModel):
     changed_by: str | None
 
 
-class JourneysShape(BaseModel):
+class JourneysResponse(BaseModel):
     """The journeys by name."""
 
-    journeys: list[JourneyShape]
+    journeys: list[JourneyResponse]
 
 
-class FiledShape(BaseModel):
+class FiledResponse(BaseModel):
     """The journeys of a document; none: for everyone."""
 
     document_id: str
     journeys: list[str]
 
 
-class FiledAllShape(BaseModel):
+class FiledAllResponse(BaseModel):
     """Documents as they are filed now."""
 
-    documents: list[FiledShape]
+    documents: list[FiledResponse]
 
 
-class JourneyGoneShape(BaseModel):
+class JourneyGoneResponse(BaseModel):
     """A journey that was removed, and how many documents were filed anew."""
 
     removed: str

@@ -7,16 +7,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.api.bodies.sent import SEEN, Sent
+from citewell.api.bodies.sent import SEEN, RequestBody
 
 
-class Reply(Sent):
+class Reply(RequestBody):
     """What a person answers to a question that was handed to them."""
 
     text: Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
 
 
-class ConversationShape(BaseModel):
+class ConversationResponse(BaseModel):
     """A conversation as it is listed."""
 
     id: str
@@ -25,15 +25,15 @@ class ConversationShape(BaseModel):
     changed_at: datetime
 
 
-class ConversationsShape(BaseModel):
+class ConversationsResponse(BaseModel):
     """Conversations, the last changed first."""
 
-    conversations: list[ConversationShape]
+    conversations: list[ConversationResponse]
     next: str | None = None
     """What to send as `after` for those that follow; null at the end."""
 
 
-class TurnShape(BaseModel):
+class TurnResponse(BaseModel):
     """One message of a conversation."""
 
     role: Literal["user", "assistant"]
@@ -44,14 +44,14 @@ class TurnShape(BaseModel):
     made_at: datetime
 
 
-class TurnsShape(BaseModel):
+class TurnsResponse(BaseModel):
     """A conversation, oldest turn first."""
 
     id: str
-    turns: list[TurnShape]
+    turns: list[TurnResponse]
 
 
-class RoutedShape(BaseModel):
+class RoutedResponse(BaseModel):
     """A question that was handed to a person."""
 
     id: str
@@ -68,21 +68,21 @@ class RoutedShape(BaseModel):
     replied_at: datetime | None
 
 
-class RoutedQuestionShape(RoutedShape):
+class RoutedQuestionResponse(RoutedResponse):
     """Such a question as it is listed; null where its record cannot be opened."""
 
     question: str | None
 
 
-class RoutedListShape(BaseModel):
+class RoutedListResponse(BaseModel):
     """Questions that were handed to a person."""
 
-    questions: list[RoutedQuestionShape]
+    questions: list[RoutedQuestionResponse]
     next: str | None = None
     """What to send as `after` for those that follow; null at the end."""
 
 
-class PassageShape(BaseModel):
+class PassageResponse(BaseModel):
     """A passage beside such a question; without words once its document is gone."""
 
     source_id: str
@@ -96,19 +96,19 @@ class PassageShape(BaseModel):
     text: str | None
 
 
-class CaseShape(RoutedShape):
+class CaseResponse(RoutedResponse):
     """Such a question with its words, as far as the sender may see them."""
 
     question: str
     may_answer: bool
-    evidence: list[PassageShape]
+    evidence: list[PassageResponse]
     hidden_evidence: int
     draft: list[dict[str, Any]]
     hidden_draft: int
     raw_text: str | None
 
 
-class AuditEntryShape(BaseModel):
+class AuditEntryResponse(BaseModel):
     """One record of the audit log, without its words."""
 
     number: int
@@ -119,13 +119,13 @@ class AuditEntryShape(BaseModel):
     hash: str
 
 
-class RecordsShape(BaseModel):
+class RecordsResponse(BaseModel):
     """Records, newest first."""
 
-    records: list[AuditEntryShape]
+    records: list[AuditEntryResponse]
 
 
-class RecordShape(AuditEntryShape):
+class RecordResponse(AuditEntryResponse):
     """One record with its words: the question, what was searched, the answer and its verdicts."""
 
     model_config = ConfigDict(extra="allow")
@@ -133,7 +133,7 @@ class RecordShape(AuditEntryShape):
     question: str
 
 
-class ProofShape(BaseModel):
+class ProofResponse(BaseModel):
     """Whether the log is whole; the head can be noted elsewhere and compared later."""
 
     ok: bool
@@ -142,7 +142,7 @@ class ProofShape(BaseModel):
     problems: list[str]
 
 
-class ReplayShape(BaseModel):
+class ReplayResponse(BaseModel):
     """A question asked again, beside what it got then."""
 
     answer_id: str

@@ -7,25 +7,25 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, StrictBool
 
-from citewell.api.bodies.documents import ProgressShape
-from citewell.api.bodies.sent import Revision, Sent
+from citewell.api.bodies.documents import ProgressResponse
+from citewell.api.bodies.sent import RequestBody, Revision
 
 StateName = Literal["pending", "queued", "processing", "completed", "failed", "superseded", "withdrawn"]
 
 
-class Seen(Sent):
+class Seen(RequestBody):
     """What the sender saw last; left out, nothing is checked."""
 
     revision: Revision | None = Field(default=None, description="The document's revision when it was opened.")
 
 
-class Rereading(Sent):
+class Rereading(RequestBody):
     """A wish to read everything a second time."""
 
     dry_run: StrictBool = Field(default=False, description="Only say what would be read again.")
 
 
-class StatusShape(BaseModel):
+class StatusResponse(BaseModel):
     """Where a document is in its life."""
 
     document_id: str
@@ -36,10 +36,10 @@ class StatusShape(BaseModel):
     next_attempt_at: datetime | None
     error: str | None
     revision: int
-    progress: ProgressShape | None
+    progress: ProgressResponse | None
 
 
-class ChangeShape(BaseModel):
+class ChangeResponse(BaseModel):
     """One thing that became of a document version."""
 
     document_id: str
@@ -51,13 +51,13 @@ class ChangeShape(BaseModel):
     detail: str | None
 
 
-class HistoryShape(BaseModel):
+class HistoryResponse(BaseModel):
     """All that became of a document, oldest first."""
 
-    history: list[ChangeShape]
+    history: list[ChangeResponse]
 
 
-class BeatShape(BaseModel):
+class BeatResponse(BaseModel):
     """A worker, and when it was last heard of."""
 
     name: str
@@ -71,7 +71,7 @@ class BeatShape(BaseModel):
     is_silent: bool
 
 
-class QueueShape(BaseModel):
+class QueueResponse(BaseModel):
     """How the queue stands."""
 
     states: dict[StateName, int]
@@ -79,10 +79,10 @@ class QueueShape(BaseModel):
     oldest_waiting_at: datetime | None
     next_attempt_at: datetime | None
     reembedding_to: str | None
-    workers: list[BeatShape]
+    workers: list[BeatResponse]
 
 
-class RereadShape(BaseModel):
+class RereadResponse(BaseModel):
     """What is, or would be, read a second time."""
 
     documents: list[str]

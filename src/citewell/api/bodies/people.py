@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StrictBool
 
-from citewell.api.bodies.sent import Id, Sent
+from citewell.api.bodies.sent import Id, RequestBody
 from citewell.types import Role
 
 EMAIL = r"^[^@\s\x00-\x1f\x7f-\x9f]{1,64}@[^@\s\x00-\x1f\x7f-\x9f]{1,190}$"
@@ -16,7 +16,7 @@ Tag = Annotated[str, Field(min_length=1, max_length=64, pattern=TAG)]
 Password = Annotated[str, Field(min_length=10, max_length=1_000)]
 
 
-class NewUser(Sent):
+class NewUser(RequestBody):
     """A person who may come in."""
 
     email: Annotated[str, Field(min_length=3, max_length=255, pattern=EMAIL)]
@@ -26,7 +26,7 @@ class NewUser(Sent):
     password: Password | None = None
 
 
-class UserChange(Sent):
+class UserChange(RequestBody):
     """What is to change; what is left out stays."""
 
     role: Role | None = None
@@ -35,26 +35,26 @@ class UserChange(Sent):
     password: Password | None = None
 
 
-class NewPassword(Sent):
+class NewPassword(RequestBody):
     """The sender's password, and what it is to become."""
 
     current: Annotated[str, Field(max_length=1_000)]
     new: Password
 
 
-class NewKey(Sent):
+class NewKey(RequestBody):
     """A key to be made."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
 
 
-class TagOwner(Sent):
+class TagOwner(RequestBody):
     """Who answers questions about a tag."""
 
     owner_id: Id | None
 
 
-class MeShape(BaseModel):
+class MeResponse(BaseModel):
     """Who the sender is."""
 
     user_id: str
@@ -66,7 +66,7 @@ class MeShape(BaseModel):
     may: list[str]
 
 
-class UserShape(BaseModel):
+class UserResponse(BaseModel):
     """A user."""
 
     id: str
@@ -77,13 +77,13 @@ class UserShape(BaseModel):
     is_active: bool
 
 
-class UsersShape(BaseModel):
+class UsersResponse(BaseModel):
     """Users, by e-mail address."""
 
-    users: list[UserShape]
+    users: list[UserResponse]
 
 
-class KeyShape(BaseModel):
+class KeyResponse(BaseModel):
     """A key as it is listed."""
 
     id: str
@@ -92,13 +92,13 @@ class KeyShape(BaseModel):
     used_at: datetime | None
 
 
-class KeysShape(BaseModel):
+class KeysResponse(BaseModel):
     """Keys, oldest first."""
 
-    keys: list[KeyShape]
+    keys: list[KeyResponse]
 
 
-class KeyMadeShape(BaseModel):
+class KeyMadeResponse(BaseModel):
     """A key that was made just now."""
 
     id: str
@@ -106,14 +106,14 @@ class KeyMadeShape(BaseModel):
     key: str
 
 
-class TagShape(BaseModel):
+class TagResponse(BaseModel):
     """A tag and its owner."""
 
     tag: str
     owner_id: str | None
 
 
-class TagsShape(BaseModel):
+class TagsResponse(BaseModel):
     """The tags in use."""
 
-    tags: list[TagShape]
+    tags: list[TagResponse]

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from citewell.api.bodies.answers import Words
-from citewell.api.bodies.documents import TurnedShape
-from citewell.api.bodies.sent import Id, Sent
+from citewell.api.bodies.documents import TurnedResponse
+from citewell.api.bodies.sent import Id, RequestBody
 from citewell.bootstrap.profile import MAX_LOCK_MINUTES
 
 Kind = Literal[
@@ -28,39 +28,39 @@ Kind = Literal[
 Fields = Annotated[dict[str, Any], Field(max_length=40)]
 
 
-class RecordQuestion(Sent):
+class RecordQuestion(RequestBody):
     """A question to a record; in a new conversation unless one is named."""
 
     question: Words
     conversation_id: Id | None = None
 
 
-class Dismissing(Sent):
+class Dismissing(RequestBody):
     """Why an alert is put away."""
 
     why: Annotated[str, Field(max_length=200)] = ""
 
 
-class OwnFact(Sent):
+class OwnFact(RequestBody):
     """What the person says themselves, by the fields of docs/records.md."""
 
     kind: Literal["symptom", "medication", "allergy"]
     fields: Fields
 
 
-class Correction(Sent):
+class Correction(RequestBody):
     """What is right instead, by the name of each field; null clears one."""
 
     fields: Fields
 
 
-class Helped(Sent):
+class Helped(RequestBody):
     """Whether an answer helped; null takes it back."""
 
     is_helpful: StrictBool | None
 
 
-class Choosing(Sent):
+class Choosing(RequestBody):
     """What is set for a record; null is as the server is set."""
 
     lock_minutes: Annotated[int, Field(ge=1, le=MAX_LOCK_MINUTES)] | None = None
@@ -69,7 +69,7 @@ class Choosing(Sent):
     model: Annotated[str, Field(max_length=200)] | None = None
 
 
-class ChoicesShape(BaseModel):
+class ChoicesResponse(BaseModel):
     """What is set for a record, and what it comes to."""
 
     lock_minutes: int | None
@@ -94,13 +94,13 @@ PaperKindName = Literal[
 ]
 
 
-class Sorting(Sent):
+class Sorting(RequestBody):
     """What kind of paper a document is."""
 
     kind: PaperKindName
 
 
-class PaperShape(BaseModel):
+class PaperResponse(BaseModel):
     """A document of a record as a paper."""
 
     document_id: str
@@ -112,13 +112,13 @@ class PaperShape(BaseModel):
     is_verified: bool
 
 
-class PapersShape(BaseModel):
+class PapersResponse(BaseModel):
     """Papers, newest first."""
 
-    papers: list[PaperShape]
+    papers: list[PaperResponse]
 
 
-class RemovedShape(BaseModel):
+class RemovedResponse(BaseModel):
     """Whether a paper was there and is gone; what the person confirmed stays, as their own word."""
 
     removed: bool
@@ -128,14 +128,14 @@ class RemovedShape(BaseModel):
     """The ids of the facts that stayed."""
 
 
-class FeedbackShape(BaseModel):
+class FeedbackResponse(BaseModel):
     """Whether an answer helped, as it is kept."""
 
     answer_id: str
     is_helpful: bool | None
 
 
-class RecordTurnShape(BaseModel):
+class RecordTurnResponse(BaseModel):
     """One message of a conversation with a record."""
 
     role: Literal["user", "assistant"]
@@ -145,14 +145,14 @@ class RecordTurnShape(BaseModel):
     is_helpful: bool | None
 
 
-class RecordTurnsShape(BaseModel):
+class RecordTurnsResponse(BaseModel):
     """A conversation with a record, oldest turn first."""
 
     id: str
-    turns: list[RecordTurnShape]
+    turns: list[RecordTurnResponse]
 
 
-class OriginShape(BaseModel):
+class OriginResponse(BaseModel):
     """Where a fact comes from: the span of a document, or the person."""
 
     via: str
@@ -161,30 +161,30 @@ class OriginShape(BaseModel):
     end: int | None = None
 
 
-class FactShape(BaseModel):
+class FactResponse(BaseModel):
     """A fact; the fields of its kind stand beside these."""
 
     model_config = ConfigDict(extra="allow")
 
     kind: Kind
     id: str
-    origin: OriginShape
+    origin: OriginResponse
     is_verified: bool
 
 
-class FactsShape(BaseModel):
+class FactsResponse(BaseModel):
     """Facts, newest first."""
 
-    facts: list[FactShape]
+    facts: list[FactResponse]
 
 
-class OneFactShape(BaseModel):
+class OneFactResponse(BaseModel):
     """One fact, as it is now."""
 
-    fact: FactShape
+    fact: FactResponse
 
 
-class QuotedShape(BaseModel):
+class QuotedResponse(BaseModel):
     """Where words of a paper stand."""
 
     document_id: str
@@ -192,30 +192,30 @@ class QuotedShape(BaseModel):
     end: int
 
 
-class AlertShape(BaseModel):
+class AlertResponse(BaseModel):
     """Something that somebody should look at, and the facts that it rests on."""
 
     id: str
     kind: str
     text: str
     fact_ids: list[str]
-    quotes: list[QuotedShape]
+    quotes: list[QuotedResponse]
     """Words of papers that it rests on, which are no facts."""
 
 
-class AlertsShape(BaseModel):
+class AlertsResponse(BaseModel):
     """Alerts, the gravest first."""
 
-    alerts: list[AlertShape]
+    alerts: list[AlertResponse]
 
 
-class OneAlertShape(BaseModel):
+class OneAlertResponse(BaseModel):
     """An alert that was put away."""
 
-    alert: AlertShape
+    alert: AlertResponse
 
 
-class ChangeShape(BaseModel):
+class ChangeResponse(BaseModel):
     """How many facts were new, were read otherwise than before, or were there already."""
 
     added: int
@@ -223,28 +223,28 @@ class ChangeShape(BaseModel):
     same: int
 
 
-class ProposedShape(BaseModel):
+class ProposedResponse(BaseModel):
     """What a model proposed from a paper; nothing of it is confirmed."""
 
-    proposed: list[FactShape]
+    proposed: list[FactResponse]
     dropped: int
     """Lines of the model that the paper's own words do not hold."""
-    facts: ChangeShape
+    facts: ChangeResponse
 
 
-class ImportedShape(BaseModel):
+class ImportedResponse(BaseModel):
     """A file that was taken in; a whole record that is restored has no document of its own."""
 
     name: str
     document_id: str | None
     title: str | None
     was_there: bool
-    facts: ChangeShape
+    facts: ChangeResponse
     left_out: int
     notes: list[str]
 
 
-class ImportProgressShape(BaseModel):
+class ImportProgressResponse(BaseModel):
     """How far an import is; all of it empty where none is under way."""
 
     stage: str | None
@@ -254,8 +254,8 @@ class ImportProgressShape(BaseModel):
     words: str
 
 
-class ImportShape(BaseModel):
+class ImportResponse(BaseModel):
     """What became of the files of an import."""
 
-    imported: list[ImportedShape]
-    refused: list[TurnedShape]
+    imported: list[ImportedResponse]
+    refused: list[TurnedResponse]

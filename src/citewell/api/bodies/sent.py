@@ -28,7 +28,7 @@ UNKNOWN_FIELD = "unknown_field"
 """The kind of error that says in a sentence which field is not known."""
 
 
-class Sent(BaseModel):
+class RequestBody(BaseModel):
     """A body that someone sends; fields that we do not know are refused, not dropped."""
 
     model_config = ConfigDict(extra="forbid")

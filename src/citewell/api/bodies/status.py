@@ -17,7 +17,7 @@ class PartState(BaseModel):
     detail: str | None
 
 
-class HealthShape(BaseModel):
+class HealthResponse(BaseModel):
     """Whether the server lives, and whether it can do its work."""
 
     status: Literal["ok", "degraded"]
@@ -26,7 +26,7 @@ class HealthShape(BaseModel):
     parts: dict[PartName, PartState]
 
 
-class ModelShape(BaseModel):
+class ModelResponse(BaseModel):
     """A model that is allowed, or there, or both."""
 
     name: str
@@ -39,10 +39,10 @@ class ModelShape(BaseModel):
     size_bytes: int | None
 
 
-class ModelsShape(BaseModel):
+class ModelsResponse(BaseModel):
     """Who writes answers, and which models could."""
 
     writer: str
     server: str
     problem: str | None
-    models: list[ModelShape]
+    models: list[ModelResponse]

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
-from citewell.api.bodies.sent import Sent
+from citewell.api.bodies.sent import RequestBody
 
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS, pattern=r"^\w([ -]?\w)*$")]
 Passphrase = Annotated[str, Field(max_length=1_000)]
@@ -18,7 +18,7 @@ NewPassphrase = Annotated[str, Field(max_length=1_000, pattern=f"^{AN_END}{INSID
 """No control signs, which nobody can type again, and no space at either end."""
 
 
-class NewVault(Sent):
+class NewVault(RequestBody):
     """A vault to be made."""
 
     label: Label
@@ -26,26 +26,26 @@ class NewVault(Sent):
     passphrase: NewPassphrase
 
 
-class Unlocking(Sent):
+class Unlocking(RequestBody):
     """The passphrase that opens a vault."""
 
     passphrase: Passphrase
 
 
-class NewPhrase(Sent):
+class NewPhrase(RequestBody):
     """The passphrase of a vault, and the one it gets."""
 
     passphrase: Passphrase
     new: NewPassphrase
 
 
-class Erasing(Sent):
+class Erasing(RequestBody):
     """The label of a vault, typed to say that it is meant."""
 
     label: Annotated[str, Field(max_length=200)]
 
 
-class VaultShape(BaseModel):
+class VaultResponse(BaseModel):
     """A vault as it is known without being opened."""
 
     id: str
@@ -54,22 +54,22 @@ class VaultShape(BaseModel):
     is_open: bool
 
 
-class VaultsShape(BaseModel):
+class VaultsResponse(BaseModel):
     """Every vault here, by label."""
 
-    vaults: list[VaultShape]
+    vaults: list[VaultResponse]
     unreadable: dict[str, str]
     """What is wrong with each that cannot be read, by its id."""
 
 
-class MadeShape(BaseModel):
+class MadeResponse(BaseModel):
     """A new vault, still locked, and its recovery words, which are shown only now."""
 
-    vault: VaultShape
+    vault: VaultResponse
     recovery_phrase: str
 
 
-class ErasedShape(BaseModel):
+class ErasedResponse(BaseModel):
     """The id of what was erased."""
 
     erased: str

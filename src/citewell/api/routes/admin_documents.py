@@ -10,18 +10,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
-from citewell.adapters.store.catalogue import Order, Sorting, Wanted
+from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
 from citewell.api.admin import acted, chunking, edited
 from citewell.api.admin_audit import Sought, search
 from citewell.api.bodies.admin import (
-    ChunksShape,
+    ChunksResponse,
     DocumentEdit,
-    DocumentListShape,
-    FoundRecordsShape,
-    KeptDocumentShape,
-    OutcomesShape,
+    DocumentListResponse,
+    FoundRecordsResponse,
+    KeptDocumentResponse,
+    OutcomesResponse,
     Selection,
-    WholeDocumentShape,
+    WholeDocumentResponse,
 )
 from citewell.api.bodies.journeys import SLUG
 from citewell.api.bodies.people import TAG
@@ -56,8 +56,8 @@ def _wanted(
     tag: Carried = None,
     active: bool | None = None,
     all_versions: bool = False,
-) -> Wanted:
-    return Wanted(words, state, journey, tag, active, all_versions)
+) -> DocumentFilter:
+    return DocumentFilter(words, state, journey, tag, active, all_versions)
 
 
 def _sorting(
@@ -70,11 +70,11 @@ def _sorting(
     return Sorting(sort, down, first, limit)
 
 
-@router.get("/documents", response_model=DocumentListShape)
+@router.get("/documents", response_model=DocumentListResponse)
 def documents(
     site: Here,
     visitor: Editor,
-    wanted: Annotated[Wanted, Depends(_wanted)],
+    wanted: Annotated[DocumentFilter, Depends(_wanted)],
     sorting: Annotated[Sorting, Depends(_sorting)],
 ) -> dict[str, Any]:
     """Matching documents, a page at a time; journey `universal` means those in none."""
@@ -82,13 +82,13 @@ def documents(
     return {"documents": [entry_json(one, site.progress(one)) for one in found.entries], "total": found.total}
 
 
-@router.post("/documents/actions", response_model=OutcomesShape, dependencies=[Depends(our_request)])
+@router.post("/documents/actions", response_model=OutcomesResponse, dependencies=[Depends(our_request)])
 def act(site: Here, visitor: Editor, given: Selection) -> dict[str, Any]:
     """Re-process, withdraw, restore or erase documents, with the result for each."""
     return {"outcomes": [asdict(one) for one in acted(site, visitor, given.action, given.documents)]}
 
 
-@router.get("/documents/{document_id}", response_model=WholeDocumentShape)
+@router.get("/documents/{document_id}", response_model=WholeDocumentResponse)
 def document(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     """One document version, its other versions and their history."""
     entry = site.entry(document_id, visitor.whole)
@@ -101,7 +101,7 @@ def document(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     }
 
 
-@router.patch("/documents/{document_id}", response_model=KeptDocumentShape, dependencies=[Depends(our_request)])
+@router.patch("/documents/{document_id}", response_model=KeptDocumentResponse, dependencies=[Depends(our_request)])
 def edit(site: Here, visitor: Editor, document_id: str, given: DocumentEdit) -> dict[str, Any]:
     """Change the name, tags, journeys or how it is split next time; 409 if someone else has changed it since."""
     said: dict[str, Any] = {"title": given.title}
@@ -113,7 +113,7 @@ def edit(site: Here, visitor: Editor, document_id: str, given: DocumentEdit) -> 
     return entry_json(entry, site.progress(entry))
 
 
-@router.get("/documents/{document_id}/chunks", response_model=ChunksShape)
+@router.get("/documents/{document_id}/chunks", response_model=ChunksResponse)
 def chunks(
     site: Here,
     visitor: Editor,
@@ -129,7 +129,7 @@ def chunks(
     return {"chunks": told, "total": entry.chunk_count}
 
 
-@router.get("/audit", response_model=FoundRecordsShape)
+@router.get("/audit", response_model=FoundRecordsResponse)
 def audit(
     *,
     site: Here,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 import citewell
-from citewell.adapters.store.catalogue import Sorting, Wanted
+from citewell.adapters.store.catalogue import DocumentFilter, Sorting
 from citewell.api import admin
 from citewell.api.admin_audit import Sought, search
 from citewell.api.bodies.sent import MAX_NUMBER
@@ -37,7 +37,7 @@ def queue(site: Here, visitor: Editor) -> Response:
 
 def _queue(site: Site, visitor: Visitor, *, queued: int | None) -> Response:
     scope = visitor.whole
-    failed = site.app.catalogue.listed(Wanted(state=State.FAILED), Sorting(limit=FAILED_SHOWN), scope)
+    failed = site.app.catalogue.listed(DocumentFilter(state=State.FAILED), Sorting(limit=FAILED_SHOWN), scope)
     return site.page(
         "admin_queue.html",
         visitor,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from citewell.adapters.store.catalogue import Order, Sorting, Wanted
+from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
 from citewell.api.admin import Action, Outcome, acted, chosen, chunking, edited
 from citewell.api.bodies.sent import Revision
 from citewell.api.errors import Problem, problem_of
@@ -90,7 +90,7 @@ def documents(
     if state and state not in list(State):
         raise InputError("Unknown state. Choose one from the list.")
     is_active = {"true": True, "false": False}.get(active)
-    wanted = Wanted(words, State(state) if state else None, journey or None, tag or None, is_active)
+    wanted = DocumentFilter(words, State(state) if state else None, journey or None, tag or None, is_active)
     asked = {name: value for name, value in request.query_params.items() if value and name != "first"}
     return _list(site, visitor, wanted, Sorting(sort, down, first, ROWS), asked=asked)
 
@@ -98,7 +98,7 @@ def documents(
 def _list(
     site: Site,
     visitor: Visitor,
-    wanted: Wanted,
+    wanted: DocumentFilter,
     sorting: Sorting,
     *,
     asked: Mapping[str, str],
@@ -141,7 +141,7 @@ def act(
 ) -> Response:
     """Do it, and say what became of each."""
     outcomes = acted(site, visitor, action, ids or [])
-    return _list(site, visitor, Wanted(), Sorting(), asked={}, outcomes=outcomes, done=WORDS[action].done)
+    return _list(site, visitor, DocumentFilter(), Sorting(), asked={}, outcomes=outcomes, done=WORDS[action].done)
 
 
 @router.get("/upload")
@@ -151,7 +151,7 @@ def upload(site: Here, visitor: Editor) -> Response:
     waiting = [
         entry
         for state in (State.PROCESSING, State.QUEUED)
-        for entry in site.app.catalogue.listed(Wanted(state=state), Sorting(limit=ROWS), scope).entries
+        for entry in site.app.catalogue.listed(DocumentFilter(state=state), Sorting(limit=ROWS), scope).entries
     ]
     return site.page(
         "admin_upload.html",

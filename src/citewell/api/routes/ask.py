@@ -11,7 +11,7 @@ from citewell.answer.service import may_open
 from citewell.answer.view import check_json, done_json
 from citewell.api import stream
 from citewell.api.asking import Asking, answered, begun, streamed
-from citewell.api.bodies.answers import AnswerShape, ChecksShape, Question, ToCheck
+from citewell.api.bodies.answers import AnswerResponse, ChecksResponse, Question, ToCheck
 from citewell.api.bodies.events import STREAMED
 from citewell.api.checking import Checking, checked
 from citewell.api.requests import our_request
@@ -28,7 +28,7 @@ def _asking(asked: Question, visitor: Visitor) -> Asking:
     return Asking(asked.question, asker, asked.conversation_id, options)
 
 
-@router.post("/ask", response_model=AnswerShape)
+@router.post("/ask", response_model=AnswerResponse)
 async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
     """Answer a question with every sentence cited and checked, or send it to a person."""
     site.take_ask(visitor)
@@ -51,7 +51,7 @@ async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingR
     return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
 
 
-@router.post("/check", response_model=ChecksShape)
+@router.post("/check", response_model=ChecksResponse)
 async def check(site: Here, visitor: Member, given: ToCheck) -> dict[str, Any]:
     """Check a text sentence by sentence against the library, one document, or text sent with it."""
     scope = visitor.whole if given.against else visitor.scope(tags=given.tags)

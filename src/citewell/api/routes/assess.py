@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.bodies.guidelines import AssessmentShape, PatientSent, PatientsShape
+from citewell.api.bodies.guidelines import AssessmentResponse, PatientRequest, PatientsResponse
 from citewell.api.bodies.sent import Id
 from citewell.api.guidelines import assessed, patient_on_file, patients_on_file
 from citewell.api.requests import our_request
@@ -51,7 +51,7 @@ Worded = Annotated[
 ]
 
 
-@router.get("/assess/patients", response_model=PatientsShape)
+@router.get("/assess/patients", response_model=PatientsResponse)
 def patients(site: Here, visitor: Member) -> dict[str, Any]:
     """The saved patients."""
     found = patients_on_file(site, visitor)
@@ -59,7 +59,7 @@ def patients(site: Here, visitor: Member) -> dict[str, Any]:
     return {"patients": rows, "unreadable": list(found.unreadable)}
 
 
-@router.post("/assess/{patient_id}", response_model=AssessmentShape, dependencies=[Depends(our_request)])
+@router.post("/assess/{patient_id}", response_model=AssessmentResponse, dependencies=[Depends(our_request)])
 async def assess_on_file(
     *,
     site: Here,
@@ -74,13 +74,13 @@ async def assess_on_file(
     return _told(response, await assessed(site, visitor, patient, guideline, is_worded=worded))
 
 
-@router.post("/assess", response_model=AssessmentShape, dependencies=[Depends(our_request)])
+@router.post("/assess", response_model=AssessmentResponse, dependencies=[Depends(our_request)])
 async def assess_sent(
     *,
     site: Here,
     visitor: Member,
     response: Response,
-    patient: PatientSent,
+    patient: PatientRequest,
     guideline: Only = (),
     worded: Worded = False,
 ) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query
 
 from citewell.answer.kept_view import entry_json, proof_json, record_json, replay_json
 from citewell.api.asking import in_turn
-from citewell.api.bodies.kept import ProofShape, RecordShape, RecordsShape, ReplayShape
+from citewell.api.bodies.kept import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
 from citewell.api.bodies.sent import MAX_NUMBER
 from citewell.api.requests import our_request
 from citewell.api.site import Here
@@ -17,7 +17,7 @@ from citewell.api.visitor import Governor, Member
 router = APIRouter(prefix="/api/v1/audit")
 
 
-@router.get("", response_model=RecordsShape)
+@router.get("", response_model=RecordsResponse)
 def records(
     site: Here,
     visitor: Member,
@@ -29,19 +29,19 @@ def records(
     return {"records": [entry_json(one) for one in found]}
 
 
-@router.get("/proof", response_model=ProofShape)
+@router.get("/proof", response_model=ProofResponse)
 def proof(site: Here, visitor: Governor) -> dict[str, Any]:
     """Verify the tenant's log from first to last record, and say whether any was altered or is missing."""
     return proof_json(site.desk().audit.prove(visitor.tenant))
 
 
-@router.get("/{answer_id}", response_model=RecordShape)
+@router.get("/{answer_id}", response_model=RecordResponse)
 def one_record(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
     """One record with its contents."""
     return record_json(site.desk().audit.read(answer_id, visitor.asker()))
 
 
-@router.post("/{answer_id}/replay", response_model=ReplayShape, dependencies=[Depends(our_request)])
+@router.post("/{answer_id}/replay", response_model=ReplayResponse, dependencies=[Depends(our_request)])
 async def replay(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
     """Ask again on the same versions, and show the differences; nothing is logged."""
     site.take_ask(visitor)

@@ -9,10 +9,10 @@ from fastapi.responses import StreamingResponse
 
 from citewell.api import stream
 from citewell.api.asking import streamed
-from citewell.api.bodies.chat import ChatAnswerShape, ChatHistoryShape, ChatMessage, RelatedShape
-from citewell.api.bodies.documents import DeletedShape
+from citewell.api.bodies.chat import ChatAnswerResponse, ChatHistoryResponse, ChatMessage, RelatedResponse
+from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.events import STREAMED
-from citewell.api.bodies.guidelines import PatientSent
+from citewell.api.bodies.guidelines import PatientRequest
 from citewell.api.chatting import chatted, chatting, related
 from citewell.api.requests import our_request
 from citewell.api.site import Here
@@ -23,7 +23,7 @@ from citewell.assistants.guidelines.patient import patient_from_object
 router = APIRouter(prefix="/api/v1")
 
 
-@router.post("/chat", response_model=ChatAnswerShape, dependencies=[Depends(our_request)])
+@router.post("/chat", response_model=ChatAnswerResponse, dependencies=[Depends(our_request)])
 async def chat(site: Here, visitor: Member, sent: ChatMessage) -> dict[str, Any]:
     """Answer a message with whole, cited recommendations, or say why there are none."""
     return chat_json(await chatted(site, visitor, sent.message, session_id=sent.session_id, guideline=sent.guideline))
@@ -41,23 +41,23 @@ async def chat_stream(site: Here, visitor: Member, sent: ChatMessage) -> Streami
     return StreamingResponse(streamed(site, events), media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
 
 
-@router.get("/chat/{session_id}/history", response_model=ChatHistoryShape)
+@router.get("/chat/{session_id}/history", response_model=ChatHistoryResponse)
 def history(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
     """The messages in one of your sessions, oldest first."""
     turns = site.chat_desk().conversations.turns(session_id, visitor.asker())
     return history_json(session_id, turns)
 
 
-@router.delete("/chat/{session_id}/history", response_model=DeletedShape, dependencies=[Depends(our_request)])
-@router.delete("/chat/{session_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+@router.delete("/chat/{session_id}/history", response_model=DeletedResponse, dependencies=[Depends(our_request)])
+@router.delete("/chat/{session_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def forget(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
     """Erase a session; the audit log keeps its answers."""
     site.chat_desk().conversations.erase(session_id, visitor.asker())
     return {"deleted": [session_id]}
 
 
-@router.post("/guidelines/related", response_model=RelatedShape, dependencies=[Depends(our_request)])
-async def rules_near(site: Here, visitor: Member, patient: PatientSent) -> dict[str, Any]:
+@router.post("/guidelines/related", response_model=RelatedResponse, dependencies=[Depends(our_request)])
+async def rules_near(site: Here, visitor: Member, patient: PatientRequest) -> dict[str, Any]:
     """The recommendations closest to a patient, met or not: the fields in docs/guidelines.md, or a FHIR R4 bundle."""
     given = patient_from_object(patient.model_dump(exclude_unset=True))
     found = await related(site, visitor, given)

@@ -8,16 +8,16 @@ from typing import Any, Literal
 from fastapi import APIRouter, Depends, Request, Response
 
 from citewell.api.bodies.consult import (
-    ConfirmedSent,
-    ConsultShape,
-    ConsultsShape,
-    DifferentialsSent,
-    EditSent,
-    FindingSent,
-    RecordSent,
-    SaySent,
-    SignSent,
-    StartSent,
+    ConfirmedRequest,
+    ConsultResponse,
+    ConsultsResponse,
+    DifferentialsRequest,
+    EditRequest,
+    FindingRequest,
+    RecordRequest,
+    SayRequest,
+    SignRequest,
+    StartRequest,
 )
 from citewell.api.consult import FILES, desk_of, holder, record_of
 from citewell.api.requests import our_request
@@ -32,26 +32,26 @@ OURS = [Depends(our_request)]
 BODIES = {"content": {kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in FILES.values()}}
 
 
-@router.get("", response_model=ConsultsShape)
+@router.get("", response_model=ConsultsResponse)
 def consults(site: Here, visitor: Member) -> dict[str, Any]:
     """Your own consultations, most recent first."""
     return {"consults": [listed_json(consult) for _, consult in desk_of(site).all(holder(visitor))]}
 
 
-@router.post("", status_code=HTTPStatus.CREATED, response_model=ConsultShape, dependencies=OURS)
-def start(site: Here, visitor: Member, sent: StartSent) -> dict[str, Any]:
+@router.post("", status_code=HTTPStatus.CREATED, response_model=ConsultResponse, dependencies=OURS)
+def start(site: Here, visitor: Member, sent: StartRequest) -> dict[str, Any]:
     """Start a consultation."""
     return turn_json(desk_of(site).start(holder(visitor), setting=sent.setting, country=sent.country))
 
 
-@router.get("/{consult_id}", response_model=ConsultShape)
+@router.get("/{consult_id}", response_model=ConsultResponse)
 def one_consult(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
     """The current state of a consultation."""
     return turn_json(desk_of(site).look(consult_id, holder(visitor)))
 
 
-@router.post("/{consult_id}/record", response_model=ConsultShape, dependencies=OURS)
-def read_record(site: Here, visitor: Member, request: Request, consult_id: str, sent: RecordSent) -> dict[str, Any]:
+@router.post("/{consult_id}/record", response_model=ConsultResponse, dependencies=OURS)
+def read_record(site: Here, visitor: Member, request: Request, consult_id: str, sent: RecordRequest) -> dict[str, Any]:
     """Read the patient's record into the consultation, once they consent: a FHIR R4 bundle or an unlocked vault."""
     desk, asker = desk_of(site), holder(visitor)
     desk.look(consult_id, asker)
@@ -59,48 +59,48 @@ def read_record(site: Here, visitor: Member, request: Request, consult_id: str, 
     return turn_json(desk.read_record(consult_id, record, asker))
 
 
-@router.post("/{consult_id}/messages", response_model=ConsultShape, dependencies=OURS)
-def say(site: Here, visitor: Member, consult_id: str, sent: SaySent) -> dict[str, Any]:
+@router.post("/{consult_id}/messages", response_model=ConsultResponse, dependencies=OURS)
+def say(site: Here, visitor: Member, consult_id: str, sent: SayRequest) -> dict[str, Any]:
     """Add a message: record its findings and ask the next question."""
     site.take_ask(visitor)
     return turn_json(desk_of(site).say(consult_id, sent.text, holder(visitor)))
 
 
-@router.post("/{consult_id}/findings", response_model=ConsultShape, dependencies=OURS)
-def add_finding(site: Here, visitor: Member, consult_id: str, sent: FindingSent) -> dict[str, Any]:
+@router.post("/{consult_id}/findings", response_model=ConsultResponse, dependencies=OURS)
+def add_finding(site: Here, visitor: Member, consult_id: str, sent: FindingRequest) -> dict[str, Any]:
     """Add a finding from the clinician."""
     change = sent.model_dump(exclude_none=True)
     return turn_json(desk_of(site).note(consult_id, change, holder(visitor)))
 
 
-@router.patch("/{consult_id}/findings/{finding_id}", response_model=ConsultShape, dependencies=OURS)
-def correct(site: Here, visitor: Member, consult_id: str, finding_id: str, sent: FindingSent) -> dict[str, Any]:
+@router.patch("/{consult_id}/findings/{finding_id}", response_model=ConsultResponse, dependencies=OURS)
+def correct(site: Here, visitor: Member, consult_id: str, finding_id: str, sent: FindingRequest) -> dict[str, Any]:
     """Correct a finding; the old value stays in the history."""
     change = sent.model_dump(exclude_none=True)
     return turn_json(desk_of(site).correct(consult_id, finding_id, change, holder(visitor)))
 
 
-@router.delete("/{consult_id}/findings/{finding_id}", response_model=ConsultShape, dependencies=OURS)
+@router.delete("/{consult_id}/findings/{finding_id}", response_model=ConsultResponse, dependencies=OURS)
 def retract(site: Here, visitor: Member, consult_id: str, finding_id: str) -> dict[str, Any]:
     """Withdraw a finding; it stays in the history."""
     return turn_json(desk_of(site).retract(consult_id, finding_id, holder(visitor)))
 
 
-@router.post("/{consult_id}/confirmed", response_model=ConsultShape, dependencies=OURS)
-def confirm(site: Here, visitor: Member, consult_id: str, sent: ConfirmedSent | None = None) -> dict[str, Any]:
+@router.post("/{consult_id}/confirmed", response_model=ConsultResponse, dependencies=OURS)
+def confirm(site: Here, visitor: Member, consult_id: str, sent: ConfirmedRequest | None = None) -> dict[str, Any]:
     """Confirm findings, all of them by default."""
     named = () if sent is None else sent.findings
     return turn_json(desk_of(site).confirm(consult_id, named, holder(visitor)))
 
 
-@router.post("/{consult_id}/acknowledged", response_model=ConsultShape, dependencies=OURS)
+@router.post("/{consult_id}/acknowledged", response_model=ConsultResponse, dependencies=OURS)
 def acknowledge(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
     """Acknowledge the red flags."""
     return turn_json(desk_of(site).acknowledge(consult_id, holder(visitor)))
 
 
-@router.put("/{consult_id}/differentials", response_model=ConsultShape, dependencies=OURS)
-def differentials(site: Here, visitor: Member, consult_id: str, sent: DifferentialsSent) -> dict[str, Any]:
+@router.put("/{consult_id}/differentials", response_model=ConsultResponse, dependencies=OURS)
+def differentials(site: Here, visitor: Member, consult_id: str, sent: DifferentialsRequest) -> dict[str, Any]:
     """Add, change or remove differentials; red flags and the minimum data set come first."""
     site.take_ask(visitor)
     turn = desk_of(site).differentials(
@@ -114,22 +114,22 @@ def differentials(site: Here, visitor: Member, consult_id: str, sent: Differenti
     return turn_json(turn)
 
 
-@router.post("/{consult_id}/assess", response_model=ConsultShape, dependencies=OURS)
+@router.post("/{consult_id}/assess", response_model=ConsultResponse, dependencies=OURS)
 def assess(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
     """Draft a plan from the guidelines, to check, edit and sign."""
     site.take_ask(visitor)
     return turn_json(desk_of(site).assess(consult_id, holder(visitor)))
 
 
-@router.post("/{consult_id}/edits", response_model=ConsultShape, dependencies=OURS)
-def edit(site: Here, visitor: Member, consult_id: str, sent: EditSent) -> dict[str, Any]:
+@router.post("/{consult_id}/edits", response_model=ConsultResponse, dependencies=OURS)
+def edit(site: Here, visitor: Member, consult_id: str, sent: EditRequest) -> dict[str, Any]:
     """Edit a statement of the draft; the source wording stays beside it."""
     turn = desk_of(site).edit(consult_id, sent.statement, sent.text, holder(visitor), why=sent.why)
     return turn_json(turn)
 
 
-@router.post("/{consult_id}/sign", response_model=ConsultShape, dependencies=OURS)
-def sign(site: Here, visitor: Member, consult_id: str, sent: SignSent) -> dict[str, Any]:
+@router.post("/{consult_id}/sign", response_model=ConsultResponse, dependencies=OURS)
+def sign(site: Here, visitor: Member, consult_id: str, sent: SignRequest) -> dict[str, Any]:
     """Sign the draft; it is recorded in the audit log and cannot be changed."""
     return turn_json(desk_of(site).sign(consult_id, sent.name, holder(visitor), despite=sent.despite))
 

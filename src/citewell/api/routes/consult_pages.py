@@ -12,12 +12,12 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.api.consult import desk_of, findings_in, holder, open_vaults
 from citewell.api.errors import Problem, problem_of
-from citewell.api.records import Safe
+from citewell.api.records import OpenVaults
 from citewell.api.requests import our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Member, Visitor
-from citewell.assistants.consult.desk import ConsultDesk
 from citewell.assistants.consult.notebook import Turn
+from citewell.assistants.consult.service import ConsultService
 from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.view import listed_json
 from citewell.errors import CitewellError, InputError
@@ -30,7 +30,7 @@ router = APIRouter(prefix="/consult")
 OURS = [Depends(our_form)]
 Line = Annotated[str, Form(max_length=200)]
 Text = Annotated[str, Form(max_length=20_000)]
-Step = Callable[[ConsultDesk, Asker], Turn]
+Step = Callable[[ConsultService, Asker], Turn]
 
 
 @router.get("")
@@ -39,7 +39,7 @@ def consults(request: Request, site: Here, visitor: Member) -> Response:
     return _list(site, visitor, request.app.state.safe)
 
 
-def _list(site: Site, visitor: Visitor, safe: Safe, *, problem: Problem | None = None) -> Response:
+def _list(site: Site, visitor: Visitor, safe: OpenVaults, *, problem: Problem | None = None) -> Response:
     return site.page(
         "consults.html",
         visitor,
@@ -177,7 +177,7 @@ def change_finding(
     """Correct a finding or take it back; what it was stays in the history."""
     change = {key: value for key, value in (("polarity", polarity), ("name", name)) if value}
 
-    def step(desk: ConsultDesk, asker: Asker) -> Turn:
+    def step(desk: ConsultService, asker: Asker) -> Turn:
         if retract:
             return desk.retract(consult_id, finding_id, asker)
         return desk.correct(consult_id, finding_id, change, asker)

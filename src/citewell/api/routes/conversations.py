@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Depends
 
 from citewell.answer.kept_view import conversation_page_json, turns_json
-from citewell.api.bodies.documents import DeletedShape
-from citewell.api.bodies.kept import ConversationsShape, TurnsShape
+from citewell.api.bodies.documents import DeletedResponse
+from citewell.api.bodies.kept import ConversationsResponse, TurnsResponse
 from citewell.api.parts import Wanted
 from citewell.api.requests import our_request
 from citewell.api.site import Here
@@ -17,13 +17,13 @@ from citewell.api.visitor import Member
 router = APIRouter(prefix="/api/v1/conversations")
 
 
-@router.get("", response_model=ConversationsShape)
+@router.get("", response_model=ConversationsResponse)
 def list_conversations(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
     """Your own conversations, most recent first."""
     return conversation_page_json(site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after))
 
 
-@router.get("/{conversation_id}", response_model=TurnsShape)
+@router.get("/{conversation_id}", response_model=TurnsResponse)
 def one_conversation(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
     """The turns of a conversation, oldest first; a question without an answer ID has not been answered yet.
 
@@ -35,7 +35,7 @@ def one_conversation(site: Here, visitor: Member, conversation_id: str) -> dict[
     return turns_json(conversation_id, found, replies)
 
 
-@router.delete("/{conversation_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+@router.delete("/{conversation_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def delete(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
     """Erase a conversation; the audit log keeps its answers."""
     site.desk().conversations.erase(conversation_id, visitor.asker())

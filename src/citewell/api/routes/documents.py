@@ -12,14 +12,14 @@ from fastapi.responses import JSONResponse
 
 from citewell.api import changes
 from citewell.api.bodies.documents import (
-    BoxesShape,
-    DeletedShape,
-    DocumentShape,
-    DocumentsShape,
-    IndexedShape,
-    PartShape,
+    BoxesResponse,
+    DeletedResponse,
+    DocumentResponse,
+    DocumentsResponse,
+    IndexedResponse,
+    PartResponse,
     Refiling,
-    UploadShape,
+    UploadResponse,
 )
 from citewell.api.bodies.sent import MAX_NUMBER
 from citewell.api.intake import FIELDS, take_in
@@ -58,7 +58,7 @@ UPLOAD = {
 """The form that an upload sends; it is read by our own parser, which keeps limits while the bytes arrive."""
 
 
-@router.get("", response_model=DocumentsShape)
+@router.get("", response_model=DocumentsResponse)
 def list_documents(site: Here, visitor: Reader, under_way: bool = False, all_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
     """Documents, newest first: all in use, or only those still being processed."""
     entries = site.app.entries(visitor.whole)
@@ -72,7 +72,7 @@ def list_documents(site: Here, visitor: Reader, under_way: bool = False, all_ver
 @router.post(
     "",
     status_code=HTTPStatus.ACCEPTED,
-    response_model=UploadShape,
+    response_model=UploadResponse,
     openapi_extra={"requestBody": UPLOAD},
 )
 async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
@@ -94,7 +94,7 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
     return JSONResponse(jsonable_encoder(body), status_code=HTTPStatus.ACCEPTED)
 
 
-@router.get("/{document_id}", response_model=IndexedShape)
+@router.get("/{document_id}", response_model=IndexedResponse)
 def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
     """One document version, with its progress and processing times."""
     return _indexed(site, site.entry(document_id, visitor.whole))
@@ -111,13 +111,13 @@ def _indexed(site: Site, entry: Entry) -> dict[str, Any]:
     }
 
 
-@router.delete("/{document_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+@router.delete("/{document_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def delete(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     """Erase all versions of a document."""
     return {"deleted": [entry.id for entry in changes.delete(site, document_id, visitor)]}
 
 
-@router.patch("/{document_id}", response_model=DocumentShape, dependencies=[Depends(our_request)])
+@router.patch("/{document_id}", response_model=DocumentResponse, dependencies=[Depends(our_request)])
 def refile(site: Here, visitor: Editor, document_id: str, refiling: Refiling) -> dict[str, Any]:
     """Change the tags and journeys of a document, with no re-indexing."""
     tags = None if refiling.tags is None else frozenset(refiling.tags)
@@ -165,7 +165,7 @@ def page_image(
     return Response(image, media_type="image/png", headers={"Cache-Control": PRIVATE})
 
 
-@router.get("/{document_id}/text", response_model=PartShape)
+@router.get("/{document_id}/text", response_model=PartResponse)
 def text(
     site: Here,
     visitor: Reader,
@@ -180,7 +180,7 @@ def text(
     return {"start": start, "end": until, "length": len(document.text), "text": document.text[start:until]}
 
 
-@router.get("/{document_id}/boxes", response_model=BoxesShape)
+@router.get("/{document_id}/boxes", response_model=BoxesResponse)
 def boxes(site: Here, visitor: Reader, document_id: str, start: Offset, end: Offset) -> dict[str, Any]:
     """The position of a span of text on the pages, line by line; empty if not known."""
     document = site.opened(document_id, visitor.whole).document

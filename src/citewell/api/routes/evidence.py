@@ -11,13 +11,13 @@ from fastapi.responses import StreamingResponse
 from citewell.answer.view import done_json
 from citewell.api import stream
 from citewell.api.asking import answered, streamed
-from citewell.api.bodies.documents import DeletedShape
+from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.events import STREAMED
 from citewell.api.bodies.evidence import (
-    EvidenceAnswerShape,
-    EvidenceHistoryShape,
+    EvidenceAnswerResponse,
+    EvidenceHistoryResponse,
     EvidenceQuestion,
-    EvidenceTalksShape,
+    EvidenceTalksResponse,
 )
 from citewell.api.evidence import Asking, begun, talk_json
 from citewell.api.parts import Wanted
@@ -32,7 +32,7 @@ def _asking(asked: EvidenceQuestion) -> Asking:
     return Asking(asked.question, asked.journey, asked.conversation_id)
 
 
-@router.post("/ask", response_model=EvidenceAnswerShape, dependencies=[Depends(our_request)])
+@router.post("/ask", response_model=EvidenceAnswerResponse, dependencies=[Depends(our_request)])
 async def ask(site: Here, visitor: Member, asked: EvidenceQuestion) -> dict[str, Any]:
     """Answer from the literature of a journey and that for everyone, with every sentence cited and checked."""
     site.take_ask(visitor)
@@ -54,20 +54,20 @@ async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> St
     return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
 
 
-@router.get("/conversations", response_model=EvidenceTalksShape)
+@router.get("/conversations", response_model=EvidenceTalksResponse)
 def conversations(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
     """Your own conversations, most recent first."""
     found = site.app.evidence.desk.conversations.page(visitor.asker(), limit=part.limit, after=part.after)
     return {"conversations": [asdict(one) for one in found.items], "next": found.next}
 
 
-@router.get("/conversations/{conversation_id}", response_model=EvidenceHistoryShape)
+@router.get("/conversations/{conversation_id}", response_model=EvidenceHistoryResponse)
 def conversation(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
     """One conversation: each question and answer, and the current state of the documents cited."""
     return talk_json(site.app.evidence.talk(conversation_id, visitor.asker()))
 
 
-@router.delete("/conversations/{conversation_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+@router.delete("/conversations/{conversation_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def forget(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
     """Erase a conversation; the audit log keeps its answers."""
     site.app.evidence.desk.conversations.erase(conversation_id, visitor.asker())

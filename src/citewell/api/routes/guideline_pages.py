@@ -16,7 +16,7 @@ from citewell.api.requests import require_our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Governor, Member, Reader, Visitor
 from citewell.assistants.guidelines import TAG
-from citewell.assistants.guidelines.browse import Wanted, browse, choices
+from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices
 from citewell.assistants.guidelines.criteria import render
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.guideline import Guideline
@@ -176,7 +176,7 @@ def rules(
     """The pieces of one guideline: its rules, the texts they are matched by, rows of the index, definitions."""
     known = site.app.guidelines.all(visitor.whole)
     chosen = next((one for one in known if one.entry and one.entry.id == document), known[0] if known else None)
-    wanted = Wanted(kind, int(page) if page.isdecimal() else None, where, action, system, q)
+    wanted = BrowseFilter(kind, int(page) if page.isdecimal() else None, where, action, system, q)
     found = []
     if chosen is not None and chosen.entry is not None:
         found = browse(chosen, site.opened(chosen.entry.id, visitor.whole).document.text, wanted)

@@ -7,19 +7,19 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query
 
 from citewell.api.bodies.guidelines import (
-    DiffShape,
-    GuidelineRowShape,
-    GuidelineShape,
-    GuidelinesShape,
-    PiecesShape,
-    RuleShape,
+    DiffResponse,
+    GuidelineResponse,
+    GuidelineRowResponse,
+    GuidelinesResponse,
+    PiecesResponse,
+    RuleResponse,
 )
 from citewell.api.bodies.sent import Id
 from citewell.api.guidelines import whole_asker
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Governor, Member, Reader
-from citewell.assistants.guidelines.browse import Wanted, browse, piece_json
+from citewell.assistants.guidelines.browse import BrowseFilter, browse, piece_json
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.kept import changed_json
 from citewell.assistants.guidelines.view import counts_json, guideline_json, rule_json
@@ -31,13 +31,13 @@ Word = Annotated[str, Query(max_length=200)]
 DocumentId = Annotated[str, Path(max_length=64)]
 
 
-@router.get("", response_model=GuidelinesShape)
+@router.get("", response_model=GuidelinesResponse)
 def guidelines(site: Here, visitor: Reader) -> dict[str, Any]:
     """The current guidelines, with what was imported from each."""
     return {"guidelines": [counts_json(one) for one in site.app.guidelines.all(visitor.whole)]}
 
 
-@router.get("/diff", response_model=DiffShape)
+@router.get("/diff", response_model=DiffResponse)
 def diff(
     site: Here,
     visitor: Member,
@@ -50,13 +50,13 @@ def diff(
     return {**diff_json(found), "assessments": [changed_json(one) for one in changed]}
 
 
-@router.get("/{document_id}", response_model=GuidelineShape)
+@router.get("/{document_id}", response_model=GuidelineResponse)
 def one_guideline(site: Here, visitor: Reader, document_id: DocumentId) -> dict[str, Any]:
     """A whole guideline: recommendations with their criteria, the symptom index, definitions and problems."""
     return guideline_json(site.app.guidelines.guideline(document_id, visitor.whole))
 
 
-@router.get("/{document_id}/pieces", response_model=PiecesShape)
+@router.get("/{document_id}/pieces", response_model=PiecesResponse)
 def some_pieces(
     *,
     site: Here,
@@ -72,17 +72,17 @@ def some_pieces(
     """The entries of a guideline: recommendations, their search texts, rows of the symptom index, and definitions."""
     guideline = site.app.guidelines.guideline(document_id, visitor.whole)
     text = site.opened(document_id, visitor.whole).document.text
-    wanted = Wanted(kind or "", page, cancer_site, action, system, q)
+    wanted = BrowseFilter(kind or "", page, cancer_site, action, system, q)
     return {"pieces": [piece_json(one) for one in browse(guideline, text, wanted)]}
 
 
-@router.post("/{document_id}/refresh", response_model=GuidelineRowShape, dependencies=[Depends(our_request)])
+@router.post("/{document_id}/refresh", response_model=GuidelineRowResponse, dependencies=[Depends(our_request)])
 def refresh(site: Here, visitor: Governor, document_id: DocumentId) -> dict[str, Any]:
     """Import or re-import a document as a guideline; the same document gives the same recommendations."""
     return counts_json(site.app.guidelines.refresh(document_id, visitor.whole))
 
 
-@router.get("/{document_id}/rules/{rule_id}", response_model=RuleShape)
+@router.get("/{document_id}/rules/{rule_id}", response_model=RuleResponse)
 def one_rule(
     site: Here, visitor: Reader, document_id: DocumentId, rule_id: Annotated[str, Path(max_length=32)]
 ) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from citewell.api import changes
 from citewell.api.bodies.journeys import (
     SLUG,
     Assigned,
-    FiledAllShape,
+    FiledAllResponse,
     JourneyEdit,
-    JourneyGoneShape,
-    JourneyShape,
-    JourneysShape,
+    JourneyGoneResponse,
+    JourneyResponse,
+    JourneysResponse,
     NewJourney,
 )
 from citewell.api.changes import who
@@ -34,13 +34,13 @@ Slug = Annotated[str, Path(max_length=MAX_SLUG_CHARACTERS, pattern=SLUG)]
 Other = Annotated[str | None, Query(max_length=MAX_SLUG_CHARACTERS, pattern=SLUG)]
 
 
-@router.get("", response_model=JourneysShape)
+@router.get("", response_model=JourneysResponse)
 def all_journeys(site: Here, visitor: Reader) -> dict[str, Any]:
     """The journeys by name, with the number of documents each adds to those for everyone."""
     return {"journeys": [asdict(one) for one in site.app.journeys.all(visitor.whole)]}
 
 
-@router.post("", response_model=JourneyShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
+@router.post("", response_model=JourneyResponse, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
 def add_journey(site: Here, visitor: Governor, new: NewJourney) -> dict[str, Any]:
     """Add a journey."""
     made = site.app.journeys.add(
@@ -49,13 +49,13 @@ def add_journey(site: Here, visitor: Governor, new: NewJourney) -> dict[str, Any
     return asdict(made)
 
 
-@router.get("/{slug}", response_model=JourneyShape)
+@router.get("/{slug}", response_model=JourneyResponse)
 def one_journey(site: Here, visitor: Reader, slug: Slug) -> dict[str, Any]:
     """One journey."""
     return asdict(site.app.journeys.one(slug, visitor.whole))
 
 
-@router.patch("/{slug}", response_model=JourneyShape, dependencies=[Depends(our_request)])
+@router.patch("/{slug}", response_model=JourneyResponse, dependencies=[Depends(our_request)])
 def edit_journey(site: Here, visitor: Governor, slug: Slug, edit: JourneyEdit) -> dict[str, Any]:
     """Change the name, slug or description; documents and conversations move with it, with no re-indexing."""
     change = JourneyChange(edit.name, edit.slug, edit.description)
@@ -63,7 +63,7 @@ def edit_journey(site: Here, visitor: Governor, slug: Slug, edit: JourneyEdit) -
     return asdict(made)
 
 
-@router.delete("/{slug}", response_model=JourneyGoneShape, dependencies=[Depends(our_request)])
+@router.delete("/{slug}", response_model=JourneyGoneResponse, dependencies=[Depends(our_request)])
 def remove_journey(
     site: Here,
     visitor: Governor,
@@ -76,14 +76,14 @@ def remove_journey(
     return {"removed": slug, "documents": changed}
 
 
-@router.post("/{slug}/assign", response_model=FiledAllShape, dependencies=[Depends(our_request)])
+@router.post("/{slug}/assign", response_model=FiledAllResponse, dependencies=[Depends(our_request)])
 def assign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
     """Add documents to a journey."""
     refuse_foreign(site, visitor, given.documents)
     return _filed(site.app.journeys.assign(slug, given.documents, scope=visitor.whole, by=who(visitor)))
 
 
-@router.post("/{slug}/unassign", response_model=FiledAllShape, dependencies=[Depends(our_request)])
+@router.post("/{slug}/unassign", response_model=FiledAllResponse, dependencies=[Depends(our_request)])
 def unassign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
     """Take documents out of a journey; those in no other journey become available to everyone."""
     refuse_foreign(site, visitor, given.documents)

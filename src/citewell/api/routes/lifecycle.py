@@ -9,8 +9,15 @@ from typing import Any
 from fastapi import APIRouter, Depends
 
 from citewell.api import admin, changes
-from citewell.api.bodies.documents import DocumentShape
-from citewell.api.bodies.lifecycle import HistoryShape, QueueShape, Rereading, RereadShape, Seen, StatusShape
+from citewell.api.bodies.documents import DocumentResponse
+from citewell.api.bodies.lifecycle import (
+    HistoryResponse,
+    QueueResponse,
+    Rereading,
+    RereadResponse,
+    Seen,
+    StatusResponse,
+)
 from citewell.api.requests import our_request
 from citewell.api.shapes import entry_json
 from citewell.api.site import Here, Site
@@ -22,7 +29,7 @@ router = APIRouter(prefix="/api/v1")
 OURS = [Depends(our_request)]
 
 
-@router.get("/documents/{document_id}/status", response_model=StatusShape)
+@router.get("/documents/{document_id}/status", response_model=StatusResponse)
 def status(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
     """A document's state, its progress, and when it will be retried."""
     entry = site.entry(document_id, visitor.whole)
@@ -34,25 +41,25 @@ def status(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
     }
 
 
-@router.get("/documents/{document_id}/history", response_model=HistoryShape)
+@router.get("/documents/{document_id}/history", response_model=HistoryResponse)
 def history(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     """What happened to a document, when and by whom; for erased documents, administrators only."""
     return {"history": [asdict(one) for one in site.app.library.history(document_id, visitor.whole)]}
 
 
-@router.post("/documents/{document_id}/retry", response_model=DocumentShape, dependencies=OURS)
+@router.post("/documents/{document_id}/retry", response_model=DocumentResponse, dependencies=OURS)
 def retry(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
     """Retry a document that could not be read."""
     return _told(site, changes.retry(site, document_id, visitor, revision=_revision(seen)))
 
 
-@router.post("/documents/{document_id}/withdraw", response_model=DocumentShape, dependencies=OURS)
+@router.post("/documents/{document_id}/withdraw", response_model=DocumentResponse, dependencies=OURS)
 def withdraw(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
     """Withdraw a document from search; it is kept."""
     return _told(site, changes.withdraw(site, document_id, visitor, revision=_revision(seen)))
 
 
-@router.post("/documents/{document_id}/restore", response_model=DocumentShape, dependencies=OURS)
+@router.post("/documents/{document_id}/restore", response_model=DocumentResponse, dependencies=OURS)
 def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
     """Restore a withdrawn document."""
     return _told(site, changes.restore(site, document_id, visitor, revision=_revision(seen)))
@@ -60,7 +67,7 @@ def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = N
 
 @router.post(
     "/documents/{document_id}/reingest",
-    response_model=DocumentShape,
+    response_model=DocumentResponse,
     dependencies=OURS,
     status_code=HTTPStatus.ACCEPTED,
 )
@@ -69,14 +76,14 @@ def reingest(site: Here, visitor: Editor, document_id: str, seen: Seen | None = 
     return _told(site, changes.reread(site, document_id, visitor, revision=_revision(seen)))
 
 
-@router.get("/queue", response_model=QueueShape)
+@router.get("/queue", response_model=QueueResponse)
 def queue(site: Here, visitor: Editor) -> dict[str, Any]:
     """The number of documents in each state, the workers and when they were last seen, and the oldest in the queue."""
     told = admin.queue_of(site, visitor)
     return {**asdict(told), "states": dict(told.states), "workers": [asdict(one) for one in told.workers]}
 
 
-@router.post("/queue/reingest", response_model=RereadShape, dependencies=OURS, status_code=HTTPStatus.ACCEPTED)
+@router.post("/queue/reingest", response_model=RereadResponse, dependencies=OURS, status_code=HTTPStatus.ACCEPTED)
 def reingest_all(site: Here, visitor: Governor, wish: Rereading | None = None) -> dict[str, Any]:
     """Re-process everything with the configured embedding model; current results stay in use until then."""
     is_dry = wish is not None and wish.dry_run

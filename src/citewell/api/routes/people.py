@@ -10,21 +10,21 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path
 
 from citewell.adapters.store.people import Key, User
-from citewell.api.bodies.documents import DeletedShape
+from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.people import (
     TAG,
-    KeyMadeShape,
-    KeysShape,
-    MeShape,
+    KeyMadeResponse,
+    KeysResponse,
+    MeResponse,
     NewKey,
     NewPassword,
     NewUser,
     TagOwner,
-    TagShape,
-    TagsShape,
+    TagResponse,
+    TagsResponse,
     UserChange,
-    UserShape,
-    UsersShape,
+    UserResponse,
+    UsersResponse,
 )
 from citewell.api.people import Change, added, changed, new_password, own_id, owned_tags, set_owner
 from citewell.api.requests import our_request
@@ -46,7 +46,7 @@ def key_json(key: Key) -> dict[str, Any]:
     return {name: getattr(key, name) for name in ("id", "name", "made_at", "used_at")}
 
 
-@router.get("/me", response_model=MeShape)
+@router.get("/me", response_model=MeResponse)
 def me(visitor: Reader) -> dict[str, Any]:
     """Who you are signed in as, and what you can do."""
     told = {name: getattr(visitor, name) for name in ("user_id", "tenant", "name", "email", "role")}
@@ -63,21 +63,23 @@ async def change_password(site: Here, visitor: Reader, given: NewPassword) -> No
 # ------------------------------------------------------------------------------------------------------------- keys
 
 
-@router.get("/keys", response_model=KeysShape)
+@router.get("/keys", response_model=KeysResponse)
 def keys(site: Here, visitor: Reader) -> dict[str, Any]:
     """Your own API keys; the keys themselves are not shown again."""
     found = [] if visitor.user_id == OWNER_ID else site.people.keys(visitor.user_id, tenant=visitor.tenant)
     return {"keys": [key_json(one) for one in found]}
 
 
-@router.post("/keys", response_model=KeyMadeShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
+@router.post(
+    "/keys", response_model=KeyMadeResponse, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)]
+)
 def add_key(site: Here, visitor: Reader, given: NewKey) -> dict[str, Any]:
     """Create an API key for yourself; it is shown only once."""
     key_id, key = site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=given.name)
     return {"id": key_id, "name": given.name, "key": key}
 
 
-@router.delete("/keys/{key_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+@router.delete("/keys/{key_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def remove_key(site: Here, visitor: Reader, key_id: str) -> dict[str, Any]:
     """Revoke one of your API keys."""
     site.people.remove_key(key_id, user_id=own_id(visitor))
@@ -87,25 +89,25 @@ def remove_key(site: Here, visitor: Reader, key_id: str) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------ users
 
 
-@router.get("/users", response_model=UsersShape)
+@router.get("/users", response_model=UsersResponse)
 def users(site: Here, visitor: Governor) -> dict[str, Any]:
     """The users of the tenant, by email address."""
     return {"users": [user_json(one) for one in site.people.all(tenant=visitor.tenant)]}
 
 
-@router.post("/users", response_model=UserShape, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
+@router.post("/users", response_model=UserResponse, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
 def add_user(site: Here, visitor: Governor, given: NewUser) -> dict[str, Any]:
     """Add a user; without a password they can use only API keys."""
     return user_json(added(site, visitor, given))
 
 
-@router.patch("/users/{user_id}", response_model=UserShape, dependencies=[Depends(our_request)])
+@router.patch("/users/{user_id}", response_model=UserResponse, dependencies=[Depends(our_request)])
 def change_user(site: Here, visitor: Governor, user_id: str, given: UserChange) -> dict[str, Any]:
     """Change a user's role, tags or password, or whether they can sign in."""
     return user_json(changed(site, visitor, user_id, Change(**given.model_dump())))
 
 
-@router.get("/users/{user_id}/keys", response_model=KeysShape)
+@router.get("/users/{user_id}/keys", response_model=KeysResponse)
 def keys_of(site: Here, visitor: Governor, user_id: str) -> dict[str, Any]:
     """The API keys of a user."""
     return {"keys": [key_json(one) for one in site.people.keys(user_id, tenant=visitor.tenant)]}
@@ -113,7 +115,7 @@ def keys_of(site: Here, visitor: Governor, user_id: str) -> dict[str, Any]:
 
 @router.post(
     "/users/{user_id}/keys",
-    response_model=KeyMadeShape,
+    response_model=KeyMadeResponse,
     status_code=HTTPStatus.CREATED,
     dependencies=[Depends(our_request)],
 )
@@ -123,7 +125,7 @@ def add_key_for(site: Here, visitor: Governor, user_id: str, given: NewKey) -> d
     return {"id": key_id, "name": given.name, "key": key}
 
 
-@router.delete("/users/{user_id}/keys/{key_id}", response_model=DeletedShape, dependencies=[Depends(our_request)])
+@router.delete("/users/{user_id}/keys/{key_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def remove_key_of(site: Here, visitor: Governor, user_id: str, key_id: str) -> dict[str, Any]:
     """Revoke a user's API key."""
     site.people.user(user_id, tenant=visitor.tenant)
@@ -134,13 +136,13 @@ def remove_key_of(site: Here, visitor: Governor, user_id: str, key_id: str) -> d
 # ------------------------------------------------------------------------------------------------------------- tags
 
 
-@router.get("/tags", response_model=TagsShape)
+@router.get("/tags", response_model=TagsResponse)
 def tags(site: Here, visitor: Governor) -> dict[str, Any]:
     """The tags in use, and who answers questions about each."""
     return {"tags": [{"tag": one.tag, "owner_id": one.owner_id} for one in owned_tags(site, visitor)]}
 
 
-@router.put("/tags/{tag}", response_model=TagShape, dependencies=[Depends(our_request)])
+@router.put("/tags/{tag}", response_model=TagResponse, dependencies=[Depends(our_request)])
 def own_tag(
     site: Here, visitor: Governor, tag: Annotated[str, Path(max_length=64, pattern=TAG)], given: TagOwner
 ) -> dict[str, Any]:

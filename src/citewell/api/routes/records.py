@@ -10,24 +10,24 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from citewell.answer.view import done_json
-from citewell.api.bodies.answers import AnswerShape
-from citewell.api.bodies.documents import DocumentsShape
+from citewell.api.bodies.answers import AnswerResponse
+from citewell.api.bodies.documents import DocumentsResponse
 from citewell.api.bodies.records import (
-    AlertsShape,
+    AlertsResponse,
     Correction,
     Dismissing,
-    FactsShape,
-    ImportProgressShape,
-    ImportShape,
+    FactsResponse,
+    ImportProgressResponse,
+    ImportResponse,
     Kind,
-    OneAlertShape,
-    OneFactShape,
+    OneAlertResponse,
+    OneFactResponse,
     OwnFact,
-    ProposedShape,
+    ProposedResponse,
     RecordQuestion,
 )
 from citewell.api.importing import Outcome, import_files
-from citewell.api.records import IS_LOCKED, Known, Opened, Owner, Vaulted, VaultId, asked, proposed, room_of
+from citewell.api.records import IS_LOCKED, Known, Opened, Owner, Vaulted, VaultId, asked, proposed, vault_session_of
 from citewell.api.requests import our_request
 from citewell.api.shapes import entry_json
 from citewell.types.facts import Fact, Moment, Symptom
@@ -50,7 +50,7 @@ UPLOAD = {
 """Several files as a form, or one file as the body; both are read by our own parser, and kept in memory."""
 
 
-@router.post("/ask", response_model=AnswerShape, dependencies=OURS)
+@router.post("/ask", response_model=AnswerResponse, dependencies=OURS)
 async def ask(visitor: Owner, room: Opened, sent: RecordQuestion) -> dict[str, Any]:
     """Answer from the record's own facts and words; emergency advice always comes first."""
     done = await asked(room, visitor, sent.question, conversation_id=sent.conversation_id)
@@ -60,7 +60,7 @@ async def ask(visitor: Owner, room: Opened, sent: RecordQuestion) -> dict[str, A
 # -------------------------------------------------------------------------------------------------------------- facts
 
 
-@router.get("/facts", response_model=FactsShape, response_model_exclude_unset=True)
+@router.get("/facts", response_model=FactsResponse, response_model_exclude_unset=True)
 def facts(_visitor: Owner, room: Opened, kind: Kind | None = None) -> dict[str, Any]:
     """Every fact, or those of one kind, newest first."""
     return _told(room.record.facts.all(room.scope, kind=kind))
@@ -69,7 +69,7 @@ def facts(_visitor: Owner, room: Opened, kind: Kind | None = None) -> dict[str, 
 @router.post(
     "/facts",
     status_code=HTTPStatus.CREATED,
-    response_model=OneFactShape,
+    response_model=OneFactResponse,
     response_model_exclude_unset=True,
     dependencies=OURS,
 )
@@ -81,14 +81,14 @@ def add(_visitor: Owner, room: Opened, sent: OwnFact) -> dict[str, Any]:
     return {"fact": fact_json(room.record.add(sent.kind, fields))}
 
 
-@router.patch("/facts/{fact_id}", response_model=OneFactShape, response_model_exclude_unset=True, dependencies=OURS)
+@router.patch("/facts/{fact_id}", response_model=OneFactResponse, response_model_exclude_unset=True, dependencies=OURS)
 def correct(_visitor: Owner, room: Opened, fact_id: str, sent: Correction) -> dict[str, Any]:
     """Correct a fact; it then counts as confirmed."""
     return {"fact": fact_json(room.record.facts.correct(fact_id, sent.fields, room.scope))}
 
 
 @router.post(
-    "/facts/{fact_id}/confirm", response_model=OneFactShape, response_model_exclude_unset=True, dependencies=OURS
+    "/facts/{fact_id}/confirm", response_model=OneFactResponse, response_model_exclude_unset=True, dependencies=OURS
 )
 def confirm(_visitor: Owner, room: Opened, fact_id: str) -> dict[str, Any]:
     """Confirm a fact."""
@@ -96,20 +96,20 @@ def confirm(_visitor: Owner, room: Opened, fact_id: str) -> dict[str, Any]:
 
 
 @router.post(
-    "/facts/{fact_id}/reject", response_model=OneFactShape, response_model_exclude_unset=True, dependencies=OURS
+    "/facts/{fact_id}/reject", response_model=OneFactResponse, response_model_exclude_unset=True, dependencies=OURS
 )
 def reject(_visitor: Owner, room: Opened, fact_id: str) -> dict[str, Any]:
     """Mark a fact as wrong; it is no longer used and will not be imported again."""
     return {"fact": fact_json(room.record.facts.reject(fact_id, room.scope))}
 
 
-@router.get("/review", response_model=FactsShape, response_model_exclude_unset=True)
+@router.get("/review", response_model=FactsResponse, response_model_exclude_unset=True)
 def review(_visitor: Owner, room: Opened) -> dict[str, Any]:
     """Facts to confirm, correct or reject."""
     return _told(room.record.facts.unverified(room.scope))
 
 
-@router.get("/labs", response_model=FactsShape, response_model_exclude_unset=True)
+@router.get("/labs", response_model=FactsResponse, response_model_exclude_unset=True)
 def labs(
     _visitor: Owner,
     room: Opened,
@@ -123,13 +123,13 @@ def labs(
     return _told(known.latest_results(room.scope) if test is None else known.trend(test, room.scope))
 
 
-@router.get("/alerts", response_model=AlertsShape)
+@router.get("/alerts", response_model=AlertsResponse)
 def alerts(_visitor: Owner, room: Opened, dismissed: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
     """Alerts, most serious first; dismissed ones too, if asked for."""
     return {"alerts": [asdict(one) for one in room.record.alerts(with_dismissed=dismissed)]}
 
 
-@router.post("/alerts/{alert_id}/dismiss", response_model=OneAlertShape, dependencies=OURS)
+@router.post("/alerts/{alert_id}/dismiss", response_model=OneAlertResponse, dependencies=OURS)
 def dismiss(_visitor: Owner, room: Opened, alert_id: str, sent: Dismissing) -> dict[str, Any]:
     """Dismiss an alert; it stays dismissed until its facts change."""
     return {"alert": asdict(room.record.dismiss(alert_id, why=sent.why))}
@@ -142,16 +142,16 @@ def _told(found: Sequence[Fact]) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------- papers
 
 
-@router.get("/documents", response_model=DocumentsShape)
+@router.get("/documents", response_model=DocumentsResponse)
 def documents(_visitor: Owner, room: Opened) -> dict[str, Any]:
     """The documents in the record, newest first."""
     return {"documents": [entry_json(one, None) for one in room.profile.app.entries(room.scope) if one.is_current]}
 
 
-@router.post("/import", response_model=ImportShape, openapi_extra={"requestBody": UPLOAD})
+@router.post("/import", response_model=ImportResponse, openapi_extra={"requestBody": UPLOAD})
 async def take_in(request: Request, _visitor: Owner, safe: Vaulted, vault_id: VaultId) -> dict[str, Any]:
     """Import files into the record, each separately; if none could be read, the error is that of the first."""
-    outcomes = await import_files(request, lambda: room_of(request, safe, safe.header(vault_id)))
+    outcomes = await import_files(request, lambda: vault_session_of(request, safe, safe.header(vault_id)))
     refused = [one for one in outcomes if one.error is not None]
     if refused and len(refused) == len(outcomes) and refused[0].error is not None:
         raise refused[0].error
@@ -161,14 +161,14 @@ async def take_in(request: Request, _visitor: Owner, safe: Vaulted, vault_id: Va
     }
 
 
-@router.post("/documents/{document_id}/propose", response_model=ProposedShape, dependencies=OURS)
+@router.post("/documents/{document_id}/propose", response_model=ProposedResponse, dependencies=OURS)
 async def propose(_visitor: Owner, room: Opened, document_id: str) -> dict[str, Any]:
     """Let the configured model find facts in a document; they are listed to confirm, with their source words."""
     found, change = await proposed(room, document_id)
     return {"proposed": [fact_json(one) for one in found.facts], "dropped": found.dropped, "facts": asdict(change)}
 
 
-@router.get("/import/progress", response_model=ImportProgressShape)
+@router.get("/import/progress", response_model=ImportProgressResponse)
 def progress(_visitor: Owner, safe: Vaulted, vault: Known) -> dict[str, Any]:
     """The progress of the current import; checking it does not keep a vault unlocked."""
     found = safe.progress(vault.id)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from citewell.api.errors import Problem, problem_of
-from citewell.api.records import Opened, Owner, Room
+from citewell.api.records import Opened, Owner, VaultSession
 from citewell.api.routes.records_pages import FORM, Line, room_page, see
 from citewell.api.visitor import Visitor
 from citewell.assistants.records.known import Known
@@ -59,12 +59,12 @@ def add(
     return see(f"{room.base}/facts")
 
 
-def _facts(room: Room, visitor: Visitor, *, problem: Problem | None = None) -> Response:
+def _facts(room: VaultSession, visitor: Visitor, *, problem: Problem | None = None) -> Response:
     groups = fact_groups(room.record.facts.all(room.scope), _beside(room))
     return room_page("records_facts.html", room, visitor, tab="facts", groups=groups, problem=problem)
 
 
-def _beside(room: Room) -> Beside:
+def _beside(room: VaultSession) -> Beside:
     papers = room.record.paper
     return Beside(papers.unread(), papers.said_of_allergies())
 
@@ -139,7 +139,7 @@ async def correct(visitor: Owner, room: Opened, request: Request, fact_id: str) 
     return await run_in_threadpool(work)
 
 
-def _review(room: Room, visitor: Visitor, *, problem: Problem | None = None) -> Response:
+def _review(room: VaultSession, visitor: Visitor, *, problem: Problem | None = None) -> Response:
     waiting = [(Row.of(fact), correctable(fact)) for fact in room.record.facts.unverified(room.scope)]
     return room_page("records_review.html", room, visitor, tab="review", waiting=waiting, problem=problem)
 

@@ -15,7 +15,7 @@ from citewell.api import errors
 from citewell.api.copying import restored
 from citewell.api.errors import Problem, problem_of
 from citewell.api.history import TALKS_SHOWN
-from citewell.api.records import Known, Opened, Owner, Room, Safe, Vaulted, asked
+from citewell.api.records import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
 from citewell.api.requests import our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Visitor
@@ -55,7 +55,7 @@ def see(address: str) -> Response:
     return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
 
 
-def room_page(template: str, room: Room, visitor: Visitor, *, tab: str, **values: Any) -> Response:
+def room_page(template: str, room: VaultSession, visitor: Visitor, *, tab: str, **values: Any) -> Response:
     """A page of an open vault."""
     return room.site.page(
         template,
@@ -172,7 +172,9 @@ def _door(site: Site, visitor: Visitor, vault: Header, *, problem: Problem | Non
     )
 
 
-def _picker(site: Site, visitor: Visitor, safe: Safe, *, label: str = "", problem: Problem | None = None) -> Response:
+def _picker(
+    site: Site, visitor: Visitor, safe: OpenVaults, *, label: str = "", problem: Problem | None = None
+) -> Response:
     return site.page(
         "records_picker.html",
         visitor,
@@ -255,7 +257,7 @@ def feedback(
     return see(f"{room.base}/conversations/{conversation_id}#last" if conversation_id else room.base)
 
 
-def _failed(room: Room, visitor: Visitor, question: str, conversation_id: str, problem: Problem) -> Response:
+def _failed(room: VaultSession, visitor: Visitor, question: str, conversation_id: str, problem: Problem) -> Response:
     """The page with the question still in its box."""
     shown = _turns(room, conversation_id) if conversation_id else []
     return _chat(
@@ -264,7 +266,7 @@ def _failed(room: Room, visitor: Visitor, question: str, conversation_id: str, p
 
 
 def _chat(
-    room: Room,
+    room: VaultSession,
     visitor: Visitor,
     *,
     question: str = "",
@@ -289,7 +291,7 @@ def _chat(
     )
 
 
-def _turns(room: Room, conversation_id: str) -> list[RecordTurn]:
+def _turns(room: VaultSession, conversation_id: str) -> list[RecordTurn]:
     """What was asked in a conversation, each question with what it got."""
     desk, helped, found = room.desk, room.record.feedback, []
     for one in desk.conversations.turns(conversation_id, room.asker):

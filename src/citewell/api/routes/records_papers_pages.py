@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.api.errors import Problem, problem_of
 from citewell.api.importing import Outcome, import_files
-from citewell.api.records import Opened, Owner, Room, Vaulted, VaultId, proposed, room_of
+from citewell.api.records import Opened, Owner, Vaulted, VaultId, VaultSession, proposed, vault_session_of
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, disposition
 from citewell.api.routes.records_pages import FORM, room_page, see
 from citewell.api.routes.source_pages import Named
@@ -52,16 +52,16 @@ async def take_in(request: Request, visitor: Owner, safe: Vaulted, vault_id: Vau
     """Read files into the record and say what became of each."""
     # A form proves that it is ours while it is read, so the vault is looked up behind it.
     try:
-        outcomes = await import_files(request, lambda: room_of(request, safe, safe.header(vault_id)))
+        outcomes = await import_files(request, lambda: vault_session_of(request, safe, safe.header(vault_id)))
     except InputError as error:
-        room = room_of(request, safe, safe.header(vault_id))
+        room = vault_session_of(request, safe, safe.header(vault_id))
         return await run_in_threadpool(_documents, room, visitor, problem=problem_of(error))
-    room = room_of(request, safe, safe.header(vault_id))
+    room = vault_session_of(request, safe, safe.header(vault_id))
     return await run_in_threadpool(_documents, room, visitor, outcomes=outcomes)
 
 
 def _documents(
-    room: Room,
+    room: VaultSession,
     visitor: Visitor,
     *,
     outcomes: Sequence[Outcome] = (),
@@ -138,7 +138,7 @@ def source_panel(visitor: Owner, room: Opened, document_id: str, place: Named) -
     return _shown("panel.html", room, visitor, document_id, place)
 
 
-def _shown(template: str, room: Room, visitor: Visitor, document_id: str, place: Place) -> Response:
+def _shown(template: str, room: VaultSession, visitor: Visitor, document_id: str, place: Place) -> Response:
     # Nothing of a vault is kept open between two requests: when it is locked, it is gone.
     entry, text, chunks = room.profile.app.show(document_id, room.scope)
     found = view(entry, text, chunks, place)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Response
 from citewell.adapters.vault.folder import MIN_PASSPHRASE_CHARACTERS
 from citewell.api.copying import exported
 from citewell.api.errors import Problem, problem_of
-from citewell.api.records import Opened, Owner, Room, Vaulted
+from citewell.api.records import Opened, Owner, Vaulted, VaultSession
 from citewell.api.routes.documents import disposition
 from citewell.api.routes.records_pages import FORM, Line, Secret, room_page, see
 from citewell.api.visitor import Visitor
@@ -100,7 +100,7 @@ def erase(*, visitor: Owner, room: Opened, safe: Vaulted, typed: Line = "") -> R
     return see("/records")
 
 
-def _settings(room: Room, visitor: Visitor, *, problem: Problem | None = None, done: str = "") -> Response:
+def _settings(room: VaultSession, visitor: Visitor, *, problem: Problem | None = None, done: str = "") -> Response:
     return room_page(
         "records_settings.html",
         room,

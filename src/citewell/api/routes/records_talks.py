@@ -12,20 +12,20 @@ from fastapi.responses import StreamingResponse
 from citewell.api import stream
 from citewell.api.asking import streamed
 from citewell.api.bodies.events import STREAMED
-from citewell.api.bodies.kept import ConversationsShape
+from citewell.api.bodies.kept import ConversationsResponse
 from citewell.api.bodies.records import (
-    ChoicesShape,
+    ChoicesResponse,
     Choosing,
-    FeedbackShape,
+    FeedbackResponse,
     Helped,
-    PaperShape,
-    PapersShape,
+    PaperResponse,
+    PapersResponse,
     RecordQuestion,
-    RecordTurnsShape,
-    RemovedShape,
+    RecordTurnsResponse,
+    RemovedResponse,
     Sorting,
 )
-from citewell.api.records import IS_LOCKED, Opened, Owner, Room, begun
+from citewell.api.records import IS_LOCKED, Opened, Owner, VaultSession, begun
 from citewell.api.requests import our_request
 from citewell.bootstrap.record_models import elsewhere
 from citewell.ports.records import Choices, Paper, PaperKind
@@ -48,7 +48,7 @@ async def ask_stream(visitor: Owner, room: Opened, sent: RecordQuestion) -> Stre
     return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
 
 
-@router.get("/conversations", response_model=ConversationsShape)
+@router.get("/conversations", response_model=ConversationsResponse)
 def conversations(_visitor: Owner, room: Opened) -> dict[str, Any]:
     """Every conversation with the record, most recent first."""
     found = room.desk.conversations.all(room.asker)
@@ -59,7 +59,7 @@ def conversations(_visitor: Owner, room: Opened) -> dict[str, Any]:
     }
 
 
-@router.get("/conversations/{conversation_id}", response_model=RecordTurnsShape)
+@router.get("/conversations/{conversation_id}", response_model=RecordTurnsResponse)
 def conversation(_visitor: Owner, room: Opened, conversation_id: str) -> dict[str, Any]:
     """The questions and answers in one conversation, and whether they helped."""
     helped = room.record.feedback
@@ -83,27 +83,27 @@ def erase(_visitor: Owner, room: Opened, conversation_id: str) -> Response:
     return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
-@router.put("/answers/{answer_id}/feedback", response_model=FeedbackShape, dependencies=OURS)
+@router.put("/answers/{answer_id}/feedback", response_model=FeedbackResponse, dependencies=OURS)
 def feedback(_visitor: Owner, room: Opened, answer_id: str, sent: Helped) -> dict[str, Any]:
     """Say whether an answer helped; your feedback stays inside the vault."""
     room.record.give_feedback(answer_id, is_helpful=sent.is_helpful)
     return {"answer_id": answer_id, "is_helpful": sent.is_helpful}
 
 
-@router.get("/papers", response_model=PapersShape)
+@router.get("/papers", response_model=PapersResponse)
 def papers(_visitor: Owner, room: Opened) -> dict[str, Any]:
     """The documents in the record, each with its type, its author and how reliably it was read."""
     return {"papers": [_paper(entry.id, entry.title, paper) for entry, paper in room.record.papers()]}
 
 
-@router.put("/papers/{document_id}", response_model=PaperShape, dependencies=OURS)
+@router.put("/papers/{document_id}", response_model=PaperResponse, dependencies=OURS)
 def sort(_visitor: Owner, room: Opened, document_id: str, sent: Sorting) -> dict[str, Any]:
     """Set the type of a document."""
     said = room.record.sort(document_id, PaperKind(sent.kind))
     return _paper(document_id, room.profile.app.show(document_id, room.scope)[0].title, said)
 
 
-@router.delete("/papers/{document_id}", response_model=RemovedShape, dependencies=OURS)
+@router.delete("/papers/{document_id}", response_model=RemovedResponse, dependencies=OURS)
 def remove(_visitor: Owner, room: Opened, document_id: str) -> dict[str, Any]:
     """Erase a document and the facts found only in it; repeating it is safe."""
     found = room.record.paper.remove(document_id)
@@ -116,20 +116,20 @@ def _paper(document_id: str, title: str, paper: Paper) -> dict[str, Any]:
     return {"document_id": document_id, "title": title, **asdict(paper)}
 
 
-@router.get("/settings", response_model=ChoicesShape)
+@router.get("/settings", response_model=ChoicesResponse)
 def settings(_visitor: Owner, room: Opened) -> dict[str, Any]:
     """The settings of the record: lock time, language, model."""
     return choices_json(room)
 
 
-@router.put("/settings", response_model=ChoicesShape, dependencies=OURS)
+@router.put("/settings", response_model=ChoicesResponse, dependencies=OURS)
 def choose(_visitor: Owner, room: Opened, sent: Choosing) -> dict[str, Any]:
     """Change the settings, from the next question on."""
     room.profile.choose(Choices(sent.lock_minutes, sent.language, sent.model))
     return choices_json(room)
 
 
-def choices_json(room: Room) -> dict[str, Any]:
+def choices_json(room: VaultSession) -> dict[str, Any]:
     """What is set, and what it comes to."""
     used = room.profile.app.settings
     return {

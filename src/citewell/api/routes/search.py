@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
-from citewell.api.bodies.documents import ResultsShape
+from citewell.api.bodies.documents import ResultsResponse
 from citewell.api.bodies.sent import SEEN
 from citewell.api.shapes import results_json
 from citewell.api.site import Here
@@ -19,7 +19,7 @@ Question = Annotated[str, Query(min_length=1, max_length=MAX_QUESTION_CHARACTERS
 Tags = Annotated[tuple[str, ...], Query()]
 
 
-@router.get("/search", response_model=ResultsShape)
+@router.get("/search", response_model=ResultsResponse)
 def search(
     *,
     site: Here,

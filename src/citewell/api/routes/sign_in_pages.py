@@ -25,7 +25,7 @@ router = APIRouter()
 WHICH_ORGANISATION = Problem(
     HTTPStatus.UNAUTHORIZED,
     "OrganisationNotNamed",
-    "Enter your organisation's short name, which your administrator gave you, and try again.",
+    "Enter the short name of your organisation, which your administrator gave you, and try again.",
 )
 WRONG = Problem(
     HTTPStatus.UNAUTHORIZED, "WrongPassword", "Email address or password is wrong. Check both and try again."

@@ -16,7 +16,7 @@ from citewell.adapters.llm.listing import Listing, unanswered, vendor_of
 from citewell.adapters.llm.once import LIMIT_S, Asking
 from citewell.api import metrics
 from citewell.api.auth import VISITOR
-from citewell.api.bodies.status import HealthShape, ModelsShape
+from citewell.api.bodies.status import HealthResponse, ModelsResponse
 from citewell.api.errors import Refused
 from citewell.api.health import Health, is_ready
 from citewell.api.site import UNDER_WAY, Here, Site
@@ -40,7 +40,7 @@ async def _told(request: Request) -> dict[str, Any]:
     return {"status": status, "live": True, "ready": is_ready(parts), "parts": {k: asdict(v) for k, v in parts.items()}}
 
 
-@router.get("/health", response_model=HealthShape)
+@router.get("/health", response_model=HealthResponse)
 async def health(request: Request) -> dict[str, Any]:
     """Whether the server is running and the state of each part; administrators also get details."""
     return await _told(request)
@@ -52,7 +52,7 @@ async def live() -> dict[str, bool]:
     return {"live": True}
 
 
-@router.get("/health/ready", response_model=HealthShape, responses={503: {"model": HealthShape}})
+@router.get("/health/ready", response_model=HealthResponse, responses={503: {"model": HealthResponse}})
 async def ready(request: Request, response: Response) -> dict[str, Any]:
     """Whether every part is working: 200, or 503 if one is not."""
     told = await _told(request)
@@ -61,7 +61,7 @@ async def ready(request: Request, response: Response) -> dict[str, Any]:
     return told
 
 
-@router.get("/models", response_model=ModelsShape)
+@router.get("/models", response_model=ModelsResponse)
 async def models(site: Here, visitor: Member) -> dict[str, Any]:
     """The current answer model, the allowed models, and which of them are available."""
     settings = site.app.settings

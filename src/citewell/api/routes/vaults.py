@@ -11,18 +11,18 @@ from starlette.concurrency import run_in_threadpool
 from citewell.adapters.vault.folder import label_of
 from citewell.adapters.vault.header import Header
 from citewell.api.bodies.vaults import (
-    ErasedShape,
+    ErasedResponse,
     Erasing,
-    MadeShape,
+    MadeResponse,
     NewPhrase,
     NewVault,
     Unlocking,
-    VaultShape,
-    VaultsShape,
+    VaultResponse,
+    VaultsResponse,
 )
 from citewell.api.copying import exported, restored
 from citewell.api.errors import Problem, Refused
-from citewell.api.records import Known, Owner, Safe, Vaulted
+from citewell.api.records import Known, OpenVaults, Owner, Vaulted
 from citewell.api.requests import our_request
 from citewell.errors import InputError
 
@@ -36,14 +36,14 @@ LABEL_TAKEN = Problem(
 )
 
 
-@router.get("", response_model=VaultsShape)
+@router.get("", response_model=VaultsResponse)
 def vaults(_visitor: Owner, safe: Vaulted) -> dict[str, Any]:
     """Every vault by label, and whether it is unlocked."""
     found = [vault_json(one, safe) for one in safe.vaults.all()]
     return {"vaults": found, "unreadable": safe.vaults.unreadable()}
 
 
-@router.post("", status_code=HTTPStatus.CREATED, response_model=MadeShape, dependencies=OURS)
+@router.post("", status_code=HTTPStatus.CREATED, response_model=MadeResponse, dependencies=OURS)
 def create(_visitor: Owner, safe: Vaulted, new: NewVault) -> dict[str, Any]:
     """Create a vault; its recovery words are shown only once."""
     if label_of(new.label).casefold() in {one.label.casefold() for one in safe.vaults.all()}:
@@ -52,21 +52,21 @@ def create(_visitor: Owner, safe: Vaulted, new: NewVault) -> dict[str, Any]:
     return {"vault": vault_json(made, safe), "recovery_phrase": phrase}
 
 
-@router.post("/{vault}/unlock", response_model=VaultShape, dependencies=OURS)
+@router.post("/{vault}/unlock", response_model=VaultResponse, dependencies=OURS)
 def unlock(_visitor: Owner, safe: Vaulted, vault: Known, sent: Unlocking) -> dict[str, Any]:
     """Unlock a vault; it stays unlocked until you lock it or the idle time in the settings has passed."""
     safe.vaults.open(vault.id, sent.passphrase)
     return vault_json(vault, safe)
 
 
-@router.post("/{vault}/lock", response_model=VaultShape, dependencies=OURS)
+@router.post("/{vault}/lock", response_model=VaultResponse, dependencies=OURS)
 def lock(_visitor: Owner, safe: Vaulted, vault: Known) -> dict[str, Any]:
     """Lock a vault now; a locked one stays locked."""
     safe.vaults.lock(vault.id)
     return vault_json(vault, safe)
 
 
-@router.post("/{vault}/passphrase", response_model=VaultShape, dependencies=OURS)
+@router.post("/{vault}/passphrase", response_model=VaultResponse, dependencies=OURS)
 def change_passphrase(_visitor: Owner, safe: Vaulted, vault: Known, sent: NewPhrase) -> dict[str, Any]:
     """Change a vault's passphrase; its recovery words stay the same."""
     safe.vaults.change_passphrase(vault.id, sent.passphrase, sent.new)
@@ -79,14 +79,16 @@ def export(_visitor: Owner, safe: Vaulted, vault: Known, sent: Unlocking) -> Res
     return Response(exported(safe, vault.id, sent.passphrase), media_type=COPY)
 
 
-@router.post("/restore", status_code=HTTPStatus.CREATED, response_model=VaultShape, openapi_extra={"requestBody": BODY})
+@router.post(
+    "/restore", status_code=HTTPStatus.CREATED, response_model=VaultResponse, openapi_extra={"requestBody": BODY}
+)
 async def restore(request: Request, _visitor: Owner, safe: Vaulted) -> dict[str, Any]:
     """Restore such a copy; it is locked."""
     made = await restored(request, safe)
     return await run_in_threadpool(vault_json, made, safe)
 
 
-@router.post("/{vault}/erase", response_model=ErasedShape, dependencies=OURS)
+@router.post("/{vault}/erase", response_model=ErasedResponse, dependencies=OURS)
 def erase(_visitor: Owner, safe: Vaulted, vault: Known, sent: Erasing) -> dict[str, Any]:
     """Permanently erase a vault; send its label to confirm."""
     if sent.label != vault.label:
@@ -95,6 +97,6 @@ def erase(_visitor: Owner, safe: Vaulted, vault: Known, sent: Erasing) -> dict[s
     return {"erased": vault.id}
 
 
-def vault_json(vault: Header, safe: Safe) -> dict[str, Any]:
+def vault_json(vault: Header, safe: OpenVaults) -> dict[str, Any]:
     """A vault as programs see it."""
     return {"id": vault.id, "label": vault.label, "made_at": vault.made_at, "is_open": safe.is_open(vault.id)}

@@ -10,7 +10,7 @@ from citewell.assistants.guidelines.guideline import Guideline
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BrowseFilter:
     """Which pieces to show; what is not said matches all."""
 
     kind: str = ""
@@ -53,7 +53,7 @@ def choices(guideline: Guideline) -> Choices:
     )
 
 
-def browse(guideline: Guideline, text: str, wanted: Wanted) -> list[Piece]:
+def browse(guideline: Guideline, text: str, wanted: BrowseFilter) -> list[Piece]:
     """The pieces that are wanted, in the order of the document; `text` is the document's."""
     systems = {f"B{number}": row.system for number, row in enumerate(guideline.symptoms, 1)}
     found = pieces(guideline, text)

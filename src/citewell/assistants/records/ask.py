@@ -22,6 +22,7 @@ from citewell.assistants.records.align import align
 from citewell.assistants.records.asked import Gathered
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.fetch import allergies, fetch
+from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.kinds import Kind
 from citewell.assistants.records.known import Known
 from citewell.assistants.records.look_up import look_up
@@ -36,7 +37,6 @@ from citewell.assistants.records.screening import screen
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.turn import NOTHING, Turn
 from citewell.assistants.records.unused import unused
-from citewell.assistants.records.wishes import Wish
 from citewell.clinical.languages import Language
 from citewell.ports import Writer
 from citewell.prompts import Template
@@ -137,7 +137,7 @@ class Records:
 
     def _asked_before(self, turn: Turn) -> list[str]:
         """What was asked of late, for who prepares a visit."""
-        if Wish.PREPARE not in turn.wanted:
+        if Intent.PREPARE not in turn.wanted:
             return []
         return list(dict.fromkeys(one.text for one in self._remembered(turn) if one.role == "user"))[-ASKED_SHOWN:]
 

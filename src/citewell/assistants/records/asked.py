@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from citewell.assistants.records.intents import Intents
 from citewell.assistants.records.known import Known, T, when
-from citewell.assistants.records.wishes import Wishes
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 
@@ -41,7 +41,7 @@ class Gathered:
 class Asked:
     """A question as the facts see it: what it wants, and which of them it names."""
 
-    wanted: Wishes
+    wanted: Intents
     known: Known
     named: tuple[Fact, ...]
     unknown: tuple[str, ...] = ()

@@ -6,21 +6,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from citewell.assistants.records.asked import Asked, Gathered, listed, not_mentioned
+from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.known import Known
 from citewell.assistants.records.names import Names
 from citewell.assistants.records.tell import TELLERS, of_named
-from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.clinical import Lexicon
 
 ASK_FIRST = (
     "Whether to take, change or stop something is a question for your pharmacist or doctor: a record cannot answer it."
 )
-ASKING = frozenset(Wish) - {Wish.LATEST}
+ASKING = frozenset(Intent) - {Intent.LATEST}
 """Wishes that show that the question is about the record."""
 
 
 def gather(
-    question: str, wanted: Wishes, known: Known, *, lexicon: Lexicon, now: datetime | None = None
+    question: str, wanted: Intents, known: Known, *, lexicon: Lexicon, now: datetime | None = None
 ) -> Gathered | None:
     """What the facts say to a question; None where it is a matter for the documents."""
     names = Names.of(question, lexicon)
@@ -40,7 +40,7 @@ def gather(
     spelled = f"Your record spells this {listed([f'“{word}”' for word in written])}." if written else ""
     if not written and names.corrected:
         spelled = f"Showing results for {listed(list(names.corrected.values()))}."
-    return replace(found, after=_joined(spelled, found.after, ASK_FIRST if Wish.MAY in wanted else ""))
+    return replace(found, after=_joined(spelled, found.after, ASK_FIRST if Intent.MAY in wanted else ""))
 
 
 def _told(asked: Asked, names: Names) -> Gathered | None:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.known import LONG_AGO
 from citewell.assistants.records.mentions import Mentioned, Paper, said_in, spoken_of
 from citewell.assistants.records.names import Names, surname
 from citewell.assistants.records.papers import day_of, tells, writer_of
-from citewell.assistants.records.wishes import Wish, Wishes
 
 MOST = 10
 """Sentences of a letter that one answer quotes; the paper itself has them all."""
@@ -24,15 +24,15 @@ class Letter:
     said: tuple[Mentioned, ...]
 
 
-def letter(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> Letter | None:
+def letter(names: Names, wanted: Intents, papers: Sequence[Paper]) -> Letter | None:
     """The letter that a question asks for; None where it asks for none, or there is none."""
-    if Wish.SAID not in wanted and Wish.LETTER not in wanted:
+    if Intent.SAID not in wanted and Intent.LETTER not in wanted:
         return None
     written = [(one, writer_of(one[0].title, one[1].text)) for one in papers]
     by = [one for one, who in written if who and surname(who).casefold() in names.words]
     about = [] if by else spoken_of(names)
     if not by and about:  # “the heart doctor”: the newest letter that speaks of it
-        by = [one for one in papers if any(fits(one[1].text) for fits in about)] if Wish.SAID in wanted else []
+        by = [one for one in papers if any(fits(one[1].text) for fits in about)] if Intent.SAID in wanted else []
     if not by and (about or not _is_newest_meant(wanted)):
         return None
     found = _newest(by or papers, wanted)
@@ -40,7 +40,7 @@ def letter(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> Letter | No
         return None
     entry, document = found
     spans = [(start, end) for start, end in said_in(document.text) if tells(document.text[start:end])]
-    about = spoken_of(names) if Wish.LETTER in wanted or _ABOUT.search(names.text) else []
+    about = spoken_of(names) if Intent.LETTER in wanted or _ABOUT.search(names.text) else []
     topic = [span for span in spans if any(fits(document.text[slice(*span)]) for fits in about)]
     quoted = tuple(Mentioned(entry.id, start, end) for start, end in (topic or spans)[:MOST])
     return Letter(_lead(found, len(topic or spans)), quoted) if quoted else None
@@ -50,12 +50,12 @@ _ABOUT = re.compile(r"\b(?:about|of|regarding|on)\b")
 """“What did she say about my knee” is about the knee; “what did the heart doctor say” is about all."""
 
 
-def _is_newest_meant(wanted: Wishes) -> bool:
+def _is_newest_meant(wanted: Intents) -> bool:
     """Whether no letter is named because the newest is meant."""
-    return Wish.SAID in wanted or Wish.LATEST in wanted
+    return Intent.SAID in wanted or Intent.LATEST in wanted
 
 
-def _newest(papers: Sequence[Paper], wanted: Wishes) -> Paper | None:
+def _newest(papers: Sequence[Paper], wanted: Intents) -> Paper | None:
     """The newest of the time that is asked for; one without a day counts as old."""
     dated = [(day_of(*one) or LONG_AGO, one) for one in papers]
     inside = [(day, one) for day, one in dated if wanted.is_inside(day)]

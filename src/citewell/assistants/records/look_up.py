@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from citewell.assistants.records.asked import Gathered
 from citewell.assistants.records.gather import gather
+from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known import LONG_AGO, Known, when
 from citewell.assistants.records.letters import letter
 from citewell.assistants.records.mentions import Mentioned, Paper, mentions
@@ -13,13 +14,14 @@ from citewell.assistants.records.names import Names
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
 from citewell.assistants.records.place import is_coded
-from citewell.assistants.records.wishes import Wish
 from citewell.types import Hit
 
 if TYPE_CHECKING:
     from citewell.assistants.records.turn import Turn
 
-LISTED = frozenset({Wish.CHANGES, Wish.MEDICINES, Wish.DIAGNOSES, Wish.ALLERGIES, Wish.VACCINATIONS, Wish.PROCEDURES})
+LISTED = frozenset(
+    {Intent.CHANGES, Intent.MEDICINES, Intent.DIAGNOSES, Intent.ALLERGIES, Intent.VACCINATIONS, Intent.PROCEDURES}
+)
 """Wishes for all of a kind, of which a newer paper may know more."""
 
 
@@ -37,7 +39,7 @@ def look_up(turn: Turn, known: Known) -> tuple[Gathered | None, list[Hit]]:
 
 def _said(turn: Turn, names: Names, gathered: Gathered | None, known: Known) -> list[Mentioned]:
     """What papers say of the same, which no fact may have: nobody is told “no” before they were searched."""
-    if Wish.PREPARE in turn.wanted:
+    if Intent.PREPARE in turn.wanted:
         return [one.place for one in critical_values(_uncoded(turn), known)]
     if gathered is None or gathered.if_mentioned:
         return mentions(names, turn.wanted, turn.papers)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.names import Names, is_kin
 from citewell.assistants.records.papers import day_of, tells
 from citewell.assistants.records.tables import rows
-from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.clinical.languages import whole_words
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import known_days
@@ -27,7 +27,7 @@ LONGEST = 300
 """Characters above which a sentence is no sentence, but a page without full stops: of it, the line counts."""
 
 
-BY_CUE = frozenset({Wish.NEXT, Wish.DUE})
+BY_CUE = frozenset({Intent.NEXT, Intent.DUE})
 """Wishes that papers answer in words of their own, whatever is named: “we will see you again in May”."""
 
 
@@ -53,17 +53,19 @@ Spoken = Callable[[str], bool]
 Paper = tuple[Entry, Document]
 
 
-def mentions(names: Names, wanted: Wishes, papers: Sequence[Paper]) -> list[Mentioned]:
+def mentions(names: Names, wanted: Intents, papers: Sequence[Paper]) -> list[Mentioned]:
     """The sentences of papers that name what a question names; else those of the kind, or of the day, it asks for."""
     if wanted.all & BY_CUE and (found := _found(_kind(wanted), papers)):
         return found
     if not names.names_something:
         return _of_time(wanted, papers) if wanted.since else _found(_kind(wanted), papers)
-    allergies = [_has_cue(Wish.ALLERGIES)] if Wish.ALLERGIES in wanted else []  # those are told whatever is asked for
+    allergies = (
+        [_has_cue(Intent.ALLERGIES)] if Intent.ALLERGIES in wanted else []
+    )  # those are told whatever is asked for
     return _found([*_named(names), *allergies], papers) or _found(_in_part(names), papers)
 
 
-def _of_time(wanted: Wishes, papers: Sequence[Paper]) -> list[Mentioned]:
+def _of_time(wanted: Intents, papers: Sequence[Paper]) -> list[Mentioned]:
     """What papers of a time say, and where others name a day of it."""
     of_it = [one for one in papers if (day := day_of(*one)) and wanted.is_inside(day)]
     return list(dict.fromkeys([*_found([tells], of_it), *_found(_kind(wanted), papers)]))[:MOST]
@@ -83,7 +85,7 @@ def _found(spoken: Sequence[Spoken], papers: Sequence[Paper]) -> list[Mentioned]
 def quotes_of(wish: str, papers: Sequence[Paper]) -> list[Quote]:
     """The sentences of papers that speak of a kind of fact, such as allergies."""
     texts = {entry.id: (entry.title, document.text) for entry, document in papers}
-    found = _found(_kind(Wishes(frozenset({Wish(wish)}))), papers)
+    found = _found(_kind(Intents(frozenset({Intent(wish)}))), papers)
     return [
         Quote(texts[one.document_id][0], " ".join(texts[one.document_id][1][one.start : one.end].split()), one)
         for one in found
@@ -151,7 +153,7 @@ def _has_words(words: str) -> Spoken:
     return lambda text: bool(said.search(text))
 
 
-def _kind(wanted: Wishes) -> list[Spoken]:
+def _kind(wanted: Intents) -> list[Spoken]:
     """How a sentence speaks of a time that is asked for, or of the kind of fact."""
     if wanted.since is not None and wanted.until is not None and (wanted.until - wanted.since).days > 1:
         return [lambda text: any(wanted.is_inside(day) for day in known_days(text))]
@@ -164,17 +166,17 @@ def _kind(wanted: Wishes) -> list[Spoken]:
     wish = next((wish for wish, _ in _cues() if wish in wanted), None)
     if wish is None:
         return []
-    return [_has_cue(wish), *([lambda text: bool(medicines(text))] if wish is Wish.MEDICINES else [])]
+    return [_has_cue(wish), *([lambda text: bool(medicines(text))] if wish is Intent.MEDICINES else [])]
 
 
-def _has_cue(wish: Wish) -> Spoken:
+def _has_cue(wish: Intent) -> Spoken:
     cue = dict(_cues())[wish]
     return lambda text: bool(cue.search(text))
 
 
 @cache
-def _cues() -> tuple[tuple[Wish, re.Pattern[str]], ...]:
-    return tuple((Wish(wish), whole_words(words)) for wish, words in rows("paper_words.tsv"))
+def _cues() -> tuple[tuple[Intent, re.Pattern[str]], ...]:
+    return tuple((Intent(wish), whole_words(words)) for wish, words in rows("paper_words.tsv"))
 
 
 @cache

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from citewell.assistants.records.asked import Gathered
+from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.known import Known, when
-from citewell.assistants.records.wishes import Wish, Wishes
 from citewell.types import Entry
 from citewell.types.facts import Person
 from citewell.types.facts_line import shown
@@ -15,7 +15,7 @@ from citewell.types.facts_line import shown
 NAMED = 3
 """Papers that are named; of more, how many there are."""
 OLD = timedelta(days=365)
-AS_OF_NOW = frozenset({Wish.MEDICINES, Wish.PRESCRIBER, Wish.DIAGNOSES, Wish.PREPARE, Wish.ALLERGIES})
+AS_OF_NOW = frozenset({Intent.MEDICINES, Intent.PRESCRIBER, Intent.DIAGNOSES, Intent.PREPARE, Intent.ALLERGIES})
 """Wishes that are about how things are now."""
 
 
@@ -54,7 +54,7 @@ def how_old(known: Known, *, now: datetime) -> str:
 
 
 def notes(
-    gathered: Gathered, known: Known, wanted: Wishes, *, unread: Sequence[Entry], searched: int, now: datetime
+    gathered: Gathered, known: Known, wanted: Intents, *, unread: Sequence[Entry], searched: int, now: datetime
 ) -> list[str]:
     """All that is added, what the answer itself says last comes first."""
     found = [gathered.if_silent if searched or not gathered.if_mentioned else "", gathered.after]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from citewell.assistants.records.asked import RECORD, Asked, Gathered, told
+from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.tell_course import changes, person, prepare, visits
 from citewell.assistants.records.tell_findings import diagnoses, listing, results, trend
 from citewell.assistants.records.tell_open import due, effects, reason, together, upcoming
 from citewell.assistants.records.tell_treatment import allergies, medicines, prescriber
-from citewell.assistants.records.wishes import Wish
 from citewell.types.facts import LabResult, Procedure, Professional, Referral, Symptom, Vaccination
 
 
@@ -28,26 +28,26 @@ def of_named(asked: Asked) -> Gathered | None:
     return None
 
 
-TELLERS: tuple[tuple[Wish, Callable[[Asked], Gathered | None]], ...] = (
-    (Wish.PREPARE, prepare),
-    (Wish.CHANGES, changes),
-    (Wish.PRESCRIBER, prescriber),
-    (Wish.EFFECTS, effects),
-    (Wish.TOGETHER, together),
-    (Wish.REASON, reason),
-    (Wish.DUE, due),
-    (Wish.NEXT, upcoming),
-    (Wish.ALLERGIES, allergies),
-    (Wish.TREND, trend),
-    (Wish.RESULTS, results),
-    (Wish.VACCINATIONS, listing(Vaccination, "vaccination", "vaccinations")),
-    (Wish.MEDICINES, medicines),
-    (Wish.DIAGNOSES, diagnoses),
-    (Wish.PROCEDURES, listing(Procedure, "procedure", "procedures")),
-    (Wish.REFERRALS, listing(Referral, "referral", "referrals")),
-    (Wish.SYMPTOMS, listing(Symptom, "symptom", "symptoms")),
-    (Wish.DOCTORS, listing(Professional, "doctor or nurse", "doctors and nurses")),
-    (Wish.VISITS, visits),
-    (Wish.PERSON, person),
+TELLERS: tuple[tuple[Intent, Callable[[Asked], Gathered | None]], ...] = (
+    (Intent.PREPARE, prepare),
+    (Intent.CHANGES, changes),
+    (Intent.PRESCRIBER, prescriber),
+    (Intent.EFFECTS, effects),
+    (Intent.TOGETHER, together),
+    (Intent.REASON, reason),
+    (Intent.DUE, due),
+    (Intent.NEXT, upcoming),
+    (Intent.ALLERGIES, allergies),
+    (Intent.TREND, trend),
+    (Intent.RESULTS, results),
+    (Intent.VACCINATIONS, listing(Vaccination, "vaccination", "vaccinations")),
+    (Intent.MEDICINES, medicines),
+    (Intent.DIAGNOSES, diagnoses),
+    (Intent.PROCEDURES, listing(Procedure, "procedure", "procedures")),
+    (Intent.REFERRALS, listing(Referral, "referral", "referrals")),
+    (Intent.SYMPTOMS, listing(Symptom, "symptom", "symptoms")),
+    (Intent.DOCTORS, listing(Professional, "doctor or nurse", "doctors and nurses")),
+    (Intent.VISITS, visits),
+    (Intent.PERSON, person),
 )
 """The first wish that the facts can tell something to decides; “who prescribed” comes before “which medicines”."""

@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known import LONG_AGO, Known, is_abnormal, when
 from citewell.assistants.records.limits import beyond_limits
 from citewell.assistants.records.names import surname
 from citewell.assistants.records.tell_findings import unjudged
-from citewell.assistants.records.wishes import Wish
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -41,9 +41,9 @@ def visits(asked: Asked) -> Gathered | None:
         found = [one for one in found if one in asked.named]
     elif asked.about:
         return not_mentioned(asked, among="your visits")
-    if Wish.LATEST in asked.wanted and found:
+    if Intent.LATEST in asked.wanted and found:
         return told("The last visit in your record:", [one for one in found if one.status is VisitStatus.DONE][:1])
-    if Wish.SAID in asked.wanted:
+    if Intent.SAID in asked.wanted:
         that_day = _dated(asked) if found and asked.wanted.words else []
         of = f"It has {count(that_day)} of {asked.wanted.words}:" if that_day else f"It lists {count(found, 'visit')}:"
         return denied(f"{RECORD} does not include what was said at a visit", beside=of, facts=that_day or found)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from citewell.assistants.records.asked import MAX_SHOWN, RECORD, Asked, Gathered, count, denied, not_mentioned, told
+from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known import LONG_AGO, T, is_abnormal, is_unjudged, test_keys, when
 from citewell.assistants.records.limits import beyond_limits
-from citewell.assistants.records.wishes import Wish
 from citewell.types.facts import Diagnosis, DiagnosisStatus, LabResult, Professional, ResultCategory
 from citewell.types.facts_line import shown
 
@@ -19,7 +19,7 @@ MOST_COURSES = 4
 def trend(asked: Asked) -> Gathered | None:
     """All results of a test, oldest first; of a few tests, the course of each."""
     results = asked.named_of(LabResult)
-    if asked.wanted.until is not None and Wish.LATEST in asked.wanted:  # “in 2015 compared with now”
+    if asked.wanted.until is not None and Intent.LATEST in asked.wanted:  # “in 2015 compared with now”
         named = [one for one in asked.known.of(LabResult) if one in asked.named]
         results = [*results, *(one for one in asked.known.latest(named) if one not in results)]
     if not results:
@@ -70,8 +70,8 @@ def results(asked: Asked) -> Gathered | None:
     """The newest result of each test that is named, or of all; those out of range, where that is asked for."""
     found = asked.named_of(LabResult)
     if found:
-        for wish in (Wish.HIGHEST, Wish.LOWEST):
-            if wish in asked.wanted and (one := _extreme(found, is_high=wish is Wish.HIGHEST)):
+        for wish in (Intent.HIGHEST, Intent.LOWEST):
+            if wish in asked.wanted and (one := _extreme(found, is_high=wish is Intent.HIGHEST)):
                 return one
         newest = asked.known.latest(found)
         what = newest[0].test_name if len(newest) == 1 else "these tests"
@@ -90,7 +90,7 @@ def results(asked: Asked) -> Gathered | None:
     ]
     newest = asked.known.latest(tests)
     out = [one for one in newest if is_abnormal(one)]
-    if Wish.ABNORMAL in asked.wanted:
+    if Intent.ABNORMAL in asked.wanted:
         return _out_of_range(asked, newest, out)
     about = f", {len(out)} of them marked as out of range" if out else ""
     of = f" of {asked.wanted.words}" if asked.wanted.words else ""
@@ -134,7 +134,7 @@ def diagnoses(asked: Asked) -> Gathered | None:
         return told(f"{RECORD} has {count(found)} of this:", found)
     if asked.about or asked.unknown:
         return not_mentioned(asked, among="your conditions")
-    wanted = DiagnosisStatus.RESOLVED if Wish.PAST in asked.wanted else DiagnosisStatus.ACTIVE
+    wanted = DiagnosisStatus.RESOLVED if Intent.PAST in asked.wanted else DiagnosisStatus.ACTIVE
     active = [one for one in asked.inside(asked.known.of(Diagnosis)) if one.status is wanted]
     word = "that have resolved" if wanted is DiagnosisStatus.RESOLVED else "as active"
     if asked.named:
@@ -153,7 +153,7 @@ def listing(kind: type[T], one: str, many: str) -> Callable[[Asked], Gathered | 
         if not found and (asked.about or asked.unknown):
             return not_mentioned(asked, among=many)
         listed = found or asked.inside(asked.known.of(kind))
-        if Wish.LATEST in asked.wanted and listed:
+        if Intent.LATEST in asked.wanted and listed:
             return told(f"The latest {one} in your record:", listed[:1])
         return told(f"{RECORD} lists {count(listed, one, many)}:", listed)
 

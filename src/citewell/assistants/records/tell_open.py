@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known import Known, when
 from citewell.assistants.records.limits import gaps
-from citewell.assistants.records.wishes import Wish
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -60,7 +60,7 @@ def reason(asked: Asked) -> Gathered | None:
     medicines = asked.named_of(Medication)
     if not medicines:
         return not_mentioned(asked) if asked.unknown and asked.said else None
-    is_past = Wish.PAST in asked.wanted
+    is_past = Intent.PAST in asked.wanted
     given = [one for one in medicines if (one.reason_stop if is_past else one.reason_start or one.condition)]
     if given:
         return told(f"{RECORD} gives a reason for this:", given)
@@ -80,10 +80,10 @@ def together(asked: Asked) -> Gathered:
 def due(asked: Asked) -> Gathered | None:
     """Tests that usually go with a medicine and are not there of late, and what is planned; vaccinations as given."""
     known = asked.known
-    if Wish.VACCINATIONS in asked.wanted:
+    if Intent.VACCINATIONS in asked.wanted:
         given = asked.named_of(Vaccination) or known.of(Vaccination)
         return told(f"{RECORD} lists {count(given, 'vaccination')}:", given, after=NOT_DUE)
-    if not asked.names_nothing or Wish.RESULTS not in asked.wanted:
+    if not asked.names_nothing or Intent.RESULTS not in asked.wanted:
         return None
     found = list(gaps(known.taken, known.of(LabResult), now=asked.now))
     facts = list(dict.fromkeys(one for gap in found for one in (gap.medication, gap.last) if one is not None))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from citewell.assistants.records.asked import FACTS, RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known import LONG_AGO, when
-from citewell.assistants.records.wishes import Wish
 from citewell.clinical.medicines import reacts, substances
 from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, Medication, MedicationStatus, Symptom
 from citewell.types.facts_line import shown
@@ -37,7 +37,7 @@ def allergies(asked: Asked) -> Gathered | None:
         )
     words = asked.unknown or asked.about or asked.said
     what = listed(list(words), last="or") if words else "that"
-    if not asked.names_nothing or Wish.MEDICINES in asked.wanted:
+    if not asked.names_nothing or Intent.MEDICINES in asked.wanted:
         medicines = asked.named_of(Medication)
         beside = f"It lists {count(all_of_them, 'allergy', 'allergies')}"
         return denied(
@@ -57,7 +57,7 @@ def _kin(asked: Asked, held: list[Allergy]) -> list[tuple[Allergy, str]]:
 
 def _of_medicine(asked: Asked) -> str:
     """Whether a medicine that may or may not be taken is on record at all."""
-    if Wish.MAY not in asked.wanted or not asked.unknown:
+    if Intent.MAY not in asked.wanted or not asked.unknown:
         return ""
     return f"{FACTS} does not mention {listed(list(asked.unknown), last='or')}."
 
@@ -84,11 +84,11 @@ def medicines(asked: Asked) -> Gathered | None:
         since = f" The earliest entry for it is from {shown(first.start)}:" if first else ""
         lead = f"{RECORD} lists this among your current medicines"
         return told(f"{lead}.{since}" if first else f"{lead}:", [*active, *([first] if first else [])])
-    if asked.unknown or (asked.named and Wish.MEDICINES not in asked.wanted):
+    if asked.unknown or (asked.named and Intent.MEDICINES not in asked.wanted):
         return not_mentioned(asked) if asked.unknown else None
     if asked.about or any(isinstance(one, Diagnosis | Symptom) for one in asked.named):
         return _for_it(asked)
-    if Wish.PAST in asked.wanted:
+    if Intent.PAST in asked.wanted:
         past = [one for one in asked.inside(asked.known.of(Medication)) if one.status is not MedicationStatus.ACTIVE]
         return told(f"{RECORD} lists {count(past, 'medicine')} that you no longer take:", past)
     taken = asked.inside(asked.known.taken)

@@ -14,6 +14,7 @@ from citewell.answer.followup import rephrase
 from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, refuse
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
+from citewell.assistants.records.intents import Intents, intents_of
 from citewell.assistants.records.kinds import Kind, classify
 from citewell.assistants.records.mentions import Paper
 from citewell.assistants.records.names import Names
@@ -21,7 +22,6 @@ from citewell.assistants.records.release import Tally
 from citewell.assistants.records.safety import counted, template
 from citewell.assistants.records.screening import FILTERED, Screened
 from citewell.assistants.records.strategy import Strategy, strategy
-from citewell.assistants.records.wishes import Wishes, wishes
 from citewell.clinical.languages import Language, language_of
 from citewell.types import Claim, Context, Entry, Evidence, Message, Refuse, Scope, Verdict
 from citewell.types.facts import Fact
@@ -60,9 +60,9 @@ class Turn:
         return rephrase(plain, self.history, lexicon=self.records.search.lexicon)
 
     @cached_property
-    def wanted(self) -> Wishes:
+    def wanted(self) -> Intents:
         """What it wants from the facts."""
-        return wishes(self.text, now=self.records.now())
+        return intents_of(self.text, now=self.records.now())
 
     @cached_property
     def papers(self) -> list[Paper]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.adapters.bookshelf.catalogue import Book, Wanted, choose
+from citewell.adapters.bookshelf.catalogue import Book, BookFilter, choose
 from citewell.adapters.bookshelf.unpack import check, digest, unpack
 from citewell.bootstrap.bookshelf.files import Done, put_in_place, read_json, told, write_whole
 from citewell.errors import DamagedFile, InputError, Unavailable
@@ -26,7 +26,7 @@ def download(
     shelf: Bookshelf,
     folder: Path,
     *,
-    wanted: Wanted,
+    wanted: BookFilter,
     limits: Limits,
     watch: Callable[[Book, int, int], Progress] | None = None,
 ) -> Iterator[Done]:

@@ -16,7 +16,7 @@ READ = 300
 """How many characters of a question are read."""
 
 
-class Wish(StrEnum):
+class Intent(StrEnum):
     """Something that facts can tell."""
 
     PREPARE = "prepare"
@@ -50,10 +50,10 @@ class Wish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class Intents:
     """All that one question wants."""
 
-    all: frozenset[Wish]
+    all: frozenset[Intent]
     since: datetime | None = None
     until: datetime | None = None
     words: str = ""
@@ -63,26 +63,26 @@ class Wishes:
         """Whether a day is in the time that is asked for; without one, every day is."""
         return (self.since is None or day >= self.since) and (self.until is None or day < self.until)
 
-    def __contains__(self, wish: Wish) -> bool:
+    def __contains__(self, wish: Intent) -> bool:
         return wish in self.all
 
 
 @cache
-def _cues() -> tuple[tuple[Wish, re.Pattern[str]], ...]:
-    return tuple((Wish(wish), whole_words(pattern)) for wish, _, pattern in rows("wishes.tsv"))
+def _cues() -> tuple[tuple[Intent, re.Pattern[str]], ...]:
+    return tuple((Intent(wish), whole_words(pattern)) for wish, _, pattern in rows("wishes.tsv"))
 
 
-def wishes(question: str, *, now: datetime) -> Wishes:
+def intents_of(question: str, *, now: datetime) -> Intents:
     """What a question wants.
 
-    >>> found = wishes("What changed since March 2024?", now=datetime(2026, 1, 1, tzinfo=UTC))
+    >>> found = intents_of("What changed since March 2024?", now=datetime(2026, 1, 1, tzinfo=UTC))
     >>> Wish.CHANGES in found, found.since.isoformat()
     (True, '2024-03-01T00:00:00+00:00')
     """
     text = spelled(question[:READ]).casefold()
     since, until = _range(text, now)
     all_of_them = frozenset(wish for wish, cue in _cues() if cue.search(text))
-    return Wishes(all_of_them, since, until, _said(since, until))
+    return Intents(all_of_them, since, until, _said(since, until))
 
 
 # ------------------------------------------------------------------------------------------------------------- dates

@@ -20,7 +20,7 @@ from citewell.assistants.consult.record import quoted_in, text_now, words_of
 from citewell.assistants.consult.tell import corrected
 from citewell.clinical import find_emergencies
 from citewell.errors import CitewellError, InputError, NotFound
-from citewell.keeping import Ending
+from citewell.keeping import KeptOutcome
 from citewell.ports.consult import Consults, Happened, Listed
 from citewell.types import Asker, Emergency
 from citewell.types.consult import Consult, Differential, Finding, State
@@ -36,7 +36,7 @@ NO_STATEMENT = "Statement not found in the plan. `citewell consult show` numbers
 
 
 @dataclass(frozen=True, slots=True)
-class ConsultDesk:
+class ConsultService:
     """Where consults are held; parts that need a model or the index are made when something is assessed."""
 
     consults: Consults
@@ -230,7 +230,7 @@ class ConsultDesk:
         answer_id = str(uuid.uuid4())
         words = words_of(consult, name=name.strip(), asker=asker, setup=self.setup(asker))
         asked = f"consult {consult.id}"
-        ending = Ending(answer_id, asked, asker, place=None, words=words, text=None, route=None)
+        ending = KeptOutcome(answer_id, asked, asker, place=None, words=words, text=None, route=None)
         body = {"name": name.strip(), "answer_id": answer_id, "meant": consult.meant}
         made = self.notes.happened([*self.notes.staleness(consult), ("signed", body)], asker)
         after = fold([*self.consults.events(consult.id, asker)[: consult.length], *made])

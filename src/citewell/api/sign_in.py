@@ -12,7 +12,7 @@ from citewell.bootstrap import App
 from citewell.errors import LibraryError, NotFound
 
 
-class Door:
+class SignInMethods:
     """What somebody has to say to come in here."""
 
     def __init__(self, app: App) -> None:
