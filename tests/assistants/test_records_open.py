@@ -362,7 +362,8 @@ def test_what_happened_in_a_month_is_told_from_a_paper_of_it(asked: Callable[[st
 
 def test_who_finds_nothing_is_told_which_papers_to_look_into(asked: Callable[[str], str]) -> None:
     assert asked("What infection did I have and what was it treated with?").endswith(
-        "Your documents were searched word by word and may use different words. You could look into “Riverside Practice”."
+        "Your documents were searched word by word and may use different words. "
+        "You could look into “Riverside Practice”."
     )
 
 

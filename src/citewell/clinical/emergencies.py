@@ -33,7 +33,7 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.99
+LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.98
 """From which probability on a text tells of an emergency: by its words; by the reader alone, of a message; and of a few
 words or a whole note, where it is wrong more often."""
 CERTAIN = 0.7
