@@ -10,12 +10,14 @@ from typing import Protocol
 
 from citewell.answer.rows import is_title
 from citewell.answer.verify.align import aligned
+from citewell.answer.verify.arrangement import borrowed, rearranged
 from citewell.answer.verify.compare import CLEAR_FROM, Pair, Rounded, Similarity, matches, whole, with_reader
 from citewell.answer.verify.edits import added
 from citewell.answer.verify.evidence import beside
 from citewell.answer.verify.findings import Grade
 from citewell.answer.verify.matches import MOST_ODDS, REPEATED_FROM, Judged, Match, Passage, bearing, support
 from citewell.answer.verify.names import known_of
+from citewell.answer.verify.otherwise import otherwise
 from citewell.answer.verify.read import forms, is_light, read, without_references
 from citewell.answer.verify.score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify.sources import parts_of
@@ -97,6 +99,7 @@ def verify(
         else:
             check, found = _read(sentence, found, pair, lexicon, is_asked=entailment is not None)
     check = _without_additions(_with_all(check, sentence, found, spans, lexicon), sentence, spans, lexicon)
+    check = _without_rearrangement(check, sentence, found, spans)
     return _with_entailment(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
 
@@ -136,6 +139,20 @@ def _without_additions(check: Check, sentence: str, spans: Sequence[Span], lexic
     claim, said = read(sentence), " ".join(span.text for span in check.spans)
     told = added(claim, said, whole(tuple(spans)), known_of(claim.text, lexicon))
     return check if told is None else replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
+
+
+def _without_rearrangement(check: Check, sentence: str, found: Sequence[Match], spans: tuple[Span, ...]) -> Check:
+    """The same verdict, unless the sentence arranges the words that carry it otherwise, or turns what they say."""
+    match = next((match for match in found if match.part == check.span), None)
+    if check.verdict is not Verdict.SUPPORTED or match is None or match.row is not None:
+        return check
+    claim, source = read(sentence), read(match.part.text)
+    told = (
+        *rearranged(claim, source),
+        *otherwise(claim, source, words=match.words, reverse=match.reverse_coverage),
+        *borrowed(claim, match, found, parts_of(spans)),
+    )
+    return replace(check, verdict=Verdict.CONTRADICTED, reasons=told[:1], is_vetoed=True) if told else check
 
 
 def _with_all(check: Check, sentence: str, found: Sequence[Match], spans: tuple[Span, ...], lexicon: Lexicon) -> Check:
