@@ -1,8 +1,8 @@
 """Whether a claim that the cited words seem to carry puts their details together in another way.
 
-All its words stand in the source, but not so: it has the number of another clause, turns round who acts and what is acted
-on, says of one thing what another sentence says of another, or puts first what comes second. Each rule only takes support
-away.
+All its words stand in the source, but not so: it has the number of another clause, turns round who acts and what is
+acted on, says of one thing what another sentence says of another, or puts first what comes second. Each rule only takes
+support away.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def rearranged(claim: Reading, source: Reading) -> Iterator[str]:
     yield from _in_other_order(claim, source)
 
 
-# ---------------------------------------------------------------------------------------------------- of other clauses
+# ----------------------------------------------------------------------------------------------------- of other clauses
 
 _SPLIT = re.compile(r";\s+|,?\s+(?:whereas|while|but)\s+|,\s+and\s+|,?\s+and\s+(?=\d)", re.IGNORECASE)
 _JOINS = re.compile(r";|\b(?:and|or|but|while|whereas|than|both)\b", re.IGNORECASE)
@@ -141,7 +141,7 @@ def _subjects(claim: Reading, clauses: _Clauses, places: dict[Word, _Places]) ->
         yield f"the source says this of “{clauses.source.text[head.start : head.end]}”"
 
 
-# ------------------------------------------------------------------------------------------------------- who does what
+# -------------------------------------------------------------------------------------------------------- who does what
 
 _WORD = re.compile(r"[^\W_]+")
 _ACTS = frozenset(
@@ -218,7 +218,7 @@ def _things(reading: Reading, start: int, end: int | None) -> frozenset[str]:
     return frozenset(word for word in words if word not in _MEASURES and not is_light(word))
 
 
-# ------------------------------------------------------------------------------------------------- what comes first
+# ----------------------------------------------------------------------------------------------------- what comes first
 
 _EARLIER = re.compile(r"\b(?:before|prior\s+to|followed\s+by|preced(?:es|ed|ing))\b", re.IGNORECASE)
 _AFTER = re.compile(r"\b(?:after|following|preceded\s+by)\b", re.IGNORECASE)
@@ -248,7 +248,7 @@ def _steps(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------- of a thing of another sentence
+# --------------------------------------------------------------------------------------- of a thing of another sentence
 
 _MOST_SHARED = 0.5
 """Share of what a claim says of its subject that the sentence with that subject may have."""

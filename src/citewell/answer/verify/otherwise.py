@@ -1,7 +1,7 @@
 """Whether a claim that the cited words seem to carry says the opposite of them in words of its own.
 
-More where the source says less, a comparison the other way round, an effect where the numbers say chance, another illness
-in the same place, a phrase that excludes the source's. Each rule only takes support away.
+More where the source says less, a comparison the other way round, an effect where the numbers say chance, another
+illness in the same place, a phrase that excludes the source's. Each rule only takes support away.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from citewell.answer.verify.read import Reading, form, forms, read
 from citewell.clinical.populations import ages_in, any_age
 
 WORDS_FROM, REVERSE_FROM = 0.65, 0.5
-"""Share of the claim's words that the source sentence says, and of its words that the claim says, from which both speak of
-the same change."""
+"""Share of the claim's words that the source sentence says, and of its words that the claim says, from which both
+speak of the same change."""
 
 
 def otherwise(claim: Reading, source: Reading, *, words: float, reverse: float) -> Iterator[str]:
@@ -32,7 +32,7 @@ def otherwise(claim: Reading, source: Reading, *, words: float, reverse: float) 
         yield "the source says it of some ages only"
 
 
-# ------------------------------------------------------------------------------------------------- more, less, by chance
+# ------------------------------------------------------------------------------------------------ more, less, by chance
 
 _WORD = re.compile(r"[^\W_]+")
 _CLAUSE = re.compile(
@@ -57,7 +57,18 @@ _INTERVAL = re.compile(
     r"\b(?P<of>(?:hazard|odds|risk|rate)\s+ratio|relative\s+risk|HR|OR|RR|difference)\b[^;)]*?\bCI\b,?:?\s*"
     r"(?P<low>[-−]?\d+\.?\d*)\s*(?:to|–|-|,)\s*(?P<high>[-−]?\d+\.?\d*)",
 )
-_NOT_SIGNIFICANT = re.compile(r"\b(?:not?|non|nor|neither|without|lack\w*|fail\w*)\b[^.;,]*\bsignifican", re.IGNORECASE)
+_LEANED = re.compile(
+    r"\b(?:but|although|though|however|yet|while)\s+(?:(?:it|this|that|these|the\s+(?:difference|change|effect|result)s?"
+    r"|was|were|is|are|did|fail(?:ed|s)?|to|not|non|reach(?:ed)?|attain(?:ed)?|achieve[d]?|statistical(?:ly)?)[\s-]+)+"
+    r"significan\w+\s*(?=[.;,(]|\Z)",
+    re.IGNORECASE,
+)
+"""A clause that says of the one before it no more than that it was not significant."""
+
+_NO_DIFFERENCE = re.compile(
+    r"\bno\s+(?:statistically\s+)?significant\s+(?:difference|effect|change|improvement|reduction|increase|benefit)s?\b",
+    re.IGNORECASE,
+)
 _GAINS = re.compile(
     r"\b(?:improv|prolong|extend|lengthen|benefi|superior|better|worse|shorten|prevent)\w*", re.IGNORECASE
 )
@@ -152,7 +163,7 @@ def _by_chance(claim: Reading, source: Reading) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _is_insignificant(text: str) -> bool:
-    """Whether all that a sentence gives by numbers, or says once, is not significant.
+    """Whether all that a sentence gives by numbers, or else all that it says, is not significant.
 
     >>> _is_insignificant("Deaths fell (hazard ratio 0.93, 95% CI 0.81 to 1.06).")
     True
@@ -163,12 +174,11 @@ def _is_insignificant(text: str) -> bool:
     for interval in _INTERVAL.finditer(text):
         low, high = (float(interval[end].replace("−", "-")) for end in ("low", "high"))
         told.append(low <= (0 if interval["of"] == "difference" else 1) <= high)
-    if told:
-        return all(told)
-    return _NOT_SIGNIFICANT.search(text) is not None and text.casefold().count("significan") == 1
+    is_none = _NO_DIFFERENCE.search(text) is not None and len(_clauses(text)) == 1
+    return all(told) if told else is_none or _LEANED.search(text) is not None
 
 
-# -------------------------------------------------------------------------------------------------------- another illness
+# ------------------------------------------------------------------------------------------------------ another illness
 
 _PLACE = re.compile(
     r"\b(?P<of>in|with|of|for|from|against|to|has|have|had|having|as|treats?|treating|diagnosed)"
@@ -208,7 +218,7 @@ def _place(text: str, illness: Illness) -> str:
     return found["of"].casefold() if found else ""
 
 
-# --------------------------------------------------------------------------------------------------------- another phrase
+# ------------------------------------------------------------------------------------------------------- another phrase
 
 
 @cache

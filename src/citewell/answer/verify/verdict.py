@@ -12,7 +12,7 @@ from citewell.answer.rows import is_title
 from citewell.answer.verify.align import aligned
 from citewell.answer.verify.arrangement import borrowed, rearranged
 from citewell.answer.verify.compare import CLEAR_FROM, Pair, Rounded, Similarity, matches, whole, with_reader
-from citewell.answer.verify.edits import added
+from citewell.answer.verify.edits import added, replaced
 from citewell.answer.verify.evidence import beside
 from citewell.answer.verify.findings import Grade
 from citewell.answer.verify.matches import MOST_ODDS, REPEATED_FROM, Judged, Match, Passage, bearing, support
@@ -98,7 +98,8 @@ def verify(
             check = _judged(found)
         else:
             check, found = _read(sentence, found, pair, lexicon, is_asked=entailment is not None)
-    check = _without_additions(_with_all(check, sentence, found, spans, lexicon), sentence, spans, lexicon)
+    check = _with_all(check, sentence, found, spans, lexicon)
+    check = _without_additions(check, sentence, found, spans, lexicon)
     check = _without_rearrangement(check, sentence, found, spans)
     return _with_entailment(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
@@ -132,13 +133,25 @@ def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
     return None
 
 
-def _without_additions(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
-    """The same verdict, unless the sentence repeats its source and adds what no cited words say."""
-    if check.is_vetoed or check.verdict not in (Verdict.SUPPORTED, Verdict.PARTLY):
+def _without_additions(
+    check: Check, sentence: str, found: Sequence[Match], spans: Sequence[Span], lexicon: Lexicon
+) -> Check:
+    """The same verdict, unless the sentence repeats its source and adds what no cited words say, or names another."""
+    if check.is_vetoed or check.verdict is Verdict.NOT_FOUND:
         return check
     claim, said = read(sentence), " ".join(span.text for span in check.spans)
-    told = added(claim, said, whole(tuple(spans)), known_of(claim.text, lexicon))
-    return check if told is None else replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
+    known = known_of(claim.text, lexicon)
+    told = None if check.verdict is Verdict.CONTRADICTED else added(claim, said, whole(tuple(spans)), known)
+    if (
+        told is None
+        and check.span is not None
+        and all(match.row is None for match in found if match.part == check.span)
+    ):
+        told = replaced(claim, check.span.text, known)
+    if told is None:
+        return check
+    verdict = check.verdict if check.verdict is Verdict.CONTRADICTED else Verdict.PARTLY
+    return replace(check, verdict=verdict, reasons=(told,), is_vetoed=True)
 
 
 def _without_rearrangement(check: Check, sentence: str, found: Sequence[Match], spans: tuple[Span, ...]) -> Check:
