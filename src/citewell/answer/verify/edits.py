@@ -78,6 +78,9 @@ _SAYS_NOTHING = frozenset(
 
 _WORD = re.compile(r"[^\W_]+")
 _NO_THINGS = ("ed", "ly")
+SHORTEST_ENDED = 3
+"""Letters of a word of which these are no ending: “red”."""
+
 _BEFORE, _AFTER = re.compile(r"([^\W_]+|,)\W*\Z"), re.compile(r"\W*([^\W_]+)")
 _VERB_NEXT = _BE | frozenset(
     """to will can may should must not do does did would could might cannot never please always also then who which it
@@ -341,9 +344,10 @@ def added(claim: Reading, said: str, cited: Profile, known: Sequence[Topic]) -> 
     return None
 
 
-def replaced(claim: Reading, said: str, known: Sequence[Topic]) -> str | None:
+def replaced(claim: Reading, said: str, cited: str, known: Sequence[Topic]) -> str | None:
     """Why one sentence does not carry a claim that repeats it: where it has one thing, the claim has another."""
     there, ours = profile(said), {token.form for token in _tokens(claim.text)}
+    labels = [amount for amount in claim.quantities if amount.dimension.startswith("label")]
     for place in _places(claim.text, said):
         here, put = ([one for one in side if not is_empty(one.word)] for side in (place.said, place.put))
         words = [word for word in claim.words if word.start in {token.start for token in put}]
@@ -351,14 +355,24 @@ def replaced(claim: Reading, said: str, known: Sequence[Topic]) -> str | None:
             continue
         if max(len(here), len(put)) > MOST_NAMED:
             continue
+        if any(label.start <= word.start < label.end for label in labels for word in words):
+            continue  # “plan B” is held against other plans
         if any(token.form in ours or not _is_thing(token, said, is_put=True) for token in here):
             continue  # it only changed its place, or is what is done
         if not all(_is_strange(one, claim, there, known) and _is_thing(one, claim.text, is_put=True) for one in words):
             continue
-        if not any(are_same(one.word, other.word) for one in put for other in here) and _repeats(claim, words, there):
-            first, second = claim.text[put[0].start : put[-1].end], said[here[0].start : here[-1].end]
+        if any(are_same(one.word, other.word) for one in put for other in here):
+            continue
+        first, second = claim.text[put[0].start : put[-1].end], said[here[0].start : here[-1].end]
+        if not _is_short_for(first, second, cited) and _repeats(claim, words, there):
             return f"“{first}” stands where the source says “{second}”"
     return None
+
+
+def _is_short_for(one: str, other: str, cited: str) -> bool:
+    """Whether one is the first letters of the other, or stands in brackets where the source explains it."""
+    first, second = ("".join(word[0] for word in _WORD.findall(text)).casefold() for text in (one, other))
+    return first == other.casefold() or second == one.casefold() or f"({one})" in cited or f"({other})" in cited
 
 
 def _repeats(claim: Reading, but: Sequence[Word], there: Profile) -> bool:
@@ -388,7 +402,7 @@ def _is_thing(word: Word | Token, text: str, *, is_put: bool) -> bool:
     last, following = (found.group(1).casefold() if found else "" for found in (before, after))
     written = text[word.start : word.end].casefold()
     if (
-        written.endswith(_NO_THINGS)
+        (written.endswith(_NO_THINGS) and len(written) > SHORTEST_ENDED)
         or (written.endswith("ing") and last not in _OPENS_NOUN)
         or last in _VERB_NEXT
         or (following in _DETERMINERS and last not in _OPENS_NOUN)

@@ -147,7 +147,7 @@ def _without_additions(
         and check.span is not None
         and all(match.row is None for match in found if match.part == check.span)
     ):
-        told = replaced(claim, check.span.text, known)
+        told = replaced(claim, check.span.text, "\n".join(span.text for span in spans), known)
     if told is None:
         return check
     verdict = check.verdict if check.verdict is Verdict.CONTRADICTED else Verdict.PARTLY
