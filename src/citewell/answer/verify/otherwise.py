@@ -15,20 +15,20 @@ from citewell import vocabulary
 from citewell.answer.illnesses import Illness, are_related, illnesses
 from citewell.answer.verify.read import Reading, form, forms, read
 from citewell.clinical.populations import ages_in, any_age
+from citewell.words import STOP_WORDS
 
 WORDS_FROM, REVERSE_FROM = 0.65, 0.5
 """Share of the claim's words that the source sentence says, and of its words that the claim says, from which both
 speak of the same change."""
 
 
-def otherwise(claim: Reading, source: Reading, *, words: float, reverse: float) -> Iterator[str]:
-    """How a claim says otherwise than one source sentence; with what share of its words that says, and the reverse."""
+def otherwise(claim: Reading, source: Reading, cited: str, *, words: float, reverse: float) -> Iterator[str]:
+    """How a claim says otherwise than one source sentence, which says this share of its words, and it the reverse."""
     yield from _other_way(claim, source, is_same_matter=words >= WORDS_FROM and reverse >= REVERSE_FROM)
     yield from _by_chance(claim, source)
     yield from _other_illness(claim, source)
     yield from _other_phrase(claim, source)
-    every_age = any_age(claim.text)
-    if every_age and ages_in(source.text) and not any_age(source.text):
+    if any_age(claim.text) and ages_in(cited) and not any_age(cited):
         yield "the source says it of some ages only"
 
 
@@ -149,9 +149,14 @@ def _sides(reading: Reading) -> tuple[frozenset[str], frozenset[str]] | None:
         return None
     comma = reading.text.find(",", than.end())
     stop = comma if than.start() == 0 and comma > 0 else len(reading.text)
-    other = frozenset(word.form for word in reading.words if than.end() <= word.start < stop)
-    one = frozenset(word.form for word in reading.words if word.start < than.start() or word.start >= stop)
+    other = _words(reading.text[than.end() : stop])
+    one = _words(f"{reading.text[: than.start()]} {reading.text[stop:]}")
     return one - other, other - one
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words that tell things apart, “same” and “other” too."""
+    return frozenset(form(word) for word in _WORD.findall(text) if word.casefold() not in STOP_WORDS)
 
 
 def _by_chance(claim: Reading, source: Reading) -> Iterator[str]:

@@ -147,11 +147,15 @@ def _without_additions(
         and check.span is not None
         and all(match.row is None for match in found if match.part == check.span)
     ):
-        told = replaced(claim, check.span.text, "\n".join(span.text for span in spans), known)
+        told = replaced(claim, check.span.text, _joined(spans), known)
     if told is None:
         return check
     verdict = check.verdict if check.verdict is Verdict.CONTRADICTED else Verdict.PARTLY
     return replace(check, verdict=verdict, reasons=(told,), is_vetoed=True)
+
+
+def _joined(spans: Sequence[Span]) -> str:
+    return "\n".join(span.text for span in spans)
 
 
 def _without_rearrangement(check: Check, sentence: str, found: Sequence[Match], spans: tuple[Span, ...]) -> Check:
@@ -162,7 +166,7 @@ def _without_rearrangement(check: Check, sentence: str, found: Sequence[Match], 
     claim, source = read(sentence), read(match.part.text)
     told = (
         *rearranged(claim, source),
-        *otherwise(claim, source, words=match.words, reverse=match.reverse_coverage),
+        *otherwise(claim, source, _joined(spans), words=match.words, reverse=match.reverse_coverage),
         *borrowed(claim, match, found, parts_of(spans)),
     )
     return replace(check, verdict=Verdict.CONTRADICTED, reasons=told[:1], is_vetoed=True) if told else check
