@@ -17,7 +17,7 @@ from citewell.answer.verify.amounts import Agreement, agreement
 from citewell.answer.verify.coverage import Profile, profile
 from citewell.answer.verify.findings import Grade
 from citewell.answer.verify.matches import Match
-from citewell.answer.verify.read import Reading, Word, form, is_light, read
+from citewell.answer.verify.read import Reading, Word, form, forms, is_light, read
 from citewell.clinical.quantities import Quantity
 from citewell.types import Span
 
@@ -222,6 +222,7 @@ def _things(reading: Reading, start: int, end: int | None) -> frozenset[str]:
 
 _EARLIER = re.compile(r"\b(?:before|prior\s+to|followed\s+by|preced(?:es|ed|ing))\b", re.IGNORECASE)
 _AFTER = re.compile(r"\b(?:after|following|preceded\s+by)\b", re.IGNORECASE)
+_FROM_TO = re.compile(r"\bfrom\s+(?P<one>[^,;.]{2,40}?)\s+to\s+(?P<other>[^,;.]{2,40})", re.IGNORECASE)
 
 
 def _in_other_order(claim: Reading, source: Reading) -> Iterator[str]:
@@ -237,6 +238,9 @@ def _in_other_order(claim: Reading, source: Reading) -> Iterator[str]:
 def _steps(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of what comes first and of what comes next; those of both, and light ones, left out."""
     reading = read(text)
+    if change := _FROM_TO.search(reading.text):
+        one, other = (frozenset(forms(change[side])) for side in ("one", "other"))
+        return one - other, other - one
     for pattern in (_EARLIER, _AFTER):
         found = list(pattern.finditer(reading.text))
         if len(found) == 1:

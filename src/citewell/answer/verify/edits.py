@@ -357,6 +357,8 @@ def replaced(claim: Reading, said: str, cited: str, known: Sequence[Topic]) -> s
             continue
         if any(label.start <= word.start < label.end for label in labels for word in words):
             continue  # “plan B” is held against other plans
+        if _tells_to(put, claim.text) or _tells_to(here, said):
+            continue
         if any(token.form in ours or not _is_thing(token, said, is_put=True) for token in here):
             continue  # it only changed its place, or is what is done
         if not all(_is_strange(one, claim, there, known) and _is_thing(one, claim.text, is_put=True) for one in words):
@@ -367,6 +369,13 @@ def replaced(claim: Reading, said: str, cited: str, known: Sequence[Topic]) -> s
         if not _is_short_for(first, second, cited) and _repeats(claim, words, there):
             return f"“{first}” stands where the source says “{second}”"
     return None
+
+
+def _tells_to(tokens: Sequence[Token], text: str) -> bool:
+    """Whether words open a text as what is to be done does: “Cut down on salt”."""
+    after = _AFTER.match(text, tokens[-1].end)
+    is_opening = _BEFORE.search(text, 0, tokens[0].start) is None
+    return is_opening and after is not None and after.group(1).casefold() in _DETERMINERS | _PREPOSITIONS
 
 
 def _is_short_for(one: str, other: str, cited: str) -> bool:

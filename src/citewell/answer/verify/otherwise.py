@@ -22,12 +22,19 @@ WORDS_FROM, REVERSE_FROM = 0.65, 0.5
 speak of the same change."""
 
 
+_VERB = r"\bwho\s+(?:do|does|did|was|were|is|are|has|have|had|could|can)"
+_ELIDED, _ELIDED_NOT = (re.compile(rf"{_VERB}{end}\s*(?=[.,;:)]|\Z)", re.IGNORECASE) for end in ("", r"\s+not"))
+"""“Those who did”, “those who did not”: a denial of what is left out."""
+
+
 def otherwise(claim: Reading, source: Reading, cited: str, *, words: float, reverse: float) -> Iterator[str]:
     """How a claim says otherwise than one source sentence, which says this share of its words, and it the reverse."""
     yield from _other_way(claim, source, is_same_matter=words >= WORDS_FROM and reverse >= REVERSE_FROM)
     yield from _by_chance(claim, source)
     yield from _other_illness(claim, source)
     yield from _other_phrase(claim, source)
+    if _ELIDED.search(claim.text) and _ELIDED_NOT.search(source.text) and not _ELIDED.search(source.text):
+        yield "the source says “not” there"
     if any_age(claim.text) and ages_in(cited) and not any_age(cited):
         yield "the source says it of some ages only"
 
