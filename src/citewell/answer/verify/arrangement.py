@@ -39,6 +39,9 @@ def rearranged(claim: Reading, source: Reading) -> Iterator[str]:
 # ----------------------------------------------------------------------------------------------------- of other clauses
 
 _SPLIT = re.compile(r";\s+|,?\s+(?:whereas|while|but)\s+|,\s+and\s+|,?\s+and\s+(?=\d)", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween\s+\S+\Z", re.IGNORECASE)
+"""Before an “and” that joins two numbers."""
+
 _JOINS = re.compile(r";|\b(?:and|or|but|while|whereas|than|both)\b", re.IGNORECASE)
 """In a claim: it may tell of both clauses itself."""
 
@@ -55,7 +58,10 @@ class _Clauses:
     @classmethod
     def of(cls, source: Reading) -> _Clauses:
         """Cut at the words that join clauses."""
-        edges = [0, *(edge for match in _SPLIT.finditer(source.text) for edge in match.span()), len(source.text)]
+        cuts = (
+            match.span() for match in _SPLIT.finditer(source.text) if not _BETWEEN.search(source.text, 0, match.start())
+        )
+        edges = [0, *(edge for cut in cuts for edge in cut), len(source.text)]
         return cls(source, tuple(list(pairwise(edges))[::2]))
 
     def having(self, starts: Sequence[int]) -> _Places:
@@ -136,6 +142,9 @@ def _subjects(claim: Reading, clauses: _Clauses, places: dict[Word, _Places]) ->
     if not clauses.says(here):
         return
     start, end = clauses.edges[there]
+    says = _SAYS.search(clauses.source.text, start, end)
+    if says and _LEANS.search(clauses.source.text, start, says.start()):
+        return
     head = next((word for word in clauses.source.words if start <= word.start < end and not is_light(word.form)), None)
     if head and all(word.form != head.form and not word.meanings & head.meanings for word in claim.words):
         yield f"the source says this of “{clauses.source.text[head.start : head.end]}”"
@@ -152,6 +161,9 @@ _ACTS = frozenset(
 )
 """Verbs of one thing acting on another."""
 
+_NOUNS = ("al", "ion", "ions", "ment")
+"""Endings of what is no verb, though of its root."""
+
 _MEASURES = frozenset(
     form(word)
     for word in """absorption effect effects action risk level levels concentration breakdown clearance metabolism rate
@@ -166,7 +178,8 @@ _NO_VERB = re.compile(r"\b(?:an?|the|of|with|by|for|and|or|any|no|more|less)\s+\
 """Before a word that says more or less: it is no verb there."""
 
 _ENDS = re.compile(
-    r"[;,.(]|\b(?:and\s+(?:should|must|may|can|is|are)|when|if|before|after|because|while|whereas)\b", re.IGNORECASE
+    r"[;,.(]|\b(?:and\s+(?:should|must|may|can|is|are)|when|if|before|after|following|because|while|whereas)\b",
+    re.IGNORECASE,
 )
 _LATER = re.compile(r"\b(?:before|after|when|once|if|until|while)\b", re.IGNORECASE)
 
@@ -197,7 +210,7 @@ def _act(text: str) -> _Act | None:
     reading = read(text)
     for match in _WORD.finditer(reading.text):
         verb = form(match.group())
-        if verb not in _ACTS:
+        if verb not in _ACTS or match.group().endswith(_NOUNS):
             continue
         before = reading.text[: match.start()]
         passive, by = _PASSIVE.search(before), _BY.match(reading.text, match.end())
@@ -283,7 +296,7 @@ def borrowed(claim: Reading, match: Match, close: Sequence[Match], parts: Sequen
 def _is_of_another(claim: Reading, subject: Sequence[Word], parts: Sequence[Span]) -> bool:
     """Whether one sentence names the subject of the claim, another says all that it says, and none does both."""
     said = [word for word in claim.words if word not in subject and not is_light(word.form)]
-    named = [part.text for part in parts if _has_all(profile(part.text), subject)]
+    named = [part.text for part in parts if _has_all(profile(_before_verb(part.text)), subject)]
     telling = [part.text for part in parts if _has_all(profile(part.text), said)]
     leans = any(_LEANS.search(text) for text in telling) or any(text.endswith(":") for text in named)
     if not said or not named or not telling or leans:
@@ -298,6 +311,11 @@ def _subject(claim: Reading) -> list[Word]:
     if verb is None:
         return []
     return [word for word in claim.words if word.start < verb.start() and not is_light(word.form)]
+
+
+def _before_verb(text: str) -> str:
+    verb = _SAYS.search(text)
+    return text[: verb.start()] if verb else ""
 
 
 def _has(there: Profile, word: Word) -> bool:

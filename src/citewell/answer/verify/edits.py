@@ -379,7 +379,9 @@ def _tells_to(tokens: Sequence[Token], text: str) -> bool:
 
 
 def _is_short_for(one: str, other: str, cited: str) -> bool:
-    """Whether one is the first letters of the other, or stands in brackets where the source explains it."""
+    """Whether one is the other written apart, its first letters, or stands in brackets where the source explains it."""
+    if "".join(_WORD.findall(one)).casefold() == "".join(_WORD.findall(other)).casefold():
+        return True
     first, second = ("".join(word[0] for word in _WORD.findall(text)).casefold() for text in (one, other))
     return first == other.casefold() or second == one.casefold() or f"({one})" in cited or f"({other})" in cited
 

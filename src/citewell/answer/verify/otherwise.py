@@ -90,6 +90,8 @@ def _other_way(claim: Reading, source: Reading, *, is_same_matter: bool) -> Iter
     if _is_reversed(claim, source):
         if ours == theirs:
             yield "the source compares them the other way round"
+    elif sum(bool(ways) for _, ways in _clauses(claim.text)) > 1:
+        return  # it says more of one thing and less of another
     elif is_same_matter and ours is not None and theirs is not None and ours != theirs:
         yield f"the source says that there is {'more' if theirs > 0 else 'less'} of it"
 
@@ -222,7 +224,7 @@ def _is_in_place(illness: Illness, other: Illness, claim: Reading, source: Readi
     here, there = (_place(text.text, one) for text, one in ((claim, illness), (source, other)))
     is_same = here == there == "against" or {here, there} <= _OF_PATIENTS
     beside = claim.near(illness.start, illness.end, words=3) & source.near(other.start, other.end, words=3)
-    return is_same or len(beside) >= 2
+    return len(beside) >= (1 if is_same else 2)
 
 
 def _place(text: str, illness: Illness) -> str:
