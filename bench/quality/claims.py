@@ -37,6 +37,10 @@ FAMILIES = {
     "edits": (compare, "edits"),
     "others": (compare, "of_others"),
     "additions": (verdict, "added"),
+    "replaced": (verdict, "replaced"),
+    "rearranged": (verdict, "rearranged"),
+    "borrowed": (verdict, "borrowed"),
+    "otherwise": (verdict, "otherwise"),
 }
 """The exact checks: where each is called, and by what name."""
 
@@ -72,7 +76,10 @@ def cases_of(path: Path) -> list[Case]:
 @contextmanager
 def without(families: Sequence[str]) -> Iterator[None]:
     """The check without some families of exact checks."""
-    changes = [patch.object(*FAMILIES[name], _no_addition if name == "additions" else _nothing) for name in families]
+    changes = [
+        patch.object(*FAMILIES[name], _no_addition if name in ("additions", "replaced") else _nothing)
+        for name in families
+    ]
     compare.compared.cache_clear()
     for change in changes:
         change.start()

@@ -201,3 +201,10 @@ def test_ages_of_a_list_of_doses_are_read() -> None:
         "6-12 years",
     ]
     assert list(age_limits("for 3 to 6 months, 5 mg daily")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "low"), [("Infants over 48 hours of age", 2 / 365), ("Babies over 30 minutes of age", 1 / 48 / 365)]
+)
+def test_an_age_in_hours_or_minutes_is_read(text: str, low: float) -> None:
+    assert [limits.low for limits in ages_in(text)] == [pytest.approx(low)]

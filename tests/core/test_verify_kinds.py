@@ -183,12 +183,14 @@ def test_the_sample_library_does_not_contradict_what_it_says(samples: App) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="the reader of November 2026 gives them too little: partly, not supported")
 @pytest.mark.parametrize(
     "claim",
     [
         "Haemoptysis in a person over 40 needs urgent referral.",
-        "Adults over 40 who cough up blood should be referred urgently even when the chest X-ray is normal.",
+        pytest.param(
+            "Adults over 40 who cough up blood should be referred urgently even when the chest X-ray is normal.",
+            marks=pytest.mark.xfail(strict=True, reason="the reader gives it too little: partly, not supported"),
+        ),
     ],
 )
 def test_a_true_sentence_in_other_words_is_supported_by_the_sample_library(samples: App, claim: str) -> None:

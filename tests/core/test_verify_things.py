@@ -50,11 +50,11 @@ def _in_sample(sentence: str, claim: str) -> Check:
     return checked(claim, spans)
 
 
-def test_of_ten_words_of_a_sample_that_are_swapped_at_most_two_pass() -> None:
-    swapped = list(_rows("swap", "seen", "kept"))
-    passed = [claim for sentence, claim in swapped if _in_sample(sentence, claim).verdict is Verdict.SUPPORTED]
-    assert len(swapped) == 40
-    assert len(passed) <= 8
+@pytest.mark.parametrize(("sentence", "claim"), list(_rows("swap", "seen", "kept")))
+def test_a_word_of_a_sample_swapped_is_never_supported(sentence: str, claim: str) -> None:
+    check = _in_sample(sentence, claim)
+    assert check.verdict is not Verdict.SUPPORTED
+    assert check.is_vetoed
 
 
 @pytest.mark.parametrize(("sentence", "claim"), list(_rows("same", "seen", "kept")))

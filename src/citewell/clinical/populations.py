@@ -244,7 +244,8 @@ _SHORT_TEXT = 60
 _WRITTEN = re.compile(r"\d[\s-]?y|old|age|years?|months?|weeks?|days?|\b(?:of|is|am)\b|['’]", re.IGNORECASE)
 """What makes a number in a running text an age: a catheter of 16F is no girl, and “12 female” counts people."""
 _MAY_BE_AGE = re.compile(r"\d|\bage|\bold\b", re.IGNORECASE)
-_YEARS_IN = {"y": 1.0, "m": 1 / 12, "w": 7 / 365, "d": 1 / 365}
+_YEARS_IN = {"year": 1.0, "month": 1 / 12}
+"""Where a year of months and days is not made of the same parts."""
 
 
 def any_age(text: str) -> re.Match[str] | None:
@@ -302,7 +303,8 @@ def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> Limit
     """The limits that a quantity gives; of years and weeks the last one is among them as a whole."""
     is_mixed, is_counted = quantity.unit == "mixed", of in ("age", "week")
     ends = [_years(value) for value in quantity.values] if is_mixed else [(value, 1.0) for value in quantity.written]
-    size = _YEARS_IN[(quantity.unit or "y")[0]] if of == "age" and not is_mixed else 1.0
+    unit = quantity.unit or "year"
+    size = _YEARS_IN.get(unit, days_in(unit) / 365) if of == "age" and not is_mixed else 1.0
     (low, _), (high, step) = min(ends), max(ends)
     words = re.sub(r"^age[ds]?\s+", "", quantity.text, flags=re.IGNORECASE)
     sign = sign or quantity.sign

@@ -20,13 +20,16 @@ from citewell import vocabulary
 from citewell.answer.verify.coverage import Profile, profile
 from citewell.answer.verify.findings import Finding, Grade
 from citewell.answer.verify.names import Topic
-from citewell.answer.verify.read import Reading, Word, form, is_light, meanings
+from citewell.answer.verify.read import Reading, Word, form, is_empty, is_light, meanings
 
 LEAST_AROUND = 2
 """Words on both sides of a place, together, that must be the same in both."""
 
 LONGEST_PLACE = 4
 """Words that stand in one place at most."""
+
+MOST_NAMED = 2
+"""Words with a meaning of their own that name one thing at most: “thrombosis nurse”."""
 
 LONG_FROM = 3
 """Words of a clause that says something of its own."""
@@ -75,6 +78,9 @@ _SAYS_NOTHING = frozenset(
 
 _WORD = re.compile(r"[^\W_]+")
 _NO_THINGS = ("ed", "ly")
+SHORTEST_ENDED = 3
+"""Letters of a word of which these are no ending: “red”."""
+
 _BEFORE, _AFTER = re.compile(r"([^\W_]+|,)\W*\Z"), re.compile(r"\W*([^\W_]+)")
 _VERB_NEXT = _BE | frozenset(
     """to will can may should must not do does did would could might cannot never please always also then who which it
@@ -328,16 +334,63 @@ def added(claim: Reading, said: str, cited: Profile, known: Sequence[Topic]) -> 
             continue  # a clause of its own is one of which the source has no word
         if any(are_same(claim.text[word.start : word.end], token.word) for word in strange for token in place.said):
             continue
-        others = [word for word in claim.words if word not in strange]
-        same = sum(word.form in there.forms or not word.meanings.isdisjoint(there.meanings) for word in others)
         if "".join(token.word[0] for token in place.put if token.word not in _SMALL) in cited.forms:
             continue  # “confidence interval” for “CI”
-        if strange and place.around and same >= REPEATED_FROM * len(others):
+        if strange and place.around and _repeats(claim, strange, there):
             put = claim.text[strange[0].start : strange[-1].end]
             if not is_put:
                 return f"the source says nothing of “{put}”"
             return f"“{put}” stands where the source says “{said[place.said[0].start : place.said[-1].end]}”"
     return None
+
+
+def replaced(claim: Reading, said: str, cited: str, known: Sequence[Topic]) -> str | None:
+    """Why one sentence does not carry a claim that repeats it: where it has one thing, the claim has another."""
+    there, ours = profile(said), {token.form for token in _tokens(claim.text)}
+    labels = [amount for amount in claim.quantities if amount.dimension.startswith("label")]
+    for place in _places(claim.text, said):
+        here, put = ([one for one in side if not is_empty(one.word)] for side in (place.said, place.put))
+        words = [word for word in claim.words if word.start in {token.start for token in put}]
+        if place.around < LEAST_AROUND or not here or not len(put) == len(words) > 0:
+            continue
+        if max(len(here), len(put)) > MOST_NAMED:
+            continue
+        if any(label.start <= word.start < label.end for label in labels for word in words):
+            continue  # “plan B” is held against other plans
+        if _tells_to(put, claim.text) or _tells_to(here, said):
+            continue
+        if any(token.form in ours or not _is_thing(token, said, is_put=True) for token in here):
+            continue  # it only changed its place, or is what is done
+        if not all(_is_strange(one, claim, there, known) and _is_thing(one, claim.text, is_put=True) for one in words):
+            continue
+        if any(are_same(one.word, other.word) for one in put for other in here):
+            continue
+        first, second = claim.text[put[0].start : put[-1].end], said[here[0].start : here[-1].end]
+        if not _is_short_for(first, second, cited) and _repeats(claim, words, there):
+            return f"“{first}” stands where the source says “{second}”"
+    return None
+
+
+def _tells_to(tokens: Sequence[Token], text: str) -> bool:
+    """Whether words open a text as what is to be done does: “Cut down on salt”."""
+    after = _AFTER.match(text, tokens[-1].end)
+    is_opening = _BEFORE.search(text, 0, tokens[0].start) is None
+    return is_opening and after is not None and after.group(1).casefold() in _DETERMINERS | _PREPOSITIONS
+
+
+def _is_short_for(one: str, other: str, cited: str) -> bool:
+    """Whether one is the other written apart, its first letters, or stands in brackets where the source explains it."""
+    if "".join(_WORD.findall(one)).casefold() == "".join(_WORD.findall(other)).casefold():
+        return True
+    first, second = ("".join(word[0] for word in _WORD.findall(text)).casefold() for text in (one, other))
+    return first == other.casefold() or second == one.casefold() or f"({one})" in cited or f"({other})" in cited
+
+
+def _repeats(claim: Reading, but: Sequence[Word], there: Profile) -> bool:
+    """Whether a sentence says nearly all words of a claim but these."""
+    others = [word for word in claim.words if word not in but]
+    same = sum(word.form in there.forms or not word.meanings.isdisjoint(there.meanings) for word in others)
+    return same >= REPEATED_FROM * len(others)
 
 
 def _is_strange(word: Word, claim: Reading, cited: Profile, known: Sequence[Topic]) -> bool:
@@ -351,7 +404,7 @@ def _is_strange(word: Word, claim: Reading, cited: Profile, known: Sequence[Topi
     return not any(topic.start <= word.start < topic.end and topic.is_in(cited.forms) for topic in known)
 
 
-def _is_thing(word: Word, text: str, *, is_put: bool) -> bool:
+def _is_thing(word: Word | Token, text: str, *, is_put: bool) -> bool:
     """Whether a word is a thing by the words beside it; what is done may be said in many ways.
 
     What stands in the place of another word is one unless it looks like a verb; what is added stands as a noun does.
@@ -360,7 +413,7 @@ def _is_thing(word: Word, text: str, *, is_put: bool) -> bool:
     last, following = (found.group(1).casefold() if found else "" for found in (before, after))
     written = text[word.start : word.end].casefold()
     if (
-        written.endswith(_NO_THINGS)
+        (written.endswith(_NO_THINGS) and len(written) > SHORTEST_ENDED)
         or (written.endswith("ing") and last not in _OPENS_NOUN)
         or last in _VERB_NEXT
         or (following in _DETERMINERS and last not in _OPENS_NOUN)

@@ -10,12 +10,14 @@ from typing import Protocol
 
 from citewell.answer.rows import is_title
 from citewell.answer.verify.align import aligned
+from citewell.answer.verify.arrangement import borrowed, rearranged
 from citewell.answer.verify.compare import CLEAR_FROM, Pair, Rounded, Similarity, matches, whole, with_reader
-from citewell.answer.verify.edits import added
+from citewell.answer.verify.edits import added, replaced
 from citewell.answer.verify.evidence import beside
 from citewell.answer.verify.findings import Grade
 from citewell.answer.verify.matches import MOST_ODDS, REPEATED_FROM, Judged, Match, Passage, bearing, support
 from citewell.answer.verify.names import known_of
+from citewell.answer.verify.otherwise import otherwise
 from citewell.answer.verify.read import forms, is_light, read, without_references
 from citewell.answer.verify.score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify.sources import parts_of
@@ -96,7 +98,9 @@ def verify(
             check = _judged(found)
         else:
             check, found = _read(sentence, found, pair, lexicon, is_asked=entailment is not None)
-    check = _without_additions(_with_all(check, sentence, found, spans, lexicon), sentence, spans, lexicon)
+    check = _with_all(check, sentence, found, spans, lexicon)
+    check = _without_additions(check, sentence, found, spans, lexicon)
+    check = _without_rearrangement(check, sentence, found, spans)
     return _with_entailment(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
 
@@ -129,13 +133,43 @@ def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
     return None
 
 
-def _without_additions(check: Check, sentence: str, spans: Sequence[Span], lexicon: Lexicon) -> Check:
-    """The same verdict, unless the sentence repeats its source and adds what no cited words say."""
-    if check.is_vetoed or check.verdict not in (Verdict.SUPPORTED, Verdict.PARTLY):
+def _without_additions(
+    check: Check, sentence: str, found: Sequence[Match], spans: Sequence[Span], lexicon: Lexicon
+) -> Check:
+    """The same verdict, unless the sentence repeats its source and adds what no cited words say, or names another."""
+    if check.is_vetoed or check.verdict is Verdict.NOT_FOUND:
         return check
     claim, said = read(sentence), " ".join(span.text for span in check.spans)
-    told = added(claim, said, whole(tuple(spans)), known_of(claim.text, lexicon))
-    return check if told is None else replace(check, verdict=Verdict.PARTLY, reasons=(told,), is_vetoed=True)
+    known = known_of(claim.text, lexicon)
+    told = None if check.verdict is Verdict.CONTRADICTED else added(claim, said, whole(tuple(spans)), known)
+    if (
+        told is None
+        and check.span is not None
+        and all(match.row is None for match in found if match.part == check.span)
+    ):
+        told = replaced(claim, check.span.text, _joined(spans), known)
+    if told is None:
+        return check
+    verdict = check.verdict if check.verdict is Verdict.CONTRADICTED else Verdict.PARTLY
+    return replace(check, verdict=verdict, reasons=(told,), is_vetoed=True)
+
+
+def _joined(spans: Sequence[Span]) -> str:
+    return "\n".join(span.text for span in spans)
+
+
+def _without_rearrangement(check: Check, sentence: str, found: Sequence[Match], spans: tuple[Span, ...]) -> Check:
+    """The same verdict, unless the sentence arranges the words that carry it otherwise, or turns what they say."""
+    match = next((match for match in found if match.part == check.span), None)
+    if check.verdict is not Verdict.SUPPORTED or match is None or match.row is not None:
+        return check
+    claim, source = read(sentence), read(match.part.text)
+    told = (
+        *rearranged(claim, source),
+        *otherwise(claim, source, _joined(spans), words=match.words, reverse=match.reverse_coverage),
+        *borrowed(claim, match, found, parts_of(spans)),
+    )
+    return replace(check, verdict=Verdict.CONTRADICTED, reasons=told[:1], is_vetoed=True) if told else check
 
 
 def _with_all(check: Check, sentence: str, found: Sequence[Match], spans: tuple[Span, ...], lexicon: Lexicon) -> Check:
