@@ -228,9 +228,9 @@ def test_the_ask_page_offers_the_tags_that_a_person_holds_and_looks_only_there(a
 
     assert (offered(ann), offered(boss)) == (["lung", "wards"], ["board", "lung", "wards"])
     for tags, looked in (
-        ([], "Looked in 3 documents: tagged “idle” or “lung” or “wards”, or for everyone."),
-        (["lung"], "Looked in 2 documents: tagged “lung”, or for everyone."),
-        (["board"], "Looked in 1 document: for everyone."),
+        ([], "Searched 3 documents: tagged “idle” or “lung” or “wards”, or for everyone."),
+        (["lung"], "Searched 2 documents: tagged “lung”, or for everyone."),
+        (["board"], "Searched 1 document: for everyone."),
     ):
         asked = ann.post("/ask", data={"question": WARFARIN, "tag": tags, "csrf": ""})
         page = ann.get(asked.headers["location"]).text

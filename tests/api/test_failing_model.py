@@ -54,7 +54,7 @@ def test_the_question_is_kept_and_can_be_asked_again_once_the_model_is_back(samp
         assert [(turn["role"], turn["text"], turn["answer_id"]) for turn in turns] == [("user", QUESTION, None)]
         page = client.get(f"/conversations/{conversation_id}").text
         assert "was not answered" in page
-        assert "Ask it again" in page
+        assert "Ask again" in page
         health = client.get("/api/v1/health").json()
         assert (health["status"], health["parts"]["model"]["state"]) == ("degraded", "failed")
         assert client.get("/metrics").text.count('citewell_failures_total{kind="LLMConnectionError"} 2') == 1

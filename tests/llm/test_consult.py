@@ -142,7 +142,7 @@ def test_a_model_that_may_not_be_used_stops_neither_the_interview_nor_the_plan(
     monkeypatch.setattr("citewell.adapters.llm.make_model", refuse)
     consult_id = desk.start(asker).consult.id
     turn = desk.say(consult_id, f"{OPENING} {SAID}", asker)
-    assert "is not allowed); the findings come from the rules alone" in turn.troubles[0]
+    assert "is not allowed), so the findings come from the rules alone" in turn.troubles[0]
     assert "Fever" in {one.name for one in turn.consult.findings}
     desk.acknowledge(consult_id, asker)
     desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")

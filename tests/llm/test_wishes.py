@@ -147,7 +147,7 @@ def test_the_page_lets_choose_among_the_allowed_models(app: App, tmp_path: Path)
         assert '<select id="model" name="model"><option value="">small</option>' in page
         assert '<option value="other:1b">other:1b</option>' in page
         answer = client.post("/ask", data={"question": QUESTION, "model": "other:1b"}, follow_redirects=True)
-        assert "written by ollama:other:1b" in answer.text
+        assert "worded by ollama:other:1b" in answer.text
         refused = client.post("/ask", data={"question": QUESTION, "model": "unheard-of"}).text
         assert "is not allowed" in refused
     with library(tmp_path / "extractive") as quoting, serving_app(quoting) as client:

@@ -11,7 +11,7 @@ import typer
 
 from citewell.cli.frame import opened, print_json, printable
 from citewell.types import Asker
-from citewell.types.consult import RedFlag
+from citewell.types.consult import Polarity, RedFlag
 
 if TYPE_CHECKING:
     from citewell.assistants.consult.notebook import Turn
@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
 ConsultId = Annotated[str, typer.Argument(help="The consultation's ID, or its first characters.", show_default=False)]
 FindingId = Annotated[str, typer.Argument(help="The finding's ID, such as f3.", show_default=False)]
-MARKS = {"present": "+", "absent": "−", "family": "family", "past": "past", "hypothetical": "?"}
+MARKS = {
+    Polarity.PRESENT: "+",
+    Polarity.ABSENT: "−",
+    Polarity.UNCLEAR: "?",
+    Polarity.PAST: "past",
+    Polarity.FAMILY: "family",
+    Polarity.OTHER: "other",
+    Polarity.HYPOTHETICAL: "if",
+    Polarity.INTENDED: "plan",
+}
 
 
 @contextmanager
@@ -81,7 +90,7 @@ def echo_finding(one: Finding) -> None:
     ]
     words = f" “{one.words.text}”" if one.words else f" ({one.by.value})"
     name = "none" if one.name == "any" and one.polarity.value == "absent" else one.name
-    told = f"  {one.id:4} {MARKS[one.polarity.value]:6} {one.category.value:15} {name}{value}"
+    told = f"  {one.id:4} {MARKS[one.polarity]:6} {one.category.value:15} {name}{value}"
     typer.echo(printable(told + (f" [{'; '.join(more)}]" if more else "") + words))
 
 

@@ -43,7 +43,7 @@ FEW_WORDS, MESSAGE = 12, 60
 PAGES, OPENING = 4_000, 200
 """From how many characters on a text is of several pages, and how many of them at both ends are read as messages: there
 danger would be told."""
-A_LITTLE, MORE, A_TRACE = 0.01, 0.03, 0.001
+A_LITTLE, MORE, A_TRACE = 0.01, 0.03, 0.02
 """What the reader must say at least where the words tell of an emergency: of a few words that ask nothing or ask
 whether to call for help, and of others; and of each kind that they tell of."""
 LONGEST_DENIAL = 1_500
@@ -113,17 +113,29 @@ def find_emergencies(
 def _is_likely(reading: Reading, sensed: float) -> bool:
     """Whether the words or the trained reader tell of an emergency; a whole note has too many words to go by them."""
     count = len(reading.original.split())
-    assent = A_LITTLE if _is_plain(reading, count) else MORE
-    if count <= MESSAGE and reading.chance > LIKELY and sensed > assent:
+    if count <= MESSAGE and reading.chance > LIKELY and sensed > A_LITTLE and (sensed > MORE or _is_plain(reading)):
         return True
     limit = LIKELY_OF_MESSAGE if FEW_WORDS < count <= MESSAGE else SURE
     return sensed > limit and not _is_taken_back(reading)
 
 
-def _is_plain(reading: Reading, count: int) -> bool:
-    """Whether a few words say what happens, or ask whether to call for help: what else is asked is often general."""
-    is_asked = reading.original.strip().endswith("?")
-    return count <= FEW_WORDS and (not is_asked or any(span.meaning == "call help" for span in reading.live))
+def _is_plain(reading: Reading) -> bool:
+    """Whether a short sentence says what happens, or asks whether to call for help: what else is asked is often general.
+
+    >>> [_is_plain(Reading.of(text)) for text in ("Chest pain. What does my letter say?", "What helps in chest pain?")]
+    [True, False]
+    """
+    if reading.is_vignette:
+        return False
+    return any(_is_told(reading.original[start:end].strip()) for start, end in segments(reading.original))
+
+
+def _is_told(sentence: str) -> bool:
+    if len(sentence.split()) > FEW_WORDS:
+        return False
+    reading = Reading.of(sentence)
+    is_call = any(span.meaning == "call help" for span in reading.live)
+    return (is_call or not sentence.endswith("?")) and reading.chance > LIKELY
 
 
 def _is_taken_back(reading: Reading) -> bool:

@@ -85,6 +85,8 @@ class Abbreviation:
     short: str
     any_case: bool
     context: frozenset[str]
+    others: frozenset[str]
+    """Words beside which it means something else."""
 
 
 def key(name: str) -> str:
@@ -233,20 +235,20 @@ class Lexicon:
 
         In notes an abbreviation with several meanings is read as the listed one.
         """
-        present = None if in_notes else frozenset(word.folded for word in said)
+        present = frozenset(word.folded for word in said)
         at = 0
         while at < len(said):
-            named, size = self._at(said, at, present)
+            named, size = self._at(said, at, present, in_notes=in_notes)
             if named:
                 yield said[at + named[0].lead : at + size], named
             at += size
 
-    def _at(self, said: Sequence[Word], at: int, present: frozenset[str] | None) -> tuple[list[Named], int]:
+    def _at(self, said: Sequence[Word], at: int, present: frozenset[str], *, in_notes: bool) -> tuple[list[Named], int]:
         """The concepts whose name starts at a word, and how many words it takes."""
         first = said[at]
         if first.text in self._plain:
             return [], 1
-        short = self._short_key(first.text, present)
+        short = self._short_key(first.text, present, in_notes=in_notes)
         if short is not None:
             named, size = self._lettered(short), 1
         else:
@@ -326,12 +328,12 @@ class Lexicon:
         named, size = self._ontology_at(said, 0) if said else ([], 0)
         return named[0].concept if named and size == len(said) else None
 
-    def _short_key(self, word: str, present: frozenset[str] | None) -> str | None:
+    def _short_key(self, word: str, present: frozenset[str], *, in_notes: bool) -> str | None:
         """An abbreviation as it is listed, “” for one that means something else here, None for other words."""
         listed = self._short.get(word) or self._short.get(word.casefold())
         if listed is not None and (listed.any_case or listed.short == word):
-            is_meant = present is None or not listed.context or bool(listed.context & present)
-            return listed.short if is_meant else ""
+            is_meant = in_notes or not listed.context or not listed.context.isdisjoint(present)
+            return listed.short if is_meant and listed.others.isdisjoint(present) else ""
         if word in self._letters:
             return word
         return word if _ABBREVIATION.fullmatch(word) and "=" + word in self._lines else None
@@ -400,8 +402,10 @@ def _abbreviations() -> tuple[list[Abbreviation], dict[str, list[Name]]]:
     """The abbreviations, and which of them each meaning has."""
     found, meanings = [], dict[str, list[Name]]()
     for short, meaning, case, *context in rows("abbreviations.tsv"):
-        near = frozenset(fold(word) for cell in context for word in cell.split())
-        found.append(Abbreviation(short, case == "any", near))
+        beside = [word for cell in context for word in cell.split()]
+        near = frozenset(fold(word) for word in beside if word[0] != "-")
+        others = frozenset(fold(word[1:]) for word in beside if word[0] == "-")
+        found.append(Abbreviation(short, case == "any", near, others))
         meanings.setdefault(meaning, []).append(Name(short, "ambiguous" if near else "abbrev"))
     return found, meanings
 

@@ -16,6 +16,8 @@ from citewell.minilm.tokenizer import WordPiece
 
 SHORTEST = 5
 """Letters below which one other letter makes another word."""
+SHORTEST_MEDICINE = 6
+"""Letters below which an unknown word is not read as a medicine: “stents” are no Sutent."""
 LONG = 9
 """Letters from which two may be wrong."""
 
@@ -65,8 +67,8 @@ def corrected(word: str) -> str | None:
     if not near or (len(near) > 1 and near[0][1] == near[1][1]):
         return None
     best = str(near[0][0])
-    is_medicine = best in medicine_words()  # two medicines may be two letters apart
-    return None if best[0] != folded[0] or (is_medicine and near[0][1] > 1) else _meant()[best]
+    is_doubtful = best in medicine_words() and (near[0][1] > 1 or len(folded) < SHORTEST_MEDICINE)
+    return None if best[0] != folded[0] or is_doubtful else _meant()[best]
 
 
 @cache

@@ -297,7 +297,26 @@ def status_of(context: Context, start: int, end: int) -> Polarity:
         return Polarity.PAST
     if status is Polarity.PAST and any(0 <= low - end <= LOOK_ROUND for low, _ in growths(text)):
         return Polarity.PRESENT  # what was a grape and is a plum is there now
+    if status is Polarity.PAST and _BLEEDS.search(text, start, end) and _is_recent(text[around[0] : around[1]]):
+        return Polarity.PRESENT  # blood that was seen last week counts, though none was seen since
     return status
+
+
+_BLEEDS = re.compile(
+    r"blood|bleed|\bbled\b|ha?emat(?:uria|emesis)|ha?emoptysis|\bred (?:urine|wee|pee)\b", re.IGNORECASE
+)
+_JUST_NOW = re.compile(
+    r"\b(?:yesterday|today|this (?:morning|week|month)|(?:last|over the) (?:night|week(?:end)?|month|few days)"
+    r"|(?:on|last|since) (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
+RECENT_DAYS = 92
+
+
+def _is_recent(words: str) -> bool:
+    """Whether words tell of the last three months."""
+    lately = (one.days for one in durations(words) if one.kind == "ago" and one.days is not None)
+    return _JUST_NOW.search(words) is not None or any(days <= RECENT_DAYS for days in lately)
 
 
 @cache
