@@ -103,7 +103,7 @@ def test_a_provider_signs_people_in_with_the_role_of_their_claims(tmp_path: Path
         app.people.change(user.id, tenant="local", is_active=False)
         refused = client.get(go(client, "ann-1"))
         assert refused.status_code == 401
-        assert "switched off" in refused.text
+        assert "has been disabled" in refused.text
         assert len(app.people.all(tenant="local")) == 2
 
 

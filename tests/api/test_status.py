@@ -95,7 +95,7 @@ def test_parts_that_questions_do_without_are_told_as_away_and_the_server_stays_r
         assert set(away) == {"replica", "broker", "originals"}
         assert "citewell replica feed" in away["replica"]
         assert "correct CITEWELL_BROKER_URL" in away["broker"]
-        assert "check CITEWELL_BLOBS" in away["originals"]
+        assert "Check CITEWELL_BLOBS" in away["originals"]
         page = client.get("/admin/health", headers=headers).text
         assert "Questions are answered without it" in page
         assert "correct CITEWELL_BROKER_URL" in page

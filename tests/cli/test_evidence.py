@@ -39,7 +39,7 @@ def test_a_document_is_read_withdrawn_brought_back_and_erased(
     assert [one["state"] for one in told["documents"]] == ["completed", "queued"]
     assert (told["queue"]["states"]["queued"], told["queue"]["workers"]) == (1, [])
     status, out, _ = shell("evidence", "ingest", bad.id[:8])
-    assert (status, "failed, version 1, does not answer" in out, "error:" in out) == (1, True, True)
+    assert (status, "failed, version 1, not in use" in out, "error:" in out) == (1, True, True)
     assert [one["document_id"] for one in shell.json("evidence", "list", "--state", "failed")["documents"]] == [bad.id]
     assert shell.json("evidence", "withdraw", document_id)["document"]["state"] == "withdrawn"
     assert shell.json("search", "tablets")["hits"] == []
@@ -108,7 +108,7 @@ def test_what_waits_for_its_next_attempt_is_read_at_once_where_somebody_asks_and
     (added,) = shell.json("add", str(leaflet))["added"]
     monkeypatch.delenv("CITEWELL_BLOBS")
     status, out, _ = shell("evidence", "reingest", "--document-id", added["document_id"], "--sync")
-    assert (status, out.splitlines()[0].startswith("0 of 1 document version read again")) == (1, True)
+    assert (status, out.splitlines()[0].startswith("0 of 1 document version re-processed")) == (1, True)
     assert "Set CITEWELL_BLOBS to that and try again." in out
     assert "Set CITEWELL_BLOBS to that" in shell("evidence", "list")[1]
     monkeypatch.setenv("CITEWELL_BLOBS", str(tmp_path / "papers"))

@@ -73,11 +73,11 @@ def test_on_a_terminal_the_passphrase_is_asked_for_twice_and_not_shown(tmp_path:
     child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
     shown = b""
-    for prompt in (b"A passphrase, ten characters or more: ", b"The same again: "):
+    for prompt in (b"A passphrase, ten characters or more: ", b"Repeat it: "):
         while prompt not in shown:  # the test's own time limit ends a program that does not ask
             shown += os.read(ours, 4096)
         os.write(ours, PASSPHRASE.encode() + b"\n")
-    while b"keep them away from this machine" not in shown:
+    while b"keep them away from this computer" not in shown:
         shown += os.read(ours, 4096)
     assert child.wait() == 0
     os.close(ours)

@@ -331,10 +331,10 @@ def test_what_stands_with_another_answer_is_seen(office: Office, name: str) -> N
     assert any(told in problem for problem in problems), problems
     if "messages" in statement:
         assert mine.place is not None
-        with pytest.raises(LibraryError, match="changed"):
+        with pytest.raises(LibraryError, match="altered"):
             office.conversations.turns(mine.place.conversation_id, ANN)
     if "routed" in statement and "reason" not in statement:
-        with pytest.raises(LibraryError, match="changed"):
+        with pytest.raises(LibraryError, match="altered"):
             office.inbox.waiting(OWNER)
 
 

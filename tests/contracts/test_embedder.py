@@ -182,7 +182,7 @@ class TestRemoteEmbedders:
     def test_refuses_vectors_of_other_dimensions_than_before(self, vendor: Remote) -> None:
         assert vendor.embedder.dimensions == DIMENSIONS
         vendor.server.dimensions = 6
-        with pytest.raises(EmbedderUnavailable, match="6 numbers for tiny and 8 before"):
+        with pytest.raises(EmbedderUnavailable, match="6 numbers for tiny, but 8 before"):
             vendor.embedder.embed(["a"])
 
     @pytest.mark.parametrize("vendor_class", [OpenAIEmbedder, OllamaEmbedder])

@@ -75,7 +75,7 @@ def test_too_many_pages_are_refused_before_any_is_read() -> None:
 
 
 def test_too_many_characters_are_refused() -> None:
-    with pytest.raises(TooLarge, match="characters"):
+    with pytest.raises(TooLarge, match="character limit"):
         parsed(GOOD, Limits(max_characters=20))
 
 

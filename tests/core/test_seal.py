@@ -32,7 +32,7 @@ def test_a_changed_moved_or_foreign_record_does_not_open() -> None:
     sealed = seal.close("words", about="answer:1")
     flipped = sealed[:-1] + bytes([sealed[-1] ^ 1])
     for wrong, about in ((flipped, "answer:1"), (sealed, "answer:2"), (sealed[:20], "answer:1"), (b"", "answer:1")):
-        with pytest.raises(LibraryError, match=r"cannot be opened"):
+        with pytest.raises(LibraryError, match=r"could not be opened"):
             seal.open(wrong, about=about)
     with pytest.raises(LibraryError, match=KEY_FILE):
         Seal(b"1" * 32).open(sealed, about="answer:1")

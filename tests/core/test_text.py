@@ -207,7 +207,7 @@ def test_a_rule_at_the_top_is_no_front_matter() -> None:
 
 
 def test_markdown_that_nests_without_end_is_refused_not_cut() -> None:
-    with pytest.raises(DamagedFile, match="nests"):
+    with pytest.raises(DamagedFile, match="nested too deeply"):
         read("# x\n\n" + ">" * 5_000 + " deep", "a.md")
 
 

@@ -23,7 +23,7 @@ def test_validate_model_allowed() -> None:
 
 @pytest.mark.parametrize("name", ["llama3.2:1b", "qwen3", "qwen3:latest", "deepseek-r1", "LLAMA3.2", "gpt", ""])
 def test_validate_model_not_allowed(name: str) -> None:
-    with pytest.raises(ModelNotAllowedError, match=r"allowed models: llama3\.2, qwen3:8b, deepseek-r1:32b\."):
+    with pytest.raises(ModelNotAllowedError, match=r"Choose one of llama3\.2, qwen3:8b, deepseek-r1:32b, or allow it"):
         allowed(name)
 
 

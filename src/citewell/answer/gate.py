@@ -453,7 +453,7 @@ def why_withheld(verdicts: Iterable[str], *, is_routed: bool = False) -> str:
     >>> why_withheld(["not_found", "contradicted", "not_found"])
     '3 sentences withheld: 1 contradicted by the sources, 2 not found in the sources'
     >>> why_withheld(["supported", "supported"], is_routed=True)
-    '2 sentences withheld: taken back with the whole answer'
+    '2 sentences withheld: withdrawn with the whole answer'
     """
     named = ("routed" if is_routed and verdict == "supported" else str(verdict) for verdict in verdicts)
     counts = Counter(named)

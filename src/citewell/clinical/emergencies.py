@@ -33,7 +33,7 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.98
+LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.99
 """From which probability on a text tells of an emergency: by its words; by the reader alone, of a message; and of a few
 words or a whole note, where it is wrong more often."""
 CERTAIN = 0.7
@@ -120,7 +120,7 @@ def _is_likely(reading: Reading, sensed: float) -> bool:
 
 
 def _is_plain(reading: Reading) -> bool:
-    """Whether a short sentence says what happens, or asks whether to call for help: what else is asked is often general.
+    """Whether a short sentence says what happens, or asks whether to call for help; other questions are often general.
 
     >>> [_is_plain(Reading.of(text)) for text in ("Chest pain. What does my letter say?", "What helps in chest pain?")]
     [True, False]

@@ -53,8 +53,8 @@ def parse(source: Source, *, parsers: Mapping[str, Parser], limits: Limits) -> D
 def _misnamed(name: str, media_type: str) -> tuple[str, ...]:
     """A word about a file whose name promises another kind than was found: it may not be what was meant.
 
-    >>> _misnamed("broken.docx", "text/plain"), _misnamed("letter.docx", "application/pdf")
-    (('Its name says Word, and it holds text: it was read as text. Check that it is the file you meant.',), ())
+    >>> _misnamed("broken.docx", "text/plain")[0].partition(". ")[0], _misnamed("letter.docx", "application/pdf")
+    ('The file name says Word but the content is text, so it was read as text', ())
     """
     promised = next((kind for ending, kind in PROMISES.items() if name.lower().endswith(ending)), None)
     found = FOUND.get(media_type)

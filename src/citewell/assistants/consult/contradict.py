@@ -24,7 +24,7 @@ def contradictions(findings: Sequence[Finding]) -> tuple[Contradiction, ...]:
     >>> one = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES)
     >>> other = Finding("f2", Category.SYMPTOM, "Fever", Polarity.ABSENT, By.RULES)
     >>> contradictions([one, other])[0].question
-    'Both “Fever” and “no Fever” were said: which holds?'
+    'Both “Fever” and “no Fever” were recorded. Which is right?'
     """
     return (*_opposites(findings), *_numbers(findings), *_impossible(findings), *_unlikely(findings))
 

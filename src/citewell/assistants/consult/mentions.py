@@ -43,6 +43,8 @@ CATEGORIES = {
 SURE, SURE_OF_ALLERGEN, SURE_OF_UNKNOWN = 0.8, 0.5, 0.9
 """The share from which the reader's word is taken for a mention that the lexicon does not know: less for an allergy,
 since one that is missed is worse than one too many, and more for a symptom that means nothing known."""
+SURE_OF_REACTION = 0.95
+"""The share from which a medicine that the lexicon knows is what somebody reacts to, and not what they take."""
 ANY = "any"
 """The name of “no allergies” and “no medicines”."""
 _LETTERS = re.compile(r"[^\W\d_]{3}|[A-Z]{2}")
@@ -84,7 +86,7 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
     sure = [
         (span.start - start, span.end - start)
         for span in spans
-        if span.kind == "allergen" and span.share >= SURE_OF_UNKNOWN
+        if span.kind == "allergen" and span.share >= SURE_OF_REACTION
     ]
     found = [
         _as_read(one, sure)

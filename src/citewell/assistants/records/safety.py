@@ -79,7 +79,7 @@ def template(why: str, language: Language) -> str:
     """The calm words for a reason.
 
     >>> template("diagnostic", "en")
-    'I can show what your documents say, but not what may be behind it. Your doctor can tell you more.'
+    'I can show what your documents say, but not what may be causing it. Your doctor can tell you more.'
     """
     return _templates()[why, language]
 
