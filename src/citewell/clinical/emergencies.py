@@ -43,7 +43,7 @@ FEW_WORDS, MESSAGE = 12, 60
 PAGES, OPENING = 4_000, 200
 """From how many characters on a text is of several pages, and how many of them at both ends are read as messages: there
 danger would be told."""
-A_LITTLE, MORE, A_TRACE = 0.01, 0.03, 0.02
+A_LITTLE, MORE, A_TRACE = 0.01, 0.03, 0.01
 """What the reader must say at least where the words tell of an emergency: of a few words that ask nothing or ask
 whether to call for help, and of others; and of each kind that they tell of."""
 LONGEST_DENIAL = 1_500
