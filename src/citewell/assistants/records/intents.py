@@ -76,7 +76,7 @@ def intents_of(question: str, *, now: datetime) -> Intents:
     """What a question wants.
 
     >>> found = intents_of("What changed since March 2024?", now=datetime(2026, 1, 1, tzinfo=UTC))
-    >>> Wish.CHANGES in found, found.since.isoformat()
+    >>> Intent.CHANGES in found, found.since.isoformat()
     (True, '2024-03-01T00:00:00+00:00')
     """
     text = spelled(question[:READ]).casefold()
