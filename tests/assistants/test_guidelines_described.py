@@ -38,6 +38,7 @@ def matched(guideline: Guideline, text: str, **given: object) -> set[str]:
         ("1.5.5", "tummy cramps, bloating and altered bowel habit for 4 months", {"gender": "Female"}),
         ("1.9.2", "wobbling when walking for 10 days", {"age": 7}),
         ("1.6.10", "ulcer on the glans 6/52", {}),
+        ("1.6.6", "passed red urine on Tuesday, cleared by Wednesday", {"age": 61}),
     ],
 )  # fmt: skip
 def test_what_is_described_meets_the_rule(rule: str, text: str, given: dict[str, object], ng12: Guideline) -> None:

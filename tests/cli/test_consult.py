@@ -25,6 +25,18 @@ def run(tmp_path: Path) -> Run:
 
 
 @pytest.mark.slow
+def test_findings_of_every_status_are_shown(run: Run) -> None:
+    consult_id = json.loads(run("consult", "start", "--json").output)["id"]
+    told = run(
+        "consult", "say", consult_id, "Cough, no fever, ?DVT, plan physio, mother had asthma, pneumonia in 2019."
+    )
+    assert told.exit_code == 0
+    marks = {line.split("“")[-1].rstrip("”"): line.split()[1] for line in told.output.splitlines() if "“" in line}
+    assert (marks["DVT"], marks["fever"], marks["asthma"], marks["pneumonia"]) == ("?", "−", "family", "past")
+    assert marks["physio"] == "plan"
+
+
+@pytest.mark.slow
 def test_a_consult_is_held_assessed_signed_and_exported(run: Run, tmp_path: Path) -> None:
     for path in write_guidelines(tmp_path / "guidelines"):
         assert run("add", str(path)).exit_code == 0

@@ -70,7 +70,7 @@ def test_a_misspelt_word_is_read_as_the_one_it_can_be_and_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["stable", "colour", "Smith", "prednisolone", "prednisone", "brodalumab", "plan", "XQZVW"]
+    "word", ["stable", "stents", "colour", "Smith", "prednisolone", "prednisone", "brodalumab", "plan", "XQZVW"]
 )
 def test_words_and_medicines_that_exist_are_left_alone(word: str) -> None:
     assert corrected(word) is None
@@ -93,3 +93,8 @@ def test_mentions_lie_inside_any_text_in_order(text: str) -> None:
     assert all(0 <= one.start < one.end <= len(text) for one in found)
     assert [one.start for one in found] == sorted(one.start for one in found)
     assert all(one.start <= low < high <= one.end for one in found for low, high in one.places)
+
+
+def test_an_abbreviation_is_not_read_beside_words_that_mean_something_else() -> None:
+    assert [one.name for one in mentions("sats 91% RA")] == []
+    assert [one.name for one in mentions("RA on methotrexate")] == ["rheumatoid arthritis", "methotrexate"]
