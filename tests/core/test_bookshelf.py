@@ -260,7 +260,7 @@ def test_one_archive_that_cannot_be_fetched_does_not_stop_the_others_but_a_silen
     server.errors["a/2.tar.gz"] = [503] * 5
     done = fetched(server, tmp_path)
     assert [one.error is None for one in done] == [True, False, True, True, True]
-    assert "run the same command again" in str(done[1].error)
+    assert "Run the same command again" in str(done[1].error)
     assert [one.was_there for one in fetched(server, tmp_path)] == [True, False, True, True, True]
     for number in (1, 2, 3):
         server.errors[f"a/{number}.tar.gz"] = [503] * 5
