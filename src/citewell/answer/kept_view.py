@@ -135,8 +135,8 @@ def replay_json(replay: Replay) -> dict[str, Any]:
         "is_same": replay.is_same,
         "action": {"then": replay.action_then, "now": replay.action_now},
         "text": {"then": replay.text_then, "now": replay.text_now},
-        "sentences": [{"change": one.kind, "then": one.then, "now": one.now} for one in replay.changes],
-        "erased": [asdict(one) for one in replay.erased],
+        "sentences": [{"change": change.kind, "then": change.then, "now": change.now} for change in replay.changes],
+        "erased": [asdict(erased_source) for erased_source in replay.erased],
         "notes": list(replay.notes),
         "now": answer_json(now, with_withheld=True) if isinstance(now, Answer) else dict(now),
     }

@@ -47,8 +47,8 @@ def answer_json(
         "text": marked_text(answer.text, answer.citations, marks),
         "grounded": answer.is_grounded,
         "sentences": [claim_json(claim) for claim in answer.claims if claim.is_shown],
-        "citations": [citation_json(one, with_window=with_windows) for one in answer.citations],
-        "evidence": [evidence_json(one) for one in answer.evidence],
+        "citations": [citation_json(citation, with_window=with_windows) for citation in answer.citations],
+        "evidence": [evidence_json(evidence) for evidence in answer.evidence],
         "confidence": {
             "overall": answer.confidence.overall,
             "retrieval": round(answer.confidence.retrieval, 4),
