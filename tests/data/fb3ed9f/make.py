@@ -112,7 +112,7 @@ def fill_library(home: Home, folder: Path) -> None:
     home("add", str(folder / "iron.md"), "--tag", "ward")
     home("users", "add", ANN, "--name", "Ann Lee", "--tag", "ward", "--password-stdin", stdin=f"{PASSWORD}\n")
     home("users", "key", ANN, "--name", "tests", name="key")
-    home("tags", "owner", "public", ANN)
+    home("tags", "owner", "ward", ANN)
     home("journeys", "add", "Diarrhoea in children", name="journey")
     ids = {entry["title"]: entry["document_id"] for entry in home("list", name="list")["documents"]}
     home("journeys", "assign", "diarrhoea-in-children", ids["Zinc"])
