@@ -102,19 +102,19 @@ def fill_library(home: Home, folder: Path) -> None:
     """Documents with tags, versions and a journey; people; questions answered, continued, and passed on; a consult."""
     for name, text, tags in (
         ("ors.md", ORS, ("public", "ward")),
-        ("iron.md", IRON.format(dose=100), ("ward",)),
+        ("iron.md", IRON.format(dose=100), ("pharmacy",)),
         ("zinc.md", ZINC, ("ward",)),
         ("otitis.md", OTITIS, ("public", "guideline")),
     ):
         (folder / name).write_text(text)
         home("add", str(folder / name), *(word for tag in tags for word in ("--tag", tag)))
     (folder / "iron.md").write_text(IRON.format(dose=200))
-    home("add", str(folder / "iron.md"), "--tag", "ward")
+    home("add", str(folder / "iron.md"), "--tag", "pharmacy")
     home("users", "add", ANN, "--name", "Ann Lee", "--tag", "ward", "--password-stdin", stdin=f"{PASSWORD}\n")
     home("users", "key", ANN, "--name", "tests", name="key")
     home("tags", "owner", "ward", ANN)
     home("journeys", "add", "Diarrhoea in children", name="journey")
-    ids = {entry["title"]: entry["document_id"] for entry in home("list", name="list")["documents"]}
+    ids = {entry["title"]: entry["document_id"] for entry in home("list")["documents"]}
     home("journeys", "assign", "diarrhoea-in-children", ids["Zinc"])
     journey = ("--journey", "diarrhoea-in-children")
     home("journeys", "ask", "How much zinc, and for how many days?", *journey, name="journey ask")
@@ -138,7 +138,7 @@ def fill_library(home: Home, folder: Path) -> None:
     home("evidence", "history", ids["Oral rehydration"], name="history")
     for name in ("conversations list", "inbox list", "inbox asked", "audit list", "audit verify", "consult list"):
         home(*name.split(), name=name)
-    for name in ("users list", "journeys list", "evidence list", "verify"):
+    for name in ("list", "users list", "journeys list", "evidence list", "verify"):
         home(*name.split(), name=name)
     for talk in home.expected["conversations list"]["conversations"]:
         home("conversations", "show", talk["id"], name=f"conversations show {talk['id']}")
