@@ -15,6 +15,7 @@ from typing import Literal, cast
 
 import numpy as np
 
+from citewell.clinical.quantities import known_tests, results
 from citewell.clinical.windows import Piece, pieces
 from citewell.minilm.adapter import Adapter
 from citewell.minilm.forward import Array, hidden_states
@@ -68,6 +69,10 @@ _SUPPOSED = re.compile(
     re.IGNORECASE,
 )
 """What is only thought of."""
+
+
+_TEMPERATURE = re.compile(r"temp(?:erature)?\b[^\d\n;]{0,20}\d[\d.,]*\s?(?:°?\s?[CF]\b)?", re.IGNORECASE)
+"""A temperature that is measured: the word alone says fever (“has a temp”), with a value the value decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +129,25 @@ class Context:
             status = Polarity.PRESENT
         if status in (Polarity.PRESENT, Polarity.UNCLEAR) and self._is_supposed(start):
             return Assertion(Polarity.HYPOTHETICAL, share)
+        if status in (Polarity.PRESENT, Polarity.UNCLEAR) and self._is_no_fever(start):
+            return Assertion(Polarity.ABSENT, share)
         if status in (Polarity.PRESENT, Polarity.UNCLEAR) and _ALL_DENIED.match(self.text, end, end + FAR):
             return Assertion(Polarity.ABSENT, share)
         if status in (Polarity.PRESENT, Polarity.PAST) and (others := self._of_whom(start)) is not None:
             status = others
         return Assertion(status, share)
+
+    def _is_no_fever(self, start: int) -> bool:
+        """Whether words are the name of a temperature that is not high.
+
+        >>> [read_context(text).assertion(0, 4).status.value for text in ("temp 36.8", "Temp ok 36.1", "temp 38.6")]
+        ['absent', 'absent', 'present']
+        """
+        match = _TEMPERATURE.match(self.text, start)
+        limit = known_tests()["temperature"].high_above
+        assert limit is not None
+        read = results(match.group()) if match else ()
+        return any(one.values and one.sign != ">" and max(one.values) <= limit for one in read)
 
     def _is_supposed(self, at: int) -> bool:
         """Whether a sentence supposes what it says: “If I ever went off my food”."""
