@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from sqlalchemy import Column, Connection, Engine, create_engine, insert, inspec
 from citewell.adapters.store.engine import SCHEMA_VERSION, bring_up_to_date, open_engine
 from citewell.adapters.store.postgres import connect, open_postgres
 from citewell.adapters.store.schema import metadata
+from citewell.adapters.store.upgrade import FILLS
 from citewell.adapters.vault.cipher import keyed
 from citewell.adapters.vault.keys import Key
 from tests.contracts.schemas import VERSIONS, make_schema
@@ -152,6 +154,33 @@ def empty(connection: Connection) -> None:
         return
     metadata.drop_all(connection)
     connection.execute(text("DROP TABLE alembic_version"))
+
+
+def test_an_upgrade_that_fails_changes_nothing(opened: tuple[Engine, Opener], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, open_library = opened
+    with engine.begin() as connection:
+        make_schema(connection, "0004")
+        before = described(connection)
+
+    def fail(_connection: Connection) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(FILLS, "0012", fail)
+    with pytest.raises(KeyboardInterrupt):
+        open_library()
+    with engine.connect() as connection:
+        assert described(connection) == before
+    monkeypatch.undo()
+    open_library().dispose()
+
+
+def test_several_open_an_older_library_at_once(opened: tuple[Engine, Opener]) -> None:
+    engine, open_library = opened
+    with engine.begin() as connection:
+        make_schema(connection, "0001")
+    with ThreadPoolExecutor(4) as threads:
+        for library in threads.map(lambda _: open_library(), range(4)):
+            library.dispose()
 
 
 def test_the_schema_of_every_version_is_kept() -> None:
