@@ -18,7 +18,7 @@ from citewell.adapters.store.postgres import connect, open_postgres
 from citewell.adapters.store.schema import metadata
 from citewell.adapters.store.upgrade import FILLS
 from citewell.adapters.vault.cipher import keyed
-from citewell.adapters.vault.keys import Key
+from citewell.adapters.vault.keys import VaultKey
 from tests.contracts.schemas import VERSIONS, make_schema
 from tests.postgres import Server
 
@@ -53,7 +53,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Eng
         return
     path = tmp_path / "library.sqlite"
     if request.param == "vault":
-        driver = keyed(Key.new())
+        driver = keyed(VaultKey.new())
         engine = create_engine("sqlite://", module=driver.module, creator=lambda: driver.connect(path, read_only=False))
         yield engine, lambda: open_engine(path, driver)
     else:

@@ -11,7 +11,7 @@ from citewell.answer.illnesses import is_of_another_illness, named_illnesses
 from citewell.answer.negation import denials
 from citewell.answer.statements import GIVEN_DOSE, WEIGHS, Statement, is_dose
 from citewell.clinical.bands import given_results, is_within
-from citewell.clinical.grades import Graded, graded, is_of_another_grade
+from citewell.clinical.grades import GradedIllness, graded, is_of_another_grade
 from citewell.clinical.medicines import Medicine, medicines, members, subclasses
 from citewell.clinical.populations import (
     Applies,
@@ -24,7 +24,7 @@ from citewell.clinical.populations import (
     person,
     populations,
 )
-from citewell.clinical.quantities import Mark, Result, labels
+from citewell.clinical.quantities import PeriodMark, TestReading, labels
 from citewell.clinical.questions import question_cues
 from citewell.types.consult import Patient
 from citewell.words import terms
@@ -43,8 +43,8 @@ def kinds(text: str) -> tuple[frozenset[str], frozenset[str]]:
     >>> [sorted(one) for one in kinds("Non-severe or severe dengue")], [sorted(one) for one in kinds("nonsevere")]
     ([['dengu', 'sever'], ['sever']], [['nonsever'], ['sever']])
     """
-    behind = [_LETTERS.match(text, found.end()) for found in _NON.finditer(text)]
-    turned = frozenset(stem for found in behind if found for stem in terms(found.group()))
+    behind = [_LETTERS.match(text, match.end()) for match in _NON.finditer(text)]
+    turned = frozenset(stem for match in behind if match for stem in terms(match.group()))
     return frozenset(terms(_NON_WORD.sub(" ", text))), turned
 
 
@@ -135,11 +135,15 @@ def is_set_aside(text: str, named: Sequence[Medicine]) -> bool:
     >>> [is_set_aside(text, medicines(asked)) for asked in ("Who should have a statin?", "Who should have ezetimibe?")]
     [True, False]
     """
-    aside = [found.span() for found in _SET_ASIDE.finditer(text)] if named else []
+    aside = [match.span() for match in _SET_ASIDE.finditer(text)] if named else []
     if not aside:
         return False
-    kept = {one.name for one in medicines(text) if not any(start <= one.start < end for start, end in aside)}
-    return bool(kept) and kept.isdisjoint(kind for one in named for kind in (one.name, one.family, *members(one.name)))
+    kept = {
+        medicine.name for medicine in medicines(text) if not any(start <= medicine.start < end for start, end in aside)
+    }
+    return bool(kept) and kept.isdisjoint(
+        kind for medicine in named for kind in (medicine.name, medicine.family, *members(medicine.name))
+    )
 
 
 def is_in_company_of_others(
@@ -167,16 +171,16 @@ def is_in_company_of_others(
     return bool(others) and (are_rivals or not any(_is_kind_of(medicine, named) for medicine in in_section))
 
 
-def _is_kind_of(one: Medicine, named: Sequence[Medicine]) -> bool:
+def _is_kind_of(medicine: Medicine, named: Sequence[Medicine]) -> bool:
     """Whether a medicine is the class of one of those named, or a kind that it belongs to."""
-    kinds = {one.name, *members(one.name)}
+    kinds = {medicine.name, *members(medicine.name)}
     return any(not kinds.isdisjoint((each.name, each.family)) for each in named)
 
 
-def _is_member(one: Medicine, named: Sequence[Medicine]) -> bool:
+def _is_member(medicine: Medicine, named: Sequence[Medicine]) -> bool:
     """Whether a medicine, or its class, belongs to a class that is named."""
     kinds = {kind for each in named if each.is_class for kind in (each.name, *members(each.name))}
-    return not {one.name, one.family}.isdisjoint(kinds)
+    return not {medicine.name, medicine.family}.isdisjoint(kinds)
 
 
 # ---------------------------------------------------------------------------------------------------------------- doses
@@ -301,10 +305,10 @@ class QuestionFilter:
     people: frozenset[Group]
     patient: Patient
     """Whom it asks for, as far as it says."""
-    results: tuple[Result, ...]
+    results: tuple[TestReading, ...]
     """The results that it gives, such as an INR."""
     illnesses: frozenset[str]
-    grades: tuple[Graded, ...]
+    grades: tuple[GradedIllness, ...]
     """What it asks for a grade of: severe dehydration."""
     weights: tuple[Amount, ...]
     """What whom it asks for weighs."""
@@ -316,7 +320,7 @@ class QuestionFilter:
     """It asks whether something may be: a limit that leaves the patient out answers it."""
     asks_not: bool
     """It asks what is not to be done, or for whom."""
-    numbered: tuple[Mark, ...]
+    numbered: tuple[PeriodMark, ...]
     """Its numbered things, such as “step 2”."""
 
     def admits(self, statement: Statement, document: str) -> bool:
@@ -376,7 +380,7 @@ def question_filter(question: str) -> QuestionFilter:
     )
 
 
-def is_of_another_number(asked: Sequence[Mark], titles: Sequence[str]) -> bool:
+def is_of_another_number(asked: Sequence[PeriodMark], titles: Sequence[str]) -> bool:
     """Whether the heading above a statement names another numbered thing of the same kind.
 
     >>> second = tuple(labels("What is step 2?"))
@@ -406,7 +410,7 @@ def whom(statement: Statement) -> Iterator[Sequence[Population]]:
             yield people
 
 
-def is_of_another_result(given: Sequence[Result], text: str, titles: Sequence[str]) -> bool:
+def is_of_another_result(given: Sequence[TestReading], text: str, titles: Sequence[str]) -> bool:
     """Whether words, or the nearest title that names a band, are for other results than those in the question.
 
     >>> six = given_results("My INR is 6")

@@ -12,16 +12,16 @@ ALL = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ListPart:
     """Which of a list may hold the one that is meant."""
 
     starting: str
     limit: int
 
 
-def part_of(given: str) -> Part:
+def part_of(given: str) -> ListPart:
     """Those that start so, two of them being one too many; a hash is looked for among all."""
-    return Part("", ALL) if is_logged(given) else Part(given, 2)
+    return ListPart("", ALL) if is_logged(given) else ListPart(given, 2)
 
 
 def find(given: str, ids: Iterable[str], *, missing: str) -> str:
@@ -30,7 +30,7 @@ def find(given: str, ids: Iterable[str], *, missing: str) -> str:
     >>> find("5F", ["5f2a", "7b00"], missing="There is none.")
     '5f2a'
     """
-    found = {one for one in ids if is_meant(one, given)}
+    found = {id_ for id_ in ids if is_meant(id_, given)}
     if len(found) > 1:
         raise InputError(f"{len(found)} IDs start with these characters. Give more characters.")
     if not found:

@@ -13,7 +13,7 @@ from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from citewell.answer.events import Done, Event
+    from citewell.answer.events import AnswerDone, Event
 
 
 def ask(
@@ -44,23 +44,23 @@ def ask(
         typer.echo(printable(f"  not used: “{idle['words']}” ({idle['why']})"))
     if done.answer.citations:
         typer.echo(f"{band(done.answer.confidence.calibrated).capitalize()}.")
-    for one in done.answer.citations:
-        where = f", page {one.page}" if one.page else ""
-        typer.echo(printable(f"  [{one.n}] {one.document}{where}"))
+    for citation in done.answer.citations:
+        where = f", page {citation.page}" if citation.page else ""
+        typer.echo(printable(f"  [{citation.n}] {citation.document}{where}"))
     typer.echo(f"To continue: --conversation {done.conversation_id}")
     if done.answer.emergency is None:
         typer.echo(f"Did it help? citewell records feedback {done.answer.id} helpful")
 
 
-def _told(events: Iterable[Event], *, is_quiet: bool) -> Done:
+def _told(events: Iterable[Event], *, is_quiet: bool) -> AnswerDone:
     """Read an answer to its end; a notice in an emergency is printed before anything is searched."""
-    from citewell.answer.events import Done, Notice
+    from citewell.answer.events import AnswerDone, Notice
     from citewell.answer.view import without_help
 
     for event in events:
         if isinstance(event, Notice) and event.is_emergency and not is_quiet:
             typer.echo(printable(f"{event.text}\n"))
-        if isinstance(event, Done):
+        if isinstance(event, AnswerDone):
             if not is_quiet:
                 typer.echo(printable(without_help(event.answer)))
             return event

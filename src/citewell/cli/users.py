@@ -14,7 +14,7 @@ from citewell.types import Role
 from citewell.types.logged import is_logged
 
 if TYPE_CHECKING:
-    from citewell.adapters.store.people import User
+    from citewell.adapters.store.people import UserAccount
     from citewell.bootstrap import App
 
 app = typer.Typer(
@@ -117,16 +117,16 @@ def keys(context: typer.Context, email: Email, home: Home = None, json: Json = F
     """List a user's API keys: what each is for and when it was last used, to the hour."""
     with opened(context, home) as library:
         tenant = library.tenant
-        found = library.people.keys(_found(library, email).id, tenant=tenant)
+        api_keys = library.people.keys(_found(library, email).id, tenant=tenant)
     if json:
-        print_json({"keys": [asdict(one) for one in found]})
+        print_json({"keys": [asdict(api_key) for api_key in api_keys]})
         return
-    for one in found:
+    for one in api_keys:
         used = f"last used {one.used_at:%d %b %Y}" if one.used_at else "never used"
         typer.echo(printable(f"{one.id}  {one.name}  made {one.made_at:%d %b %Y}, {used}"))
 
 
-def _found(library: App, named: str) -> User:
+def _found(library: App, named: str) -> UserAccount:
     """A user by email address, or by the hash of their id that a log holds."""
     if not is_logged(named):
         return library.people.by_email(named, tenant=library.tenant)
@@ -138,7 +138,7 @@ def _password(*, is_given: bool) -> str | None:
     return sys.stdin.readline().rstrip("\r\n") if is_given else None
 
 
-def _user_json(user: User) -> dict[str, Any]:
+def _user_json(user: UserAccount) -> dict[str, Any]:
     return {
         "id": user.id,
         "email": user.email,
@@ -149,12 +149,12 @@ def _user_json(user: User) -> dict[str, Any]:
     }
 
 
-def _line(user: User) -> str:
+def _line(user: UserAccount) -> str:
     state = "" if user.is_active else "  inactive"
     return f"{user.email}  {user.role}  {' '.join(sorted(user.tags)) or 'no tags'}{state}"
 
 
-def _tell(user: User, *, json: bool, words: str) -> None:
+def _tell(user: UserAccount, *, json: bool, words: str) -> None:
     if json:
         print_json({"user": _user_json(user)})
     else:

@@ -86,11 +86,11 @@ def find_emergencies(
         for end in ends:
             if found_there := find_emergencies(end, country=country, language=language, is_vignette=is_vignette):
                 return found_there
-    reading = Reading.of(text)
+    reading = EmergencyReading.of(text)
     danger = _sensed(reading.original, sensed) if text.strip() else {}
     if sum(danger.values()) <= LIKELY < reading.chance:
         danger = _sensed(reading.original, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
-    if min((one.years for one in ages(text)), default=0.0) >= NO_INFANT_YEARS:
+    if min((age.years for age in ages(text)), default=0.0) >= NO_INFANT_YEARS:
         danger.pop("infant_fever", None)
     found = reading.emergencies()
     is_despair = _is_despair(found, reading)
@@ -110,7 +110,7 @@ def find_emergencies(
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
 
 
-def _is_likely(reading: Reading, sensed: float) -> bool:
+def _is_likely(reading: EmergencyReading, sensed: float) -> bool:
     """Whether the words or the trained reader tell of an emergency; a whole note has too many words to go by them."""
     count = len(reading.original.split())
     if count <= MESSAGE and reading.chance > LIKELY and sensed > A_LITTLE and (sensed > MORE or _is_plain(reading)):
@@ -119,10 +119,11 @@ def _is_likely(reading: Reading, sensed: float) -> bool:
     return sensed > limit and not _is_taken_back(reading)
 
 
-def _is_plain(reading: Reading) -> bool:
+def _is_plain(reading: EmergencyReading) -> bool:
     """Whether a short sentence says what happens, or asks whether to call for help; other questions are often general.
 
-    >>> [_is_plain(Reading.of(text)) for text in ("Chest pain. What does my letter say?", "What helps in chest pain?")]
+    >>> texts = ("Chest pain. What does my letter say?", "What helps in chest pain?")
+    >>> [_is_plain(EmergencyReading.of(text)) for text in texts]
     [True, False]
     """
     if reading.is_vignette:
@@ -133,12 +134,12 @@ def _is_plain(reading: Reading) -> bool:
 def _is_told(sentence: str) -> bool:
     if len(sentence.split()) > FEW_WORDS:
         return False
-    reading = Reading.of(sentence)
+    reading = EmergencyReading.of(sentence)
     is_call = any(span.meaning == "call help" for span in reading.live)
     return (is_call or not sentence.endswith("?")) and reading.chance > LIKELY
 
 
-def _is_taken_back(reading: Reading) -> bool:
+def _is_taken_back(reading: EmergencyReading) -> bool:
     """Whether all that a text names is past, of the family, feared or planned; in other languages, denied too.
 
     The clinical reader, which reads English alone, is not asked about denials: who is not breathing is in danger.
@@ -171,7 +172,7 @@ def _messages(text: str) -> Iterator[str]:
     yield text[start:end]
 
 
-def _is_despair(found: Mapping[str, Sequence[str]], reading: Reading) -> bool:
+def _is_despair(found: Mapping[str, Sequence[str]], reading: EmergencyReading) -> bool:
     """Whether somebody speaks of ending their own life: that counts whatever else is said."""
     return "suicide" in found and _FIRST.search(reading.text) is not None
 
@@ -180,7 +181,7 @@ def _is_despair(found: Mapping[str, Sequence[str]], reading: Reading) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MeaningSpan:
     """Where a meaning stands in the text as it is read."""
 
     meaning: str
@@ -191,19 +192,19 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EmergencyReading:
     """A text as it is read: lower case, short forms in full, with its meanings and what takes them back."""
 
     original: str
     text: str
     places: Sequence[int]
     """For each character of the text, where it stands in the original."""
-    spans: tuple[Span, ...]
-    live: frozenset[Span]
+    spans: tuple[MeaningSpan, ...]
+    live: frozenset[MeaningSpan]
     """The meanings that hold now, of the person who is spoken of."""
 
     @classmethod
-    def of(cls, original: str) -> Reading:
+    def of(cls, original: str) -> EmergencyReading:
         """Read a text once."""
         cut = original if len(original) <= READ else f"{original[: READ // 2]}\n{original[-READ // 2 :]}"
         text, places = spelled_with_places(cut)
@@ -226,7 +227,7 @@ class Reading:
         return len(_context("clinician").findall(self.text)) >= 1 and not _OWN.search(self.text)
 
     @property
-    def told(self) -> list[tuple[str, tuple[Span, ...]]]:
+    def told(self) -> list[tuple[str, tuple[MeaningSpan, ...]]]:
         """Each row of the table that is met, with the words that meet it."""
         return list(_told(self.live))
 
@@ -239,11 +240,13 @@ class Reading:
 
     def nearest(self, kind: str | None) -> dict[str, list[str]]:
         """The kind that most of the meanings speak for, or the one that is given, with the words that weigh most."""
-        weighed = sorted((span for span in self.live if span.end), key=lambda one: -_weights().get(one.meaning, 0))
+        weighed = sorted(
+            (span for span in self.live if span.end), key=lambda meaning_span: -_weights().get(meaning_span.meaning, 0)
+        )
         present = {span.meaning for span in self.live}
         met = {rule: sum(bool(group & present) for group in rule.meanings) for rule in _rules()}
         best = max(met, key=lambda rule: (met[rule] / len(rule.meanings), met[rule]))
-        words = [self.original_words(span) for span in sorted(weighed[:3], key=lambda one: one.start)]
+        words = [self.original_words(span) for span in sorted(weighed[:3], key=lambda meaning_span: meaning_span.start)]
         return {kind or (best.kind if met[best] * 2 >= len(best.meanings) else "other"): words}
 
     def features(self) -> dict[str, float]:
@@ -272,12 +275,12 @@ class Reading:
         )
         return 1 / (1 + math.exp(-total))
 
-    def original_words(self, span: Span) -> str:
+    def original_words(self, span: MeaningSpan) -> str:
         """The words as they were written."""
         return self.original[self.places[span.start] : self.places[span.end - 1] + 1].strip()
 
 
-def _denied(text: str, places: Sequence[int], spans: Iterable[Span]) -> Iterator[Span]:
+def _denied(text: str, places: Sequence[int], spans: Iterable[MeaningSpan]) -> Iterator[MeaningSpan]:
     """The meanings that the clinical reader takes for denied; it reads English alone."""
     if len(text) > LONGEST_DENIAL or language_of(text) != "en" or _context("doubt").search(text.casefold()):
         return
@@ -290,7 +293,7 @@ def _denied(text: str, places: Sequence[int], spans: Iterable[Span]) -> Iterator
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """A part of a text that is past, present or general as a whole."""
 
     start: int
@@ -305,7 +308,7 @@ class Part:
     is_doubtful: bool
 
 
-def _parts(text: str) -> Iterator[Part]:
+def _parts(text: str) -> Iterator[TextPart]:
     """The parts of a text, each read once."""
     is_of_somebody = _context("person").search(_context("asker").sub(" ", text)) is not None
     starts = [0, *(match.end() for match in _PART.finditer(text)), len(text)]
@@ -314,7 +317,7 @@ def _parts(text: str) -> Iterator[Part]:
         told_after = text[end:after]  # “It was three months ago.” tells of what stands before it
         dated = words + told_after if _REFERS.match(told_after) else words
         is_asking = not is_of_somebody and _asks(words)
-        yield Part(
+        yield TextPart(
             start,
             end,
             is_nobody=is_asking or _context("makes").match(words.strip()) is not None or _is_of_a_thing(words),
@@ -327,7 +330,7 @@ def _parts(text: str) -> Iterator[Part]:
         )
 
 
-def _part_of(parts: Sequence[Part], at: int) -> Part:
+def _part_of(parts: Sequence[TextPart], at: int) -> TextPart:
     return parts[max(0, bisect_right(parts, at, key=lambda part: part.start) - 1)]
 
 
@@ -354,7 +357,7 @@ _UNIT = re.compile(r"(?P<name>[^=|]+)=(?P<factor>[\d.]+)(?P<added>[+-][\d.]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class LimitValue:
     """A measurement that counts as a meaning on one side of a limit."""
 
     meaning: str
@@ -377,9 +380,9 @@ class Value:
 
 
 @cache
-def _values() -> tuple[Value, ...]:
+def _values() -> tuple[LimitValue, ...]:
     return tuple(
-        Value(
+        LimitValue(
             meaning,
             re.compile(rf"(?<![\w/])(?:{names}){_NUMBER}"),
             _COMPARISONS[sign],
@@ -387,7 +390,8 @@ def _values() -> tuple[Value, ...]:
             float(lowest),
             float(highest),
             tuple(
-                (one["name"], float(one["factor"]), float(one["added"] or 0)) for one in _UNIT.finditer("".join(units))
+                (match["name"], float(match["factor"]), float(match["added"] or 0))
+                for match in _UNIT.finditer("".join(units))
             ),
         )
         for meaning, names, sign, limit, lowest, highest, *units in rows("emergency_values.tsv")
@@ -419,27 +423,27 @@ _BABY = re.compile(
 _LASTS = re.compile(r"(?:for|last|past|over|since|every|within|in|x|about|pregnant|am|at) $")
 
 
-def _young(text: str) -> Iterator[Span]:
+def _young(text: str) -> Iterator[MeaningSpan]:
     """Where the age of a child is told to whom a fever is a danger by itself."""
     for match in islice(_AGE.finditer(text), MOST):
         unit = match["short"] or (match["unit"] or match["bare"])[0]
         count = _COUNTS.get(match["count"]) or float(match["count"])
         is_told = match["bare"] is None or (_BABY.search(text) and not _LASTS.search(text[: match.start()]))
         if is_told and count * _DAYS[unit] <= YOUNG_DAYS:
-            yield Span("young infant", *match.span())
+            yield MeaningSpan("young infant", *match.span())
 
 
-def _meanings(text: str) -> Iterator[Span]:
+def _meanings(text: str) -> Iterator[MeaningSpan]:
     """Every meaning of the tables and where it stands."""
     for meaning, language, pattern in _words():
-        yield from (Span(meaning, *match.span(), language) for match in islice(pattern.finditer(text), MOST))
-    for one in _values():
-        for match in islice(one.pattern.finditer(text), MOST):
-            if one.is_met(float(match["value"].replace(",", ".")), match["unit"]):
-                yield Span(one.meaning, *match.span())
+        yield from (MeaningSpan(meaning, *match.span(), language) for match in islice(pattern.finditer(text), MOST))
+    for limit_value in _values():
+        for match in islice(limit_value.pattern.finditer(text), MOST):
+            if limit_value.is_met(float(match["value"].replace(",", ".")), match["unit"]):
+                yield MeaningSpan(limit_value.meaning, *match.span())
     yield from _young(text)
     if len(text.split()) <= SHORT:
-        yield Span("happening", 0, 0)
+        yield MeaningSpan("happening", 0, 0)
 
 
 # --------------------------------------------------------------------------------------------------------- the context
@@ -481,7 +485,7 @@ def _right_after() -> re.Pattern[str]:
 _IDIOM = _whole("|".join(f"(?:{pattern})" for name, _, pattern in rows("emergency_context.tsv") if name == "idiom"))
 
 
-def _holds(text: str, span: Span, part: Part) -> bool:
+def _holds(text: str, span: MeaningSpan, part: TextPart) -> bool:
     """Whether a meaning holds now, of the person who is spoken of."""
     if part.is_nobody:
         return False
@@ -544,7 +548,7 @@ def _is_denied(before: str, after: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class EmergencyRule:
     """One row of the table: meanings that tell of an emergency together."""
 
     kind: str
@@ -553,9 +557,9 @@ class Rule:
 
 
 @cache
-def _rules() -> tuple[Rule, ...]:
+def _rules() -> tuple[EmergencyRule, ...]:
     return tuple(
-        Rule(
+        EmergencyRule(
             kind,
             tuple(frozenset(group.split("|")) for group in meanings.split("+")),
             frozenset("|".join(unless).split("|")) - {""},
@@ -569,40 +573,45 @@ def kinds_in_order() -> tuple[str, ...]:
     return tuple(kind for kind, *_ in rows("emergency_kinds.tsv"))
 
 
-def _told(spans: Iterable[Span]) -> Iterator[tuple[str, tuple[Span, ...]]]:
+def _told(spans: Iterable[MeaningSpan]) -> Iterator[tuple[str, tuple[MeaningSpan, ...]]]:
     """Each kind whose meanings stand near each other, with the words that do."""
-    places: dict[str, list[Span]] = {}
-    for span in sorted(spans, key=lambda one: one.start):
+    places: dict[str, list[MeaningSpan]] = {}
+    for span in sorted(spans, key=lambda meaning_span: meaning_span.start):
         places.setdefault(span.meaning, []).append(span)
     for rule in _rules():
         groups = [list(chain.from_iterable(places.get(name, ()) for name in group)) for group in rule.meanings]
         if all(groups):
             calming = [span for name in rule.unless for span in places.get(name, ())]
-            found = next(_together(groups, calming), None)
-            if found is not None:
-                yield rule.kind, found
+            meaning_spans = next(_together(groups, calming), None)
+            if meaning_spans is not None:
+                yield rule.kind, meaning_spans
 
 
-def _together(groups: Sequence[Sequence[Span]], calming: Sequence[Span]) -> Iterator[tuple[Span, ...]]:
+def _together(
+    groups: Sequence[Sequence[MeaningSpan]], calming: Sequence[MeaningSpan]
+) -> Iterator[tuple[MeaningSpan, ...]]:
     """Spans, one of each group and none standing for two, that stand near each other and that nothing takes back."""
     for first in groups[0]:
         chosen = [first]
         for spans in groups[1:]:
-            fitting = [one for one in spans if _fits(one, chosen)]
+            fitting = [span for span in spans if _fits(span, chosen)]
             if not fitting:
                 break
-            chosen.append(min(fitting, key=lambda one: abs(one.start - first.start)))
+            chosen.append(min(fitting, key=lambda meaning_span: abs(meaning_span.start - first.start)))
         else:
-            low, high = min(one.start for one in chosen), max(one.end for one in chosen)
-            if not any(low - NEAR <= one.start and one.end <= high + NEAR for one in calming):
-                yield tuple(sorted((one for one in chosen if one.end), key=lambda one: one.start))
+            low, high = min(span.start for span in chosen), max(span.end for span in chosen)
+            if not any(low - NEAR <= span.start and span.end <= high + NEAR for span in calming):
+                yield tuple(sorted((span for span in chosen if span.end), key=lambda span: span.start))
 
 
-def _fits(span: Span, chosen: Sequence[Span]) -> bool:
+def _fits(span: MeaningSpan, chosen: Sequence[MeaningSpan]) -> bool:
     if not span.end:  # a short text tells of now as a whole
         return True
-    is_apart = all(span.end <= one.start or span.start >= one.end or not one.end for one in chosen)
-    low, high = min(one.start for one in chosen), max(one.end for one in chosen)
+    is_apart = all(
+        span.end <= meaning_span.start or span.start >= meaning_span.end or not meaning_span.end
+        for meaning_span in chosen
+    )
+    low, high = min(meaning_span.start for meaning_span in chosen), max(meaning_span.end for meaning_span in chosen)
     return is_apart and max(high, span.end) - min(low, span.start) <= NEAR
 
 
@@ -618,7 +627,7 @@ OR = {"en": " or ", "fr": " ou ", "de": " oder "}
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class EmergencyNumbers:
     """Whom to call in a country."""
 
     emergency: tuple[str, ...]
@@ -628,13 +637,15 @@ class Numbers:
     """A line for people in despair; empty where none is known."""
 
 
-def numbers_of(country: str) -> Numbers:
+def numbers_of(country: str) -> EmergencyNumbers:
     """The numbers of a country, and 112 where none are known.
 
     >>> numbers_of("US").emergency, numbers_of("XX").emergency
     (('911',), ('112',))
     """
-    known = {code: Numbers(tuple(call.split("|")), *more) for code, call, *more in rows("emergency_numbers.tsv")}
+    known = {
+        code: EmergencyNumbers(tuple(call.split("|")), *more) for code, call, *more in rows("emergency_numbers.tsv")
+    }
     return known.get(country.upper(), known["*"])
 
 

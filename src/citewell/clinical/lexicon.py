@@ -105,7 +105,7 @@ def content(name: Sequence[Word]) -> tuple[str, ...]:
     return tuple(word.stem for word in name if not word.is_filler)
 
 
-class Named(NamedTuple):
+class NamedConcept(NamedTuple):
     """A concept, and by what kind of name it is named."""
 
     concept: Concept
@@ -117,9 +117,9 @@ class Named(NamedTuple):
 class _Own(NamedTuple):
     """The names of Citewell's own table, as they are looked up."""
 
-    whole: dict[tuple[str, ...], list[Named]]
+    whole: dict[tuple[str, ...], list[NamedConcept]]
     """By all their words."""
-    content: dict[tuple[str, ...], list[Named]]
+    content: dict[tuple[str, ...], list[NamedConcept]]
     """By the stems of the words that carry meaning, in any order that people write."""
     longest: dict[str, int]
     """How many words a name may have that begins with a word, or with the stem of one."""
@@ -143,7 +143,7 @@ class Lexicon:
     def __init__(self, curated: Iterable[Concept], abbreviations: Iterable[Abbreviation]) -> None:
         self.concepts = {concept.id: concept for concept in curated}
         self._own = _Own({}, {}, {})
-        self._letters: dict[str, list[Named]] = {}
+        self._letters: dict[str, list[NamedConcept]] = {}
         """Abbreviations as they are written."""
         for concept in self.concepts.values():
             for name in concept.names:
@@ -167,14 +167,14 @@ class Lexicon:
         said = list(words(name.text))
         is_short = name.tag in ("abbrev", "ambiguous") or _ABBREVIATION.fullmatch(name.text) is not None
         if (is_short and len(said) == 1) or name.text.startswith("="):
-            self._letters.setdefault(name.text.removeprefix("="), []).append(Named(concept, name.tag))
+            self._letters.setdefault(name.text.removeprefix("="), []).append(NamedConcept(concept, name.tag))
             return
         lead = sum(1 for _ in words(name.text.partition(")")[0])) if name.text.startswith("(") else 0
         whole, meant = tuple(word.folded for word in words(name.text.replace(")", ""))), content(said)
-        _once(self._own.whole.setdefault(whole, []), Named(concept, name.tag, lead))
+        _once(self._own.whole.setdefault(whole, []), NamedConcept(concept, name.tag, lead))
         self._note(whole[0], len(whole))
         if len(meant) > 1 and not lead and concept.name != NOTHING and not any(word.folded in SIDES for word in said):
-            _once(self._own.content.setdefault(meant, []), Named(concept, name.tag))
+            _once(self._own.content.setdefault(meant, []), NamedConcept(concept, name.tag))
             self._note(meant[0], len(meant))
 
     def _note(self, first: str, size: int) -> None:
@@ -230,7 +230,9 @@ class Lexicon:
             if concept.name != NOTHING
         ]
 
-    def among(self, said: Sequence[Word], *, in_notes: bool = False) -> Iterator[tuple[Sequence[Word], list[Named]]]:
+    def among(
+        self, said: Sequence[Word], *, in_notes: bool = False
+    ) -> Iterator[tuple[Sequence[Word], list[NamedConcept]]]:
         """The words of each name, and the concepts that it names, Citewell's own first.
 
         In notes an abbreviation with several meanings is read as the listed one.
@@ -243,7 +245,9 @@ class Lexicon:
                 yield said[at + named[0].lead : at + size], named
             at += size
 
-    def _at(self, said: Sequence[Word], at: int, present: frozenset[str], *, in_notes: bool) -> tuple[list[Named], int]:
+    def _at(
+        self, said: Sequence[Word], at: int, present: frozenset[str], *, in_notes: bool
+    ) -> tuple[list[NamedConcept], int]:
         """The concepts whose name starts at a word, and how many words it takes."""
         first = said[at]
         if first.text in self._plain:
@@ -266,10 +270,10 @@ class Lexicon:
         own = self._own.longest
         return max(own.get(word.folded, 0), own.get(word.stem, 0), self._longest.get(word.folded, 0)) > 1
 
-    def _own_at(self, said: Sequence[Word], at: int) -> tuple[list[Named], int]:
+    def _own_at(self, said: Sequence[Word], at: int) -> tuple[list[NamedConcept], int]:
         """The longest name of Citewell's own table that starts at a word; one with all its words comes first."""
         first, longest = said[at], self._own.longest
-        best: tuple[list[Named], int] = ([], 0)
+        best: tuple[list[NamedConcept], int] = ([], 0)
         if (reach := longest.get(first.folded, 0)) > 0:
             size = 1
             while size < min(reach, len(said) - at) and said[at + size].joins:
@@ -293,7 +297,7 @@ class Lexicon:
                 best = named, size
         return best
 
-    def _ontology_at(self, said: Sequence[Word], at: int) -> tuple[list[Named], int]:
+    def _ontology_at(self, said: Sequence[Word], at: int) -> tuple[list[NamedConcept], int]:
         """The longest name of the ontology that starts at a word."""
         first = said[at]
         if first.text in SKIPPED:
@@ -338,13 +342,13 @@ class Lexicon:
             return word
         return word if _ABBREVIATION.fullmatch(word) and "=" + word in self._lines else None
 
-    def _lettered(self, short: str) -> list[Named]:
+    def _lettered(self, short: str) -> list[NamedConcept]:
         named = list(self._letters.get(short, ()))
         row = self._rows("=" + short).get("=" + short) if short and not named else None
         return named if row is None else [_of_row(self._table[row], "=" + short)]
 
 
-def _once(named: list[Named], new: Named) -> None:
+def _once(named: list[NamedConcept], new: NamedConcept) -> None:
     """Add a concept; of two names that are looked up as one, the first counts."""
     if all(other.concept.id != new.concept.id for other in named):
         named.append(new)
@@ -358,9 +362,9 @@ def _unnarrowed(concept: Concept) -> Concept:
     return next((one for one in wider if set(one.name.split()) < words), concept)
 
 
-def _of_row(line: str, place: str) -> Named:
+def _of_row(line: str, place: str) -> NamedConcept:
     concept = _concept(line)
-    return Named(concept, next(name.tag for name in concept.names if key(name.text) == place))
+    return NamedConcept(concept, next(name.tag for name in concept.names if key(name.text) == place))
 
 
 @lru_cache(maxsize=5_000)
@@ -400,14 +404,14 @@ def identifier(name: str) -> str:
 
 def _abbreviations() -> tuple[list[Abbreviation], dict[str, list[Name]]]:
     """The abbreviations, and which of them each meaning has."""
-    found, meanings = [], dict[str, list[Name]]()
+    abbreviations, meanings = [], dict[str, list[Name]]()
     for short, meaning, case, *context in rows("abbreviations.tsv"):
         beside = [word for cell in context for word in cell.split()]
         near = frozenset(fold(word) for word in beside if word[0] != "-")
         others = frozenset(fold(word[1:]) for word in beside if word[0] == "-")
-        found.append(Abbreviation(short, case == "any", near, others))
+        abbreviations.append(Abbreviation(short, case == "any", near, others))
         meanings.setdefault(meaning, []).append(Name(short, "ambiguous" if near else "abbrev"))
-    return found, meanings
+    return abbreviations, meanings
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,14 +461,17 @@ def _mentions(text: str) -> tuple[Mention, ...]:
     said = [_read(word) for word in words(text)]
     named = list(Lexicon.load().among(said, in_notes=True))
     found = [_mention(part, concepts) for part, concepts in named if _is_named(concepts)]
-    composed = [_composed(one) for one in compositions(text, said, [part for part, _ in named])]
+    composed = [_composed(composition) for composition in compositions(text, said, [part for part, _ in named])]
     return tuple(_with_medicines(_apart(found, composed), text))
 
 
 def _with_medicines(found: Sequence[Mention], text: str) -> list[Mention]:
     """Names and medicines; a medicine comes before a name that it overlaps, unless it is a part of that name."""
-    taken = [Mention(one.start, one.end, one.name, "", frozenset(), "medicine", "name") for one in medicines(text)]
-    starts = [one.start for one in taken]
+    taken = [
+        Mention(medicine.start, medicine.end, medicine.name, "", frozenset(), "medicine", "name")
+        for medicine in medicines(text)
+    ]
+    starts = [mention.start for mention in taken]
     named: list[Mention] = []
     whole: set[Mention] = set()
     for one in found:
@@ -476,7 +483,9 @@ def _with_medicines(found: Sequence[Mention], text: str) -> list[Mention]:
         ):
             named.append(one)
             whole.update(near)
-    return sorted((*named, *(drug for drug in taken if drug not in whole)), key=lambda one: (one.start, one.end))
+    return sorted(
+        (*named, *(drug for drug in taken if drug not in whole)), key=lambda mention: (mention.start, mention.end)
+    )
 
 
 def _read(word: Word) -> Word:
@@ -489,36 +498,44 @@ def _read(word: Word) -> Word:
     )
 
 
-def _is_named(named: Sequence[Named]) -> bool:
+def _is_named(named: Sequence[NamedConcept]) -> bool:
     """Whether a name stands for something; the ontology also names what is said of things, such as “severe”."""
     return (named[0].concept.curated and named[0].concept.name != NOTHING) or any(
         not concept.curated and ontology_kind(concept.name) != "other" for concept, _, _ in named
     )
 
 
-def _mention(said: Sequence[Word], named: Sequence[Named]) -> Mention:
+def _mention(said: Sequence[Word], named: Sequence[NamedConcept]) -> Mention:
     concept = own(named[0].concept)
     ids = frozenset(one for concept, _, _ in named for one in ids_of(concept))
     right = ", ".join(word.corrected for word in said if word.corrected) or None
     return Mention(said[0].start, said[-1].end, concept.name, id_of(concept), ids, concept.kind, named[0].tag, right)
 
 
-def _composed(one: Composition) -> Mention:
-    concept = named_concept(one.name)
-    start, end = one.parts[0][0], max(end for _, end in one.parts)
+def _composed(composition: Composition) -> Mention:
+    concept = named_concept(composition.name)
+    start, end = composition.parts[0][0], max(end for _, end in composition.parts)
     return Mention(
-        start, end, concept.name, id_of(concept), ids_of(concept), concept.kind, "lay", one.corrected, one.parts
+        start,
+        end,
+        concept.name,
+        id_of(concept),
+        ids_of(concept),
+        concept.kind,
+        "lay",
+        composition.corrected,
+        composition.parts,
     )
 
 
 def _apart(found: Sequence[Mention], composed: Sequence[Mention]) -> list[Mention]:
     """Names and what is put together, without names that are only words of it, and nothing twice in one place."""
-    parts = {place for one in composed for place in one.parts}
-    named = [one for one in found if (one.start, one.end) not in parts]
-    starts = [one.start for one in named]
+    parts = {place for mention in composed for place in mention.parts}
+    named = [mention for mention in found if (mention.start, mention.end) not in parts]
+    starts = [mention.start for mention in named]
     dropped: set[Mention] = set()
     chosen: list[Mention] = []
-    for one in sorted(composed, key=lambda one: (one.start, one.end)):
+    for one in sorted(composed, key=lambda mention: (mention.start, mention.end)):
         low = max(bisect_right(starts, one.start) - 1, 0)
         near = [
             other
@@ -529,7 +546,10 @@ def _apart(found: Sequence[Mention], composed: Sequence[Mention]) -> list[Mentio
             continue
         dropped.update(other for other in near if other.ids & broader(one.ids))
         chosen.append(one)
-    return sorted((one for one in (*named, *chosen) if one not in dropped), key=lambda one: (one.start, one.end))
+    return sorted(
+        (mention for mention in (*named, *chosen) if mention not in dropped),
+        key=lambda mention: (mention.start, mention.end),
+    )
 
 
 @cache
@@ -566,7 +586,7 @@ def kept_name(mention: Mention) -> str:
         return mention.name
     if mention.id.startswith("HP:"):
         return lexicon.ontology_name(mention.id)
-    names = (name.text for one in mention.ids if one in lexicon.concepts for name in lexicon.concepts[one].names)
+    names = (name.text for id_ in mention.ids if id_ in lexicon.concepts for name in lexicon.concepts[id_].names)
     return next((name for name in names if identifier(name) == mention.id), mention.id[3:].replace("-", " "))
 
 
@@ -591,7 +611,7 @@ def named_concept(name: str) -> Concept:
 def concept_ids(name: str) -> frozenset[str]:
     """The concepts that a whole text names; none where it says more or less."""
     whole = (0, len(name))
-    return frozenset(one for mention in mentions(name) if (mention.start, mention.end) == whole for one in mention.ids)
+    return frozenset(id_ for mention in mentions(name) if (mention.start, mention.end) == whole for id_ in mention.ids)
 
 
 @cache
@@ -621,4 +641,4 @@ def broader(ids: Iterable[str]) -> frozenset[str]:
     >>> broader(concept_ids("epigastric mass")) >= concept_ids("abdominal mass")
     True
     """
-    return frozenset(broad for one in ids for broad in _broader().get(one, ()))
+    return frozenset(broad for id_ in ids for broad in _broader().get(id_, ()))

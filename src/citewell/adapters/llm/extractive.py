@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from citewell.answer.expand import expand
 from citewell.answer.gate import MAX_HEAD_WORDS
-from citewell.answer.select import Reader, select
+from citewell.answer.select import AnswerScorer, select
 from citewell.answer.statements import Statement
 from citewell.clinical import Lexicon
 from citewell.minilm.tokenizer import WordPiece
@@ -23,7 +23,7 @@ _LIST_NUMBER = re.compile(r"\(?\w{1,3}[.)]")
 class Extractive:
     """Quotes the evidence; says nothing where nothing answers."""
 
-    def __init__(self, lexicon: Lexicon, *, reader: Reader | None = None) -> None:
+    def __init__(self, lexicon: Lexicon, *, reader: AnswerScorer | None = None) -> None:
         self._lexicon = lexicon
         self._reader = reader
 
@@ -50,8 +50,8 @@ class Extractive:
     def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """Statement by statement, a blank line between two; every sentence ends in its mark."""
         expansions = expand(question, lexicon=self._lexicon, to_answer=True)
-        found = select(question, context.evidence, reader=self._reader, expansions=expansions)
-        for position, statement in enumerate(found):
+        statements = select(question, context.evidence, reader=self._reader, expansions=expansions)
+        for position, statement in enumerate(statements):
             yield ("\n\n" if position else "") + marked(statement)
 
     def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002

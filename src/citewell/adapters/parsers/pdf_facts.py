@@ -36,7 +36,7 @@ _NOT_A_TITLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PdfMetadata:
     """What the file says about itself."""
 
     title: str
@@ -44,7 +44,7 @@ class Facts:
     outline: tuple[Bookmark, ...]
 
 
-def read_facts(document: pdfium.PdfDocument) -> Facts:
+def read_facts(document: pdfium.PdfDocument) -> PdfMetadata:
     """The file's own account of itself, as far as it is sensible."""
     with PDFIUM_LOCK:
         values = {key: _value(document, key) for key in ("Title", "Author", "CreationDate", "Producer")}
@@ -56,7 +56,7 @@ def read_facts(document: pdfium.PdfDocument) -> Facts:
         publisher=author if _ORGANISATION.search(author) else None,
         published=None if _WEB_PRINT.search(values["Producer"]) else _date(values["CreationDate"]),
     )
-    return Facts(_title(values["Title"]), metadata, outline)
+    return PdfMetadata(_title(values["Title"]), metadata, outline)
 
 
 def with_imprint(metadata: Metadata, drafts: Sequence[Draft]) -> Metadata:
@@ -70,7 +70,7 @@ def with_imprint(metadata: Metadata, drafts: Sequence[Draft]) -> Metadata:
     )
 
 
-def chosen_title(facts: Facts, drafts: Sequence[Draft], name: str) -> str:
+def chosen_title(facts: PdfMetadata, drafts: Sequence[Draft], name: str) -> str:
     """The file's title, else the largest type on the first page with text, else the file's name."""
     if facts.title:
         return facts.title
@@ -104,10 +104,10 @@ def _date(text: str) -> date | None:
     >>> _date("D:20250501000000Z")
     datetime.date(2025, 5, 1)
     """
-    found = _DATE.match(text.strip())
-    if not found:
+    match = _DATE.match(text.strip())
+    if not match:
         return None
-    year, month, day = (int(part) if part else 1 for part in found.groups())
+    year, month, day = (int(part) if part else 1 for part in match.groups())
     try:
         return date(year, month, day)
     except ValueError:
@@ -129,15 +129,15 @@ def _language(document: pdfium.PdfDocument) -> str | None:
 
 
 def _outline(document: pdfium.PdfDocument) -> tuple[Bookmark, ...]:
-    found: list[Bookmark] = []
+    bookmarks: list[Bookmark] = []
     try:
         for entry in document.get_toc(max_depth=8):
             target = entry.get_dest()
             index = target.get_index() if target else None
             if index is not None:
-                found.append(Bookmark(entry.get_title(), index + 1, entry.level))
-            if len(found) >= MAX_BOOKMARKS:
+                bookmarks.append(Bookmark(entry.get_title(), index + 1, entry.level))
+            if len(bookmarks) >= MAX_BOOKMARKS:
                 break
     except (pdfium.PdfiumError, UnicodeDecodeError):
         return ()
-    return tuple(found)
+    return tuple(bookmarks)

@@ -13,10 +13,10 @@ from citewell.types.facts import (
     Fact,
     LabResult,
     Medication,
-    Moment,
-    Person,
+    PartialDate,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     Symptom,
     Vaccination,
@@ -47,8 +47,12 @@ def folded(name: str) -> str:
 
 def drug_names(medication: Medication) -> list[str]:
     """Every name that a medicine goes by: as written, its brand, its ingredients, and their usual names."""
-    written = [medication.generic_name, medication.brand_name, *(one.name for one in medication.ingredients)]
-    known = [found.name for name in written if name for found in medicines(name) if not found.is_class]
+    written = [
+        medication.generic_name,
+        medication.brand_name,
+        *(ingredient.name for ingredient in medication.ingredients),
+    ]
+    known = [medicine.name for name in written if name for medicine in medicines(name) if not medicine.is_class]
     return [name for name in (*written, *known) if name]
 
 
@@ -57,8 +61,8 @@ def stored(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(tzinfo=None)
 
 
-def _looked_up(fact: Fact) -> tuple[list[str], str | None, str | None, Moment | None]:
-    found: tuple[list[str], str | None, str | None, Moment | None]
+def _looked_up(fact: Fact) -> tuple[list[str], str | None, str | None, PartialDate | None]:
+    found: tuple[list[str], str | None, str | None, PartialDate | None]
     match fact:
         case Medication():
             found = drug_names(fact), fact.code, fact.status, fact.start
@@ -78,7 +82,7 @@ def _looked_up(fact: Fact) -> tuple[list[str], str | None, str | None, Moment | 
             found = [fact.name], None, fact.status, fact.at
         case Referral():
             found = [fact.name], None, fact.status, fact.dated
-        case Person() | Professional():
+        case RecordOwner() | Professional():
             found = [fact.name], None, None, None
         case _:
             raise TypeError(f"{type(fact).__name__} is no kind of fact")

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from citewell.answer.verify.amounts import Agreement, agreement
-from citewell.answer.verify.coverage import Profile, profile
-from citewell.answer.verify.findings import Grade
+from citewell.answer.verify.amounts import AmountMatch, agreement
+from citewell.answer.verify.coverage import WordProfile, profile
+from citewell.answer.verify.findings import MismatchGrade
 from citewell.answer.verify.matches import Match
-from citewell.answer.verify.read import Reading, Word, form, forms, is_light, read
+from citewell.answer.verify.read import ContentWord, ReadSentence, form, forms, is_light, read
 from citewell.clinical.quantities import Quantity
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 
 _SAYS = re.compile(
     r"\b(?:is|are|was|were|be|can|could|may|might|must|should|will|would|has|have|had|do|does|did|led|leads?|causes?|caused"
@@ -29,7 +29,7 @@ _SAYS = re.compile(
 """What stands before it can be told as the subject."""
 
 
-def rearranged(claim: Reading, source: Reading) -> Iterator[str]:
+def rearranged(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """How a claim puts together anew what one source sentence says."""
     yield from _of_other_clause(claim, source)
     yield from _turned_round(claim, source)
@@ -52,11 +52,11 @@ _Places = frozenset[int]
 class _Clauses:
     """The clauses of a source sentence."""
 
-    source: Reading
+    source: ReadSentence
     edges: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, source: Reading) -> _Clauses:
+    def of(cls, source: ReadSentence) -> _Clauses:
         """Cut at the words that join clauses."""
         cuts = (
             match.span() for match in _SPLIT.finditer(source.text) if not _BETWEEN.search(source.text, 0, match.start())
@@ -70,26 +70,30 @@ class _Clauses:
             place for place, (low, high) in enumerate(self.edges) if any(low <= start < high for start in starts)
         )
 
-    def of_word(self, word: Word) -> _Places:
+    def of_word(self, word: ContentWord) -> _Places:
         """The clauses that have a word, in its form or another of its meaning."""
         return self.having(
-            [one.start for one in self.source.words if one.form == word.form or one.meanings & word.meanings]
+            [
+                content_word.start
+                for content_word in self.source.words
+                if content_word.form == word.form or content_word.meanings & word.meanings
+            ]
         )
 
     def of_amount(self, amount: Quantity) -> _Places:
         """The clauses that have an amount; all where it comes last and may be said of each: “… for three days”."""
-        same = [one for one in self.source.quantities if agreement(amount, one) == Agreement.SAME]
-        last = [one for one in self.source.quantities if one.start >= self.edges[-1][0]]
-        if any(one in last[1:] for one in same):
+        same = [quantity for quantity in self.source.quantities if agreement(amount, quantity) == AmountMatch.SAME]
+        last = [quantity for quantity in self.source.quantities if quantity.start >= self.edges[-1][0]]
+        if any(quantity in last[1:] for quantity in same):
             return frozenset(range(len(self.edges)))
-        return self.having([one.start for one in same])
+        return self.having([quantity.start for quantity in same])
 
     def says(self, place: int) -> bool:
         """Whether a clause has a verb of its own, and is no part of a list."""
         return _SAYS.search(self.source.text, *self.edges[place]) is not None
 
 
-def _of_other_clause(claim: Reading, source: Reading) -> Iterator[str]:
+def _of_other_clause(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """The thing or the number of one clause with what another clause says."""
     clauses = _Clauses.of(source)
     if len(clauses.edges) < 2 or _JOINS.search(claim.text):
@@ -105,17 +109,17 @@ def _of_other_clause(claim: Reading, source: Reading) -> Iterator[str]:
 
 def _amounts(clauses: _Clauses, amounts: dict[Quantity, _Places]) -> Iterator[str]:
     """A number of one clause beside a number of another clause that has its own of that kind."""
-    for one, its in amounts.items():
+    for quantity, its in amounts.items():
         for other, others in amounts.items():
             if len(its) != 1 or len(others) != 1 or its == others:
                 continue
             start, end = clauses.edges[min(others)]
             own = [held for held in clauses.source.quantities if start <= held.start < end]
-            if any(held.dimension == one.dimension != other.dimension for held in own):
-                yield f"“{one.text}” is said of something else in the source"
+            if any(held.dimension == quantity.dimension != other.dimension for held in own):
+                yield f"“{quantity.text}” is said of something else in the source"
 
 
-def _medicines(claim: Reading, clauses: _Clauses, places: dict[Word, _Places]) -> Iterator[str]:
+def _medicines(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord, _Places]) -> Iterator[str]:
     """A medicine of one clause with what another clause says of another medicine."""
     ours = {drug.name for drug in claim.medicines}
     drugs = {word for word in places for drug in claim.medicines if drug.start <= word.start < drug.end}
@@ -124,12 +128,16 @@ def _medicines(claim: Reading, clauses: _Clauses, places: dict[Word, _Places]) -
         if len(places[word]) != 1 or len(rest) != 1 or places[word] in rest or not clauses.says(min(places[word])):
             continue
         start, end = clauses.edges[min(next(iter(rest)))]
-        rivals = [one for one in clauses.source.medicines if start <= one.start < end and one.name not in ours]
+        rivals = [
+            medicine
+            for medicine in clauses.source.medicines
+            if start <= medicine.start < end and medicine.name not in ours
+        ]
         if rivals:
             yield f"the source says this of {rivals[0].name}"
 
 
-def _subjects(claim: Reading, clauses: _Clauses, places: dict[Word, _Places]) -> Iterator[str]:
+def _subjects(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord, _Places]) -> Iterator[str]:
     """The subject of one clause with what another clause says of its own."""
     verb = _SAYS.search(claim.text)
     if verb is None:
@@ -193,7 +201,7 @@ class _Act:
     """What stands behind “before”, “when” and the like."""
 
 
-def _turned_round(claim: Reading, source: Reading) -> Iterator[str]:
+def _turned_round(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """The doer in the place of what is done to, or an effect made of what is to be done."""
     ours, theirs = _act(claim.text), _act(source.text)
     if ours is None or theirs is None or not ours.by or not ours.on:
@@ -225,7 +233,7 @@ def _act(text: str) -> _Act | None:
     return None
 
 
-def _things(reading: Reading, start: int, end: int | None) -> frozenset[str]:
+def _things(reading: ReadSentence, start: int, end: int | None) -> frozenset[str]:
     stop = len(reading.text) if end is None else end
     words = (word.form for word in reading.words if start <= word.start < stop)
     return frozenset(word for word in words if word not in _MEASURES and not is_light(word))
@@ -238,7 +246,7 @@ _AFTER = re.compile(r"\b(?:after|following|preceded\s+by)\b", re.IGNORECASE)
 _FROM_TO = re.compile(r"\bfrom\s+(?P<one>[^,;.]{2,40}?)\s+to\s+(?P<other>[^,;.]{2,40})", re.IGNORECASE)
 
 
-def _in_other_order(claim: Reading, source: Reading) -> Iterator[str]:
+def _in_other_order(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """First this and then that, where the source says first that and then this."""
     ours, theirs = _steps(claim.text), _steps(source.text)
     if not ours or not theirs or ours[0] & theirs[0] or ours[1] & theirs[1]:
@@ -255,11 +263,11 @@ def _steps(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
         one, other = (frozenset(forms(change[side])) for side in ("one", "other"))
         return one - other, other - one
     for pattern in (_EARLIER, _AFTER):
-        found = list(pattern.finditer(reading.text))
-        if len(found) == 1:
+        matches = list(pattern.finditer(reading.text))
+        if len(matches) == 1:
             words = [word for word in reading.words if not is_light(word.form)]
-            left = frozenset(word.form for word in words if word.start < found[0].start())
-            right = frozenset(word.form for word in words if word.start >= found[0].end())
+            left = frozenset(word.form for word in words if word.start < matches[0].start())
+            right = frozenset(word.form for word in words if word.start >= matches[0].end())
             first, second = (left, right) if pattern is _EARLIER else (right, left)
             return first - second, second - first
     return None
@@ -278,14 +286,16 @@ _LEANS = re.compile(
 """In a source sentence: its subject may be one that another sentence names."""
 
 
-def borrowed(claim: Reading, match: Match, close: Sequence[Match], parts: Sequence[Span]) -> Iterator[str]:
+def borrowed(claim: ReadSentence, match: Match, close: Sequence[Match], parts: Sequence[EvidenceSpan]) -> Iterator[str]:
     """What a claim says of its own thing, and the source only of another."""
     there = profile(match.part.text)
     lacks = [word for word in claim.words if not is_light(word.form) and not _has(there, word)]
     if not lacks:
         return
     for other in close:
-        is_rival = any(one.grade == Grade.AGAINST and one.kind == "medicine" for one in other.findings)
+        is_rival = any(
+            finding.grade == MismatchGrade.AGAINST and finding.kind == "medicine" for finding in other.findings
+        )
         if other.part != match.part and is_rival and _has_all(profile(other.part.text), lacks):
             yield f"the source says “{claim.text[lacks[0].start : lacks[0].end]}” of something else"
     subject = _subject(claim)
@@ -293,19 +303,19 @@ def borrowed(claim: Reading, match: Match, close: Sequence[Match], parts: Sequen
         yield f"the source does not say it of “{claim.text[subject[0].start : subject[0].end]}”"
 
 
-def _is_of_another(claim: Reading, subject: Sequence[Word], parts: Sequence[Span]) -> bool:
+def _is_of_another(claim: ReadSentence, subject: Sequence[ContentWord], parts: Sequence[EvidenceSpan]) -> bool:
     """Whether one sentence names the subject of the claim, another says all that it says, and none does both."""
-    said = [word for word in claim.words if word not in subject and not is_light(word.form)]
+    content_words = [word for word in claim.words if word not in subject and not is_light(word.form)]
     named = [part.text for part in parts if _has_all(profile(_before_verb(part.text)), subject)]
-    telling = [part.text for part in parts if _has_all(profile(part.text), said)]
+    telling = [part.text for part in parts if _has_all(profile(part.text), content_words)]
     leans = any(_LEANS.search(text) for text in telling) or any(text.endswith(":") for text in named)
-    if not said or not named or not telling or leans:
+    if not content_words or not named or not telling or leans:
         return False
-    shares = (sum(_has(profile(text), word) for word in said) / len(said) for text in named)
+    shares = (sum(_has(profile(text), word) for word in content_words) / len(content_words) for text in named)
     return max(shares) < _MOST_SHARED and not any(_has(profile(text), word) for text in telling for word in subject)
 
 
-def _subject(claim: Reading) -> list[Word]:
+def _subject(claim: ReadSentence) -> list[ContentWord]:
     """The words before the first verb that can be told as one."""
     verb = _SAYS.search(claim.text)
     if verb is None:
@@ -318,9 +328,9 @@ def _before_verb(text: str) -> str:
     return text[: verb.start()] if verb else ""
 
 
-def _has(there: Profile, word: Word) -> bool:
+def _has(there: WordProfile, word: ContentWord) -> bool:
     return word.form in there.forms or not word.meanings.isdisjoint(there.meanings)
 
 
-def _has_all(there: Profile, words: Sequence[Word]) -> bool:
+def _has_all(there: WordProfile, words: Sequence[ContentWord]) -> bool:
     return all(_has(there, word) for word in words)

@@ -8,20 +8,20 @@ from typing import Any
 
 from citewell.answer.replay import EMBEDDED_ANEW, RecordedQuestion, Replay, compare, erased_since
 from citewell.answer.service import ServiceLibrary
-from citewell.assistants.consult.assess import Parts, assess
+from citewell.assistants.consult.assess import AssessmentParts, assess
 from citewell.assistants.consult.contradict import contradictions
 from citewell.assistants.consult.kept import differential_of, finding_of
 from citewell.assistants.consult.record import KEY, claims_of
-from citewell.keeping import Record
-from citewell.types import Asker
-from citewell.types.consult import Consult, State
+from citewell.keeping import AuditRecord
+from citewell.types import User
+from citewell.types.consult import Consult, ConsultState
 
 
 def again(
-    record: Record,
-    asker: Asker,
+    record: AuditRecord,
+    asker: User,
     *,
-    parts: Callable[[int, Collection[int] | None], Parts],
+    parts: Callable[[int, Collection[int] | None], AssessmentParts],
     library: ServiceLibrary,
     setup: Mapping[str, Any],
 ) -> Replay:
@@ -33,7 +33,7 @@ def again(
         then["id"],
         "",
         "",
-        State.ASSESSING,
+        ConsultState.ASSESSING,
         then["setting"],
         then["country"],
         findings=findings,
@@ -47,7 +47,10 @@ def again(
     now = asdict(plan)
     erased = erased_since(words["evidence"], library, asked.scope.tenant)
     notes = [EMBEDDED_ANEW] if asked.is_embedded_anew(still) else []
-    notes += [f"Version {one.version} of “{one.document}” has since been erased." for one in erased]
+    notes += [
+        f"Version {erased_source.version} of “{erased_source.document}” has since been erased."
+        for erased_source in erased
+    ]
     if words["setup"] != {key: value for key, value in setup.items() if key != "library"}:
         notes.append("Citewell or the model has different settings from then.")
     return Replay(

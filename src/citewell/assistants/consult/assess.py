@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.answer.gate import (
     AnswerRequest,
-    Frame,
+    AnswerWording,
     Judge,
     Policy,
     Verify,
@@ -24,11 +24,11 @@ from citewell.answer.gate import (
 )
 from citewell.answer.retrieve import Search
 from citewell.assistants.consult.applies import fit
-from citewell.assistants.consult.conflicts import Held, conflicts
+from citewell.assistants.consult.conflicts import PatientMedicines, conflicts
 from citewell.assistants.consult.disagree import disagreements
 from citewell.assistants.consult.doses import doses, has_dose
-from citewell.assistants.consult.gather import Gathered, Passage, gather
-from citewell.assistants.consult.having import Known, known_of
+from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence, gather
+from citewell.assistants.consult.having import KnownConditions, known_of
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.lead import lead
 from citewell.assistants.consult.patient import patient_of
@@ -50,9 +50,20 @@ from citewell.assistants.consult.whole import CUT, in_first_paragraph
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Answer, Check, Citation, Claim, Context, Entry, Refuse, Scope, Span, Verdict
+from citewell.types import (
+    Answer,
+    Citation,
+    Claim,
+    Context,
+    EvidenceSpan,
+    LibraryEntry,
+    Refuse,
+    Scope,
+    SentenceCheck,
+    Verdict,
+)
 from citewell.types.consult import Consult, Differential, Patient
-from citewell.types.consult_plan import DiagnosisPlan, LeftOut, Place, Plan, Statement
+from citewell.types.consult_plan import DiagnosisPlan, ExcludedPassage, Plan, PlanStatement, StatementPlace
 
 NO_GUIDELINE = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
@@ -75,33 +86,37 @@ POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevan
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class AssessmentParts:
     """What an assessment needs."""
 
     search: Search
     verify: Verify
-    entry: Callable[[str], Entry]
+    entry: Callable[[str], LibraryEntry]
     """The library's entry of a document."""
     writer: Writer | None = None
     """A model behind a prompt; None quotes."""
 
 
-def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[str] = ()) -> tuple[Plan, list[Answer]]:
+def assess(
+    consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags: Sequence[str] = ()
+) -> tuple[Plan, list[Answer]]:
     """The plan for a consult's differentials, and the answer that the gate made of each."""
     patient = patient_of(consult)
-    held = Held.of(consult)
+    held = PatientMedicines.of(consult)
     conditions = [one.condition for one in consult.differentials]
     gathered, alone = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     notes: list[str] = []
     plans, answers = [], []
-    for differential, found in zip(consult.differentials, gathered, strict=True):
-        plan, answer = _diagnosis(differential, found, held, parts, notes)
+    for differential, evidence in zip(consult.differentials, gathered, strict=True):
+        plan, answer = _diagnosis(differential, evidence, held, parts, notes)
         plans.append(plan)
         answers.append(answer)
-    taken = {one.hit.source_id for found in gathered for one in found.passages}
+    taken = {passage.hit.source_id for gathered_evidence in gathered for passage in gathered_evidence.passages}
     leads = lead(alone, consult, patient, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
-    if not any(one.passages for one in gathered) and not parts.search.library.visible(scope):
+    if not any(gathered_evidence.passages for gathered_evidence in gathered) and not parts.search.library.visible(
+        scope
+    ):
         notes.append(NO_LIBRARY)
     told = (*dict.fromkeys(notes), *_open_points(consult))
     return Plan(summary(consult), tuple(said_once(plans)), leads, tuple(red_flags), told, model, RULES.hash), answers
@@ -109,16 +124,20 @@ def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[
 
 def _open_points(consult: Consult) -> list[str]:
     """What was not known when the plan was written, and why it did not wait for it."""
-    found = [UNSETTLED.format(question=one.question) for one in consult.contradictions]
-    lacking = [one.text for one in missing(consult)]
+    found = [UNSETTLED.format(question=contradiction.question) for contradiction in consult.contradictions]
+    lacking = [question.text for question in missing(consult)]
     found += [UNASKED.format(questions=" ".join(lacking))] if lacking else []
     return [*found, DESPITE.format(reason=consult.despite.rstrip("."))] if found and consult.despite else found
 
 
 def _diagnosis(
-    differential: Differential, found: Gathered, held: Held, parts: Parts, notes: list[str]
+    differential: Differential,
+    evidence: GatheredEvidence,
+    held: PatientMedicines,
+    parts: AssessmentParts,
+    notes: list[str],
 ) -> tuple[DiagnosisPlan, Answer]:
-    context = context_of(found.passages)
+    context = context_of(evidence.passages)
     asked = AnswerRequest(
         id=str(uuid.uuid4()),
         question=f"{differential.condition}: what is recommended for this patient?",
@@ -127,28 +146,30 @@ def _diagnosis(
         prompt_hash=RULES.hash,
         policy=POLICY,
         rules=RULES.text,
-        frame=Frame(gap="\n"),
+        frame=AnswerWording(gap="\n"),
     )
     known = known_of(differential.condition, held.settled)
-    answer = _answered(asked, found, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
+    answer = _answered(asked, evidence, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
     missing = NO_GUIDELINE.format(condition=differential.condition)
     shown = [claim for claim in answer.claims if claim.is_shown]
     statements = [
-        _statement(at, claim, _cited(claim, answer, found.passages, held.patient), held, parts)
+        _statement(at, claim, _cited(claim, answer, evidence.passages, held.patient), held, parts)
         for at, claim in enumerate(shown, 1)
     ]
     others = [
-        LeftOut(one.evidence.hit.document, one.evidence.hit.section, "; ".join(one.fit.reasons), one.text)
-        for one in shut_out(found.passages, context, held.patient, known)
+        ExcludedPassage(
+            quote.evidence.hit.document, quote.evidence.hit.section, "; ".join(quote.fit.reasons), quote.text
+        )
+        for quote in shut_out(evidence.passages, context, held.patient, known)
     ]
-    left_out = tuple(dict.fromkeys((*found.left_out, *others)))
+    left_out = tuple(dict.fromkeys((*evidence.left_out, *others)))
     plan = DiagnosisPlan(
         condition=differential.condition,
         confidence=differential.confidence,
         said=answer.text if shown else missing,
         is_found=bool(shown),
-        offered=tuple(one for one in statements if not one.is_held_back),
-        held_back=tuple(one for one in statements if one.is_held_back),
+        offered=tuple(statement for statement in statements if not statement.is_held_back),
+        held_back=tuple(plan_statement for plan_statement in statements if plan_statement.is_held_back),
         disagreements=disagreements(statements),
         left_out=left_out,
         withheld=sum(not claim.is_shown for claim in answer.claims),
@@ -156,20 +177,24 @@ def _diagnosis(
     return plan, answer
 
 
-def _of_findings(parts: Parts, held: Held) -> Verify:
+def _of_findings(parts: AssessmentParts, held: PatientMedicines) -> Verify:
     """The check of what a model writes: what it says the patient has must be among the findings, not in a guideline."""
     if parts.writer is None:
         return parts.verify
     words = record_of(held.settled, held.patient)
-    return of_people(parts.verify, record=[Span("findings", 0, len(one), one) for one in words])
+    return of_people(parts.verify, record=[EvidenceSpan("findings", 0, len(word), word) for word in words])
 
 
 def _answered(
-    asked: AnswerRequest, found: Gathered, who: tuple[Patient, Known], parts: Parts, notes: list[str]
+    asked: AnswerRequest,
+    evidence: GatheredEvidence,
+    who: tuple[Patient, KnownConditions],
+    parts: AssessmentParts,
+    notes: list[str],
 ) -> Answer:
     """A model's prose as far as the gate lets it through; else quotes; else nothing."""
     judge = _judge(asked)
-    if not found.passages:
+    if not evidence.passages:
         return abstain(asked, "no guideline applies", judge=judge)
     verify = partial(_applicable, parts.verify, asked.context, who)
     if parts.writer is not None:
@@ -178,12 +203,12 @@ def _answered(
             answer = _finished(pieces, asked, verify, judge, cut=whole_sentences)
             if any(claim.is_shown for claim in answer.claims):
                 return answer
-            notes.append(MODEL_REFUSED.format(condition=found.condition))
+            notes.append(MODEL_REFUSED.format(condition=evidence.condition))
         except ModelError as error:
             notes.append(MODEL_FAILED.format(reason=str(error).rstrip(".")))
         asked = replace(asked, model="extractive")
-    chosen = quotes(found.passages, asked.context, who[0], found.condition, who[1])
-    pieces = (f"{one.text} [{one.evidence.alias}]" for one in chosen)
+    chosen = quotes(evidence.passages, asked.context, who[0], evidence.condition, who[1])
+    pieces = (f"{quote.text} [{quote.evidence.alias}]" for quote in chosen)
     return _finished(pieces, asked, verify, judge, cut=lambda several: several)
 
 
@@ -196,26 +221,34 @@ def _finished(
     cut: Callable[[Iterable[str]], Iterable[str]],
 ) -> Answer:
     *_, last = finish(pieces, asked, verify=verify, judge=judge, cut=cut)
-    assert isinstance(last, Done)
+    assert isinstance(last, AnswerDone)
     return last.answer
 
 
 def _applicable(
-    verify: Verify, context: Context, who: tuple[Patient, Known], sentence: str, spans: Sequence[Span]
-) -> Check:
+    verify: Verify,
+    context: Context,
+    who: tuple[Patient, KnownConditions],
+    sentence: str,
+    spans: Sequence[EvidenceSpan],
+) -> SentenceCheck:
     """The check of a sentence; words that are for other people carry nothing for this patient.
 
     What begins a list is read with its items, a dose with the sentence before it: alone, neither says for whom it is.
     A dose of nothing that it names is let through from nobody.
     """
-    hits = {one.hit.source_id: one.hit for one in context.evidence}
+    hits = {evidence.hit.source_id: evidence.hit for evidence in context.evidence}
     spans = (*lists(spans, context), *dosed(spans, context), *spans)
     judged = [(span, fit(headings_at(hits[span.source_id], span.start), span.text, *who)) for span in spans]
-    mine = [span for span, told in judged if told.applies]
+    mine = [span for span, applicable in judged if applicable.applies]
     check = verify(sentence, mine) if mine else verify(sentence, spans)
     if mine and not is_nameless(sentence):
         return check
-    reasons = (NAMELESS,) if mine else tuple(dict.fromkeys(reason for _, told in judged for reason in told.reasons))
+    reasons = (
+        (NAMELESS,)
+        if mine
+        else tuple(dict.fromkeys(reason for _, applicable in judged for reason in applicable.reasons))
+    )
     return replace(check, verdict=Verdict.NOT_FOUND, reasons=reasons, is_vetoed=True)
 
 
@@ -223,32 +256,34 @@ def _judge(_asked: AnswerRequest) -> Judge:
     started = time.perf_counter()
     return Judge(
         rate=lambda _text: None,
-        calibrate=lambda claims, _context: min((one.check.support for one in claims), default=0.0),
+        calibrate=lambda claims, _context: min((claim.check.support for claim in claims), default=0.0),
         route=Refuse,
         took_ms=lambda: (time.perf_counter() - started) * 1000,
     )
 
 
 def _cited(
-    claim: Claim, answer: Answer, passages: Sequence[Passage], patient: Patient
+    claim: Claim, answer: Answer, passages: Sequence[ApplicablePassage], patient: Patient
 ) -> tuple[Citation, tuple[str, ...]]:
     """What a claim rests on, and what to keep in mind: for whom it may be, of a dose that its paragraph was cut."""
     citation = next(one for one in answer.citations if one.n in claim.citations)
-    passage = next(one for one in passages if one.hit.source_id == citation.source_id)
+    passage = next(
+        applicable_passage for applicable_passage in passages if applicable_passage.hit.source_id == citation.source_id
+    )
     kept = fit(headings_at(passage.hit, citation.start), citation.quote, patient).reasons
     is_cut = not passage.is_whole and in_first_paragraph(passage.hit, citation.start)
     return citation, (*kept, *([CUT] if is_cut and has_dose(claim.text) else []))
 
 
 def _statement(
-    number: int, claim: Claim, cited: tuple[Citation, tuple[str, ...]], held: Held, parts: Parts
-) -> Statement:
+    number: int, claim: Claim, cited: tuple[Citation, tuple[str, ...]], held: PatientMedicines, parts: AssessmentParts
+) -> PlanStatement:
     """A claim that passed, with its place, its doses worked out, and what speaks against it."""
     citation, reservations = cited
     entry = parts.entry(citation.document_id)
     metadata = entry.metadata
     about = " ".join(filter(None, (metadata.publisher, entry.title, metadata.source_url)))
-    place = Place(
+    place = StatementPlace(
         citation.document_id,
         citation.document,
         citation.version,
@@ -263,9 +298,9 @@ def _statement(
         metadata.source_url,
     )
     against = conflicts(claim.text, held)
-    is_grave = any(one.is_grave for one in against)
+    is_grave = any(conflict.is_grave for conflict in against)
     words = (claim.text, GRADE.sub("", citation.quote, count=1) if GRADE.match(citation.quote) else citation.quote)
-    return Statement(
+    return PlanStatement(
         id=f"{number}",
         text=claim.text,
         place=place,

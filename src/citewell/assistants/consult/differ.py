@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from citewell.assistants.consult.assess import Parts
+from citewell.assistants.consult.assess import AssessmentParts
 from citewell.assistants.consult.gather import gather
 from citewell.assistants.consult.naming import key_of, named_in
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.tables import rows
 from citewell.errors import InputError
 from citewell.types import Hit, Scope
-from citewell.types.consult import By, Category, Consult, Differential, Polarity, Speaks
+from citewell.types.consult import Category, Consult, Differential, FindingBearing, FindingSource, Polarity
 
 MAX_DIFFERENTIALS = 10
 MAX_CONDITION = 120
@@ -48,32 +48,36 @@ def checked_differentials(
 ) -> list[Differential]:
     """The list after a change, the surest first: what the clinician enters stands over what a model suggests."""
     gone = {one.strip().casefold() for one in removed}
-    if lost := gone - {one.condition.casefold() for one in known}:
+    if lost := gone - {differential.condition.casefold() for differential in known}:
         raise InputError(f"No differential is called {', '.join(sorted(lost))}.")
-    found = {one.condition.casefold(): one for one in known if one.condition.casefold() not in gone}
+    found = {
+        differential.condition.casefold(): differential
+        for differential in known
+        if differential.condition.casefold() not in gone
+    }
     for one in proposed:
         found.setdefault(one.condition.casefold(), one)
     for condition, confidence in entered:
         name = " ".join(condition.split())
         if not name or len(name) > MAX_CONDITION:
             raise InputError(f"Enter the name of a condition, up to {MAX_CONDITION} characters.")
-        found[name.casefold()] = Differential(name, confidence_of(confidence), By.CLINICIAN)
+        found[name.casefold()] = Differential(name, confidence_of(confidence), FindingSource.CLINICIAN)
     if len(found) > MAX_DIFFERENTIALS:
         raise InputError(f"There can be at most {MAX_DIFFERENTIALS} differentials. Remove some first.")
     order = [row[0] for row in rows("confidences.tsv")]
-    return sorted(found.values(), key=lambda one: order.index(one.confidence))
+    return sorted(found.values(), key=lambda differential: order.index(differential.confidence))
 
 
 def weighed(
-    differentials: Sequence[Differential], consult: Consult, *, scope: Scope, parts: Parts
+    differentials: Sequence[Differential], consult: Consult, *, scope: Scope, parts: AssessmentParts
 ) -> list[Differential]:
     """Each differential with the findings that passages on it name: present ones for, absent ones against."""
-    conditions = [one.condition for one in differentials]
+    conditions = [differential.condition for differential in differentials]
     patient = patient_of(consult)
     gathered, _ = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     return [
-        _weighed(one, consult, _named([passage.hit for passage in found.passages]))
-        for one, found in zip(differentials, gathered, strict=True)
+        _weighed(differential, consult, _named([passage.hit for passage in evidence.passages]))
+        for differential, evidence in zip(differentials, gathered, strict=True)
     ]
 
 
@@ -83,7 +87,7 @@ def _weighed(differential: Differential, consult: Consult, named: dict[str, tupl
         is_itself = finding.name.casefold() == differential.condition.casefold()
         if finding.category not in SPEAKING or is_itself or (place := key_of(finding)) not in named:
             continue
-        speaks = Speaks(finding.id, finding.name, *named[place])
+        speaks = FindingBearing(finding.id, finding.name, *named[place])
         if finding.polarity is Polarity.PRESENT:
             supports.append(speaks)
         elif finding.polarity is Polarity.ABSENT:

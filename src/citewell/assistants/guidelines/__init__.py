@@ -12,17 +12,17 @@ from citewell.assistants.guidelines.assess import Assessment, assess
 from citewell.assistants.guidelines.edition import is_newer
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.kept import again, editions_of
-from citewell.assistants.guidelines.patient import Complaint, Patient
+from citewell.assistants.guidelines.patient import Complaint, PatientInput
 from citewell.assistants.guidelines.read import read
 from citewell.errors import InputError, NotFound
-from citewell.keeping import Record
+from citewell.keeping import AuditRecord
 from citewell.ports import Library
-from citewell.types import EVERY, Asker, Entry, Scope, State
+from citewell.types import EVERY, LibraryEntry, LifecycleState, Scope, User
 
 TAG = "guideline"
 """Documents with this tag are read as guidelines."""
 PUBLIC = "public"
-NOBODY = Patient("nobody", complaints=(Complaint("none"),))
+NOBODY = PatientInput("nobody", complaints=(Complaint("none"),))
 
 
 class Guidelines:
@@ -32,30 +32,36 @@ class Guidelines:
         self.library = library
         self._read: dict[str, Guideline] = {}
 
-    def entries(self, scope: Scope) -> list[Entry]:
+    def entries(self, scope: Scope) -> list[LibraryEntry]:
         """The current guidelines that may be seen."""
-        found = self.library.entries(scope)
-        return [one for one in found if TAG in one.tags and one.is_current and one.state is State.COMPLETED]
+        library_entries = self.library.entries(scope)
+        return [
+            library_entry
+            for library_entry in library_entries
+            if TAG in library_entry.tags
+            and library_entry.is_current
+            and library_entry.state is LifecycleState.COMPLETED
+        ]
 
     def guideline(self, document_id: str, scope: Scope) -> Guideline:
         """One guideline, by the id of its document; the scope is asked every time, the text read once."""
         return self._of(self.library.entry(document_id, scope), scope)
 
-    def _of(self, entry: Entry, scope: Scope) -> Guideline:
+    def _of(self, entry: LibraryEntry, scope: Scope) -> Guideline:
         """The guideline of an entry that the scope was asked for."""
         if entry.id not in self._read:
-            found = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
-            assess(NOBODY, [found])  # so that the first patient does not wait for patterns to be compiled
-            self._read[entry.id] = found
+            guideline = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
+            assess(NOBODY, [guideline])  # so that the first patient does not wait for patterns to be compiled
+            self._read[entry.id] = guideline
             gc.collect()  # what reading leaves behind is cleared away here, and not while a patient waits
         return self._read[entry.id]
 
     def chosen(self, scope: Scope, only: Sequence[str] = ()) -> tuple[Guideline, ...]:
         """The guidelines of these documents, or all that may be seen."""
-        found = tuple(self.guideline(one, scope) for one in only) or self.all(scope)
-        if not found:
+        guidelines = tuple(self.guideline(one, scope) for one in only) or self.all(scope)
+        if not guidelines:
             raise NotFound("No guidelines yet. Add one with `citewell guidelines add FILE`.")
-        return tuple(sorted(found, key=_order))
+        return tuple(sorted(guidelines, key=_order))
 
     def forget(self, document_id: str) -> None:
         """Read a guideline anew when it is next needed."""
@@ -63,17 +69,17 @@ class Guidelines:
 
     def all(self, scope: Scope) -> tuple[Guideline, ...]:
         """The current guidelines that may be seen; a document that was tagged as one and is none stops nobody."""
-        found = []
+        guidelines = []
         for entry in self.entries(scope):
             with suppress(InputError):
-                found.append(self._of(entry, scope))
-        return tuple(sorted(found, key=_order))
+                guidelines.append(self._of(entry, scope))
+        return tuple(sorted(guidelines, key=_order))
 
-    def assess(self, patient: Patient, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
+    def assess(self, patient: PatientInput, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
         """Hold a patient against the guidelines of a scope."""
         return assess(patient, self.chosen(scope, only))
 
-    def replay(self, record: Record, asker: Asker) -> Replay:
+    def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Hold the patient of a record against the editions of then; nothing is recorded."""
         scope = Scope.owner(asker.tenant) if asker.is_admin else replace(asker.scope, journey=EVERY)
         try:
@@ -85,15 +91,15 @@ class Guidelines:
             ) from error
         return again(record, sorted(guidelines, key=_order))
 
-    def before(self, found: Guideline, scope: Scope) -> Entry | None:
+    def before(self, guideline: Guideline, scope: Scope) -> LibraryEntry | None:
         """The edition that this one takes the place of; an older one than that which is here is refused."""
         for known in self.all(scope):
-            if known.name != found.name or known.entry is None:
+            if known.name != guideline.name or known.entry is None:
                 continue
-            if is_newer(known.edition, found.edition):
+            if is_newer(known.edition, guideline.edition):
                 raise InputError(
                     f"The library already has {known.name} of {known.edition}, which is newer than this one of "
-                    f"{found.edition}. Nothing was changed. `citewell guidelines diff` compares two files without "
+                    f"{guideline.edition}. Nothing was changed. `citewell guidelines diff` compares two files without "
                     "adding them."
                 )
             return known.entry

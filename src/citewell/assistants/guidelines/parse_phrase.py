@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from citewell.assistants.guidelines.criteria import Absence, Criteria, Finding, NeedsReading, Quality, all_of, any_of
+from citewell.assistants.guidelines.criteria import (
+    Absence,
+    Criteria,
+    FindingCriterion,
+    NeedsReading,
+    Quality,
+    all_of,
+    any_of,
+)
 from citewell.assistants.guidelines.match import is_known
 from citewell.assistants.guidelines.said import qualities
 from citewell.assistants.guidelines.tables import rows
@@ -73,7 +81,7 @@ def parse_phrase(text: str) -> Criteria:
         text, detail = f"{text} {detail}", None  # “symptoms that suggest …”: what is suggested is the finding
     pieces = _pieces(text, more)
     findings: list[Criteria] = [_finding(piece, inherited, shared, detail) for piece, inherited in pieces]
-    if not findings or any(isinstance(one, NeedsReading) for one in findings):
+    if not findings or any(isinstance(finding, NeedsReading) for finding in findings):
         return NeedsReading(original)
     if aside:
         findings = _but_not(findings, aside)
@@ -88,8 +96,10 @@ def _but_not(findings: list[Criteria], aside: re.Match[str]) -> list[Criteria]:
     'ascites OR ((pelvic mass OR abdominal mass) AND no uterine fibroids)'
     """
     head = aside.string[: aside.start()].split()[-1:]
-    meant = [one for one in findings if isinstance(one, Finding) and one.phrase.split()[-1:] == head] or findings
-    others = [one for one in findings if one not in meant]
+    meant = [
+        finding for finding in findings if isinstance(finding, FindingCriterion) and finding.phrase.split()[-1:] == head
+    ] or findings
+    others = [finding for finding in findings if finding not in meant]
     return [*others, all_of(any_of(*meant), Absence(aside.group().strip(" ()"), aside.group("what")))]
 
 
@@ -224,7 +234,7 @@ def qualified(text: str) -> tuple[str, tuple[Quality, ...]]:
 
 def _finding(
     piece: str, own: tuple[Quality, ...], shared: tuple[Quality, ...], detail: str | None
-) -> Finding | NeedsReading:
+) -> FindingCriterion | NeedsReading:
     if not is_known(piece) or _STATEMENT.search(piece):
         return NeedsReading(piece)
-    return Finding(piece, piece, (*own, *shared), detail)
+    return FindingCriterion(piece, piece, (*own, *shared), detail)

@@ -49,7 +49,7 @@ NO_SEX = (
 
 
 @dataclass(frozen=True, slots=True)
-class NotRead:
+class UnreadField:
     """What was given beside the patient's facts and is not among them, and why."""
 
     words: str
@@ -88,7 +88,7 @@ class TestResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class PatientInput:
     """What is on record; None and empty mean that it is not known."""
 
     id: str
@@ -101,10 +101,10 @@ class Patient:
     tests: tuple[TestResult, ...] = ()
     organs: tuple[str, ...] = ()
     """Organs on record, where sex does not tell: they come before sex."""
-    not_read: tuple[NotRead, ...] = ()
+    not_read: tuple[UnreadField, ...] = ()
 
     def __post_init__(self) -> None:
-        if sum(len(one.text) for one in self.complaints) > MAX_TOLD:
+        if sum(len(complaint.text) for complaint in self.complaints) > MAX_TOLD:
             raise InputError(
                 f"The symptoms are over {MAX_TOLD:,} characters in total. Leave out those that have resolved."
             )
@@ -114,31 +114,31 @@ class Patient:
         return asdict(self)
 
 
-def age_in_words(patient: Patient) -> int | None:
+def age_in_words(patient: PatientInput) -> int | None:
     """The patient's age in whole years, where the words of a complaint tell it.
 
-    >>> age_in_words(Patient("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
+    >>> age_in_words(PatientInput("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
     62
     """
     return next((math.floor(age.years) for age in _ages(patient) if not age.problem), None)
 
 
-def sex_in_words(patient: Patient) -> Sex | None:
+def sex_in_words(patient: PatientInput) -> Sex | None:
     """The patient's sex, where the words of a complaint tell it beside the age; None where they tell two.
 
-    >>> sex_in_words(Patient("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
+    >>> sex_in_words(PatientInput("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
     'male'
     """
-    is_given = any(one.field in ("gender", "sex") for one in patient.not_read)
+    is_given = any(field.field in ("gender", "sex") for field in patient.not_read)
     told = {age.sex for age in _ages(patient) if age.sex}
     return next(iter(told)) if len(told) == 1 and not is_given else None
 
 
-def _ages(patient: Patient) -> list[Age]:
-    return [age for one in patient.complaints for age in ages(one.text) if age.of == "patient"]
+def _ages(patient: PatientInput) -> list[Age]:
+    return [age for complaint in patient.complaints for age in ages(complaint.text) if age.of == "patient"]
 
 
-def notes_on_age_and_sex(patient: Patient) -> Iterator[str]:
+def notes_on_age_and_sex(patient: PatientInput) -> Iterator[str]:
     """An age or a sex that was taken from the words of a complaint, that they contradict, or that nobody has."""
     told = _ages(patient)
     yield from (f"“{age.text}”: {age.problem}" for age in told if age.problem)
@@ -156,7 +156,7 @@ def notes_on_age_and_sex(patient: Patient) -> Iterator[str]:
             yield f"The sex given is {patient.sex}, but a symptom says “{words}”; {patient.sex} was used."
 
 
-def patient_from_object(given: Mapping[str, Any]) -> Patient:
+def patient_from_object(given: Mapping[str, Any]) -> PatientInput:
     """One patient: the fields of a patient, or a FHIR bundle."""
     if given.get("resourceType") == "Bundle":
         from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
@@ -165,7 +165,7 @@ def patient_from_object(given: Mapping[str, Any]) -> Patient:
     return patient_from(given)
 
 
-def patients_from_json(text: str) -> tuple[Patient, ...]:
+def patients_from_json(text: str) -> tuple[PatientInput, ...]:
     """One patient or a list of them; a FHIR bundle is one patient."""
     try:
         given = json.loads(text, parse_constant=_no_constant)
@@ -173,19 +173,19 @@ def patients_from_json(text: str) -> tuple[Patient, ...]:
         raise InputError("The patient file is not JSON. Save it as one JSON object, or a list of them.") from error
     if isinstance(given, Mapping):
         return (patient_from_object(given),)
-    found = [patient_from(one) for one in (given if isinstance(given, list) else [given])]
-    if not found or len(found) > MAX_ITEMS:
+    patient_inputs = [patient_from(one) for one in (given if isinstance(given, list) else [given])]
+    if not patient_inputs or len(patient_inputs) > MAX_ITEMS:
         raise InputError(f"A patient file must contain 1 to {MAX_ITEMS} patients.")
-    if len({one.id for one in found}) < len(found):
+    if len({patient_input.id for patient_input in patient_inputs}) < len(patient_inputs):
         raise InputError("Two patients in the file have the same ID. Give each its own ID.")
-    return tuple(found)
+    return tuple(patient_inputs)
 
 
 def _no_constant(_name: str) -> float:
     raise ValueError
 
 
-def patient_from(given: object) -> Patient:
+def patient_from(given: object) -> PatientInput:
     """A patient from its fields; unknown fields are refused.
 
     >>> patient_from({"patient_id": "P1", "age": 55, "gender": "Male", "symptoms": ["cough"]}).complaints
@@ -195,7 +195,7 @@ def patient_from(given: object) -> Patient:
         raise InputError("Each patient must be a JSON object with fields such as age, gender and symptoms.")
     _refuse_unknown(given, FIELDS)
     days = _number(given, "symptom_duration_days", low=0, high=365 * OLDEST)
-    return Patient(
+    return PatientInput(
         id=_text(given, "patient_id") or _text(given, "id") or "unnamed",
         name=_text(given, "name"),
         age=_age(given),
@@ -214,19 +214,19 @@ def _refuse_unknown(given: Mapping[str, Any], known: Sequence[str]) -> None:
         raise InputError(wrong)
 
 
-def _not_read(given: Mapping[str, Any]) -> Iterator[NotRead]:
+def _not_read(given: Mapping[str, Any]) -> Iterator[UnreadField]:
     """The fields that another of the same meaning comes before, and a gender that says no sex."""
     for first, second in (("smoking_history", "smoking"), ("sex", "gender")):
         one, other = _text(given, first), _text(given, second)
         if one and other and one.lower() != other.lower():
-            yield NotRead(other, second, f"“{first}” takes precedence")
+            yield UnreadField(other, second, f"“{first}” takes precedence")
     for field in ("sex", "gender"):
         if (words := _text(given, field)) and _sex_of(words, field) is None:
-            yield NotRead(words, field, "does not say which organs the patient has; list them under “organs”")
+            yield UnreadField(words, field, "does not say which organs the patient has; list them under “organs”")
     if isinstance(days := given.get("symptom_duration_days"), int | float) and not any(
         _list(given, field) for field in COMPLAINTS
     ):
-        yield NotRead(f"{days:g} days", "symptom_duration_days", "no symptom given has this duration")
+        yield UnreadField(f"{days:g} days", "symptom_duration_days", "no symptom given has this duration")
 
 
 def _age(given: Mapping[str, Any]) -> int | None:
@@ -336,6 +336,6 @@ def _list(given: Mapping[str, Any], key: str) -> Sequence[object]:
 
 def _texts(given: Mapping[str, Any], key: str) -> list[str]:
     values = _list(given, key)
-    if not all(isinstance(one, str) for one in values):
+    if not all(isinstance(value, str) for value in values):
         raise InputError(f"“{key}” of a patient must be a list of texts.")
-    return [_checked(str(one), key) for one in values]
+    return [_checked(str(value), key) for value in values]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from citewell.assistants.guidelines.criteria import Age, Criteria, Sex
+from citewell.assistants.guidelines.criteria import AgeRange, Criteria, Sex
 from citewell.assistants.guidelines.guideline import Definition
 from citewell.clinical.populations import age_limits, leading_group
 
@@ -25,7 +25,13 @@ class Terms:
     @classmethod
     def of(cls, definitions: Iterable[Definition]) -> Terms:
         """The ages that definitions give."""
-        return cls({one.term.casefold(): ages for one in definitions if (ages := _ages(one.text)) is not None})
+        return cls(
+            {
+                definition.term.casefold(): ages
+                for definition in definitions
+                if (ages := _ages(definition.text)) is not None
+            }
+        )
 
     def leading(self, text: str) -> tuple[list[Criteria], str]:
         """What the group at the start of a text asks for, and the rest of the text."""
@@ -39,7 +45,7 @@ class Terms:
         low, high = self._defined(word.casefold()) or tuple(None if end is None else int(end) for end in plain)
         if low is not None or high is not None:
             name = word.casefold()
-            found.append(Age(_told(name, low, high), low, high, population=name))
+            found.append(AgeRange(_told(name, low, high), low, high, population=name))
         return found, text[end:]
 
     def heading(self, title: str) -> list[Criteria]:
@@ -47,7 +53,7 @@ class Terms:
         for match in _IN.finditer(title):
             found, rest = self.leading(title[match.end() :])
             if not rest and found:
-                return [one for one in found if isinstance(one, Age)]
+                return [age_range for age_range in found if isinstance(age_range, AgeRange)]
         return []
 
     def _defined(self, word: str) -> Ages | None:

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from citewell.assistants.guidelines.entries import Piece, facts
-from citewell.assistants.guidelines.guideline import Rule
+from citewell.assistants.guidelines.entries import SearchEntry, facts
+from citewell.assistants.guidelines.guideline import GuidelineRule
 from citewell.assistants.guidelines.match import units
-from citewell.assistants.guidelines.shelve import Book
+from citewell.assistants.guidelines.shelve import SearchableGuideline
 from citewell.clinical import mentions
 from citewell.types import Citation, Message
 
@@ -25,33 +25,33 @@ def mark(citation: Citation) -> str:
     return f"[{label}, p.{citation.page}]" if citation.page else f"[{label}]"
 
 
-def without_marks(said: Message) -> Message:
+def without_marks(message: Message) -> Message:
     """A turn as a model sees it: it is to cite what it is shown now, and not as the chat did before.
 
     >>> without_marks(Message("assistant", "Refer at once [NG12 §1.1.1, p.9]. [new 2025]")).text
     'Refer at once. [new 2025]'
     """
-    return replace(said, text=_MARKED.sub("", said.text)) if said.role == "assistant" else said
+    return replace(message, text=_MARKED.sub("", message.text)) if message.role == "assistant" else message
 
 
-def topic(history: Sequence[Message], books: Iterable[Book]) -> str | None:
+def topic(history: Sequence[Message], books: Iterable[SearchableGuideline]) -> str | None:
     """The commonest site among what the last cited answer cites, and up to two clinical terms.
 
     An answer without citations changes nothing: it is passed over, and the one before it counts.
     """
     shelves = list(books)
     for at in range(len(history) - 1, -1, -1):
-        said = history[at]
-        if said.role != "assistant" or not (cited := _cited(said.text, shelves)):
+        message = history[at]
+        if message.role != "assistant" or not (cited := _cited(message.text, shelves)):
             continue
         asked = history[at - 1].text if at else ""
         return _told(cited, asked)
     return None
 
 
-def _cited(text: str, books: Iterable[Book]) -> list[Piece]:
+def _cited(text: str, books: Iterable[SearchableGuideline]) -> list[SearchEntry]:
     """The pieces that an answer cites, as far as the guidelines at hand still have them."""
-    wanted = {(found["label"], int(found["page"] or 0)) for found in _CITED.finditer(text)}
+    wanted = {(match["label"], int(match["page"] or 0)) for match in _CITED.finditer(text)}
     return [
         piece
         for book in books
@@ -60,18 +60,22 @@ def _cited(text: str, books: Iterable[Book]) -> list[Piece]:
     ]
 
 
-def _told(cited: Sequence[Piece], asked: str) -> str | None:
+def _told(cited: Sequence[SearchEntry], asked: str) -> str | None:
     """Site and terms as words to search by; numbers of sections would only be noise."""
     rules = [rule for piece in cited for rule in piece.rules]
     site = _commonest(rule.site or re.sub(r"^[\d.]+\s*", "", rule.section) for rule in rules)
-    named = [one for one in _asked_terms(asked, rules) if site is None or one.casefold() not in site.casefold()]
+    named = [
+        asked_term
+        for asked_term in _asked_terms(asked, rules)
+        if site is None or asked_term.casefold() not in site.casefold()
+    ]
     return " ".join([*([site] if site else []), *named[:MAX_TERMS]]) or None
 
 
-def _asked_terms(asked: str, rules: Sequence[Rule]) -> list[str]:
+def _asked_terms(asked: str, rules: Sequence[GuidelineRule]) -> list[str]:
     """What was asked about and the cited rules speak of, under the guideline's names."""
-    phrases = [one.phrase for rule in rules for one in facts(rule).findings]
-    wanted = {name for one in mentions(asked) for name in one.ids}
+    phrases = [finding.phrase for rule in rules for finding in facts(rule).findings]
+    wanted = {name for mention in mentions(asked) for name in mention.ids}
     return [phrase for phrase in dict.fromkeys(phrases) if any(wanted & unit for unit in units(phrase))]
 
 

@@ -12,7 +12,7 @@ from citewell.clinical.languages import whole_words
 from citewell.clinical.quantities import first_day, without_days
 from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports.records import Paper, PaperKind
-from citewell.types import Document, Entry
+from citewell.types import Document, LibraryEntry
 
 SIGNED = 150
 """How many characters after a closing a signature may stand."""
@@ -61,11 +61,11 @@ def describe(title: str, text: str, notes: Iterable[str]) -> Paper:
     for kind, weight, cue in _cues():
         sums[kind] += weight * (2 if cue.search(title) else 1) if cue.search(head) else 0
     best = max(sums, key=lambda kind: sums[kind])
-    sure = next((int(found[1]) / 100 for note in notes if (found := _SURE.search(note))), None)
+    sure = next((int(match[1]) / 100 for note in notes if (match := _SURE.search(note))), None)
     return Paper(best if sums[best] else PaperKind.OTHER, writer_of(title, text), sure)
 
 
-def day_of(entry: Entry, document: Document) -> datetime | None:
+def day_of(entry: LibraryEntry, document: Document) -> datetime | None:
     """The day of a paper: of a letter, the one near its beginning; a scan is often made years later."""
     written = None if entry.media_type in (CDA, FHIR) else first_day(document.text[:READ])
     published = document.metadata.published
@@ -79,7 +79,7 @@ def writer_of(title: str, said: str) -> str | None:
         if signed := _DOCTOR.search(text, closing.end(), closing.end() + SIGNED):
             return signed.group()
     named = _DOCTOR.finditer(text[:READ])
-    return next((one.group() for one in named if not _SPOKEN_TO.search(text, 0, one.start())), None)
+    return next((match.group() for match in named if not _SPOKEN_TO.search(text, 0, match.start())), None)
 
 
 def tells(line: str) -> bool:

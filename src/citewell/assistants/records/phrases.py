@@ -21,7 +21,7 @@ EXEMPT: frozenset[Category] = frozenset({"diagnostic", "unattributed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class UnsafePhrase:
     """A phrase of a sentence that must not be said, by its place in the sentence as it is spelled out."""
 
     category: Category
@@ -85,7 +85,7 @@ def bare(sentence: str) -> str:
     return _MARKUP.sub("", without_invisible(sentence))
 
 
-def find_phrases(sentence: str, sources: Sources) -> tuple[Finding, ...]:
+def find_phrases(sentence: str, sources: Sources) -> tuple[UnsafePhrase, ...]:
     """What a sentence must not say; words that it quotes from the record are the record's own.
 
     >>> [found.category for found in find_phrases("You should stop taking aspirin.", Sources.of([]))]
@@ -94,15 +94,17 @@ def find_phrases(sentence: str, sources: Sources) -> tuple[Finding, ...]:
     is_placed = is_attributed(sentence)
     plain = plain_letters(spelled(bare(sources.without_quotes(sentence) if is_placed else sentence)))
     spoken = languages_in(plain)
-    found = [
-        Finding(category, language, *match.span())
+    unsafe_phrases = [
+        UnsafePhrase(category, language, *match.span())
         for category, language, pattern in _phrases()
         if language in spoken and not (is_placed and category in EXEMPT)
         for match in pattern.finditer(plain)
         if not _is_excused(category, plain, match.start())
     ]
     # a place is asked for where nothing worse is said
-    return _longest(one for one in found if one.category != "unattributed") or _longest(found)
+    return _longest(phrase for phrase in unsafe_phrases if phrase.category != "unattributed") or _longest(
+        unsafe_phrases
+    )
 
 
 def _is_excused(category: Category, plain: str, start: int) -> bool:
@@ -113,10 +115,10 @@ def _is_excused(category: Category, plain: str, start: int) -> bool:
     return any(category in categories and pattern.search(before) for categories, pattern in _excuses())
 
 
-def _longest(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def _longest(unsafe_phrases: Iterable[UnsafePhrase]) -> tuple[UnsafePhrase, ...]:
     """Of findings that overlap, the longest."""
-    kept: list[Finding] = []
-    for one in sorted(found, key=lambda each: (each.start - each.end, each.start)):
-        if all(one.end <= other.start or other.end <= one.start for other in kept):
-            kept.append(one)
+    kept: list[UnsafePhrase] = []
+    for phrase in sorted(unsafe_phrases, key=lambda each: (each.start - each.end, each.start)):
+        if all(phrase.end <= other.start or other.end <= phrase.start for other in kept):
+            kept.append(phrase)
     return tuple(sorted(kept, key=lambda each: each.start))

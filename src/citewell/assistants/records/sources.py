@@ -27,7 +27,7 @@ _EMPTY = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SourceSentence:
     """One sentence of the record as it is compared."""
 
     terms: frozenset[str]
@@ -40,7 +40,7 @@ class Sources:
     """The passages and facts that an answer rests on."""
 
     words: tuple[str, ...]
-    said: tuple[Said, ...]
+    said: tuple[SourceSentence, ...]
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Sources:
@@ -59,13 +59,14 @@ class Sources:
         read = _read(claim)
         wanted = read.terms - _EMPTY
         return bool(wanted) and any(
-            wanted <= one.terms and read.numbers <= one.numbers and read.is_denied == one.is_denied for one in self.said
+            wanted <= sentence.terms and read.numbers <= sentence.numbers and read.is_denied == sentence.is_denied
+            for sentence in self.said
         )
 
     def have_amounts(self, claim: str) -> bool:
         """Whether the record has the numbers of a claim in one sentence; a claim without numbers needs none."""
         numbers = _read(claim).numbers
-        return not numbers or any(numbers <= one.numbers for one in self.said)
+        return not numbers or any(numbers <= sentence.numbers for sentence in self.said)
 
     def without_quotes(self, sentence: str) -> str:
         """A sentence without what it quotes word for word from the record.
@@ -94,6 +95,6 @@ def is_denied(sentence: str) -> bool:
     return _DENIAL.search(sentence) is not None
 
 
-def _read(sentence: str) -> Said:
+def _read(sentence: str) -> SourceSentence:
     numbers = frozenset(number.replace(",", ".").casefold() for number in _NUMBER.findall(sentence))
-    return Said(frozenset(terms(sentence)), numbers, is_denied(sentence))
+    return SourceSentence(frozenset(terms(sentence)), numbers, is_denied(sentence))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from citewell.assistants.records.asked import RECORD, Asked, Gathered, told
+from citewell.assistants.records.asked import RECORD, FactQuery, GatheredFacts, told
 from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.tell_course import changes, person, prepare, visits
 from citewell.assistants.records.tell_findings import diagnoses, listing, results, trend
@@ -13,22 +13,22 @@ from citewell.assistants.records.tell_treatment import allergies, medicines, pre
 from citewell.types.facts import LabResult, Procedure, Professional, Referral, Symptom, Vaccination
 
 
-def of_named(asked: Asked) -> Gathered | None:
+def of_named(asked: FactQuery) -> GatheredFacts | None:
     """What the record says of something that is named, where nothing tells what about it is wanted."""
     for tell in (medicines, results, diagnoses):
-        if (found := tell(asked)) is not None and found.facts and not found.if_mentioned:
-            return found
-    if any(isinstance(one, LabResult) for one in asked.named) and (found := results(asked)) is not None:
-        return found  # not of the time that is asked for, but there
-    others = [one for one in asked.inside(asked.named) if not isinstance(one, Professional)]
+        if (gathered_facts := tell(asked)) is not None and gathered_facts.facts and not gathered_facts.if_mentioned:
+            return gathered_facts
+    if any(isinstance(fact, LabResult) for fact in asked.named) and (gathered_facts := results(asked)) is not None:
+        return gathered_facts  # not of the time that is asked for, but there
+    others = [fact for fact in asked.inside(asked.named) if not isinstance(fact, Professional)]
     if others:
         return told(f"{RECORD} says of this:", others)
-    if any(isinstance(one, Professional) for one in asked.named):
+    if any(isinstance(fact, Professional) for fact in asked.named):
         return visits(asked)
     return None
 
 
-TELLERS: tuple[tuple[Intent, Callable[[Asked], Gathered | None]], ...] = (
+TELLERS: tuple[tuple[Intent, Callable[[FactQuery], GatheredFacts | None]], ...] = (
     (Intent.PREPARE, prepare),
     (Intent.CHANGES, changes),
     (Intent.PRESCRIBER, prescriber),

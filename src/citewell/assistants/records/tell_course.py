@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.asked import (
+    RECORD,
+    FactQuery,
+    GatheredFacts,
+    count,
+    denied,
+    listed,
+    not_mentioned,
+    told,
+)
 from citewell.assistants.records.intents import Intent
-from citewell.assistants.records.known import LONG_AGO, Known, is_abnormal, when
+from citewell.assistants.records.known import LONG_AGO, KnownFacts, is_abnormal, when
 from citewell.assistants.records.limits import beyond_limits
 from citewell.assistants.records.names import surname
 from citewell.assistants.records.tell_findings import unjudged
@@ -19,9 +28,9 @@ from citewell.types.facts import (
     Fact,
     LabResult,
     Medication,
-    Person,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     Symptom,
     Vaccination,
@@ -31,38 +40,47 @@ from citewell.types.facts import (
 RECENT_DAYS = 183
 
 
-def visits(asked: Asked) -> Gathered | None:
+def visits(asked: FactQuery) -> GatheredFacts | None:
     """Visits, by doctor and date; what else happened on the days that are asked for stands with them."""
     people = [surname(one.name).casefold() for one in asked.named if isinstance(one, Professional)]
-    found = asked.inside(asked.known.of(Appointment))
+    appointments = asked.inside(asked.known.of(Appointment))
     if people:
-        found = [one for one in found if surname(one.professional or "").casefold() in people]
+        appointments = [
+            appointment for appointment in appointments if surname(appointment.professional or "").casefold() in people
+        ]
     elif asked.named:
-        found = [one for one in found if one in asked.named]
+        appointments = [appointment for appointment in appointments if appointment in asked.named]
     elif asked.about:
         return not_mentioned(asked, among="your visits")
-    if Intent.LATEST in asked.wanted and found:
-        return told("The last visit in your record:", [one for one in found if one.status is VisitStatus.DONE][:1])
+    if Intent.LATEST in asked.wanted and appointments:
+        return told(
+            "The last visit in your record:",
+            [appointment for appointment in appointments if appointment.status is VisitStatus.DONE][:1],
+        )
     if Intent.SAID in asked.wanted:
-        that_day = _dated(asked) if found and asked.wanted.words else []
-        of = f"It has {count(that_day)} of {asked.wanted.words}:" if that_day else f"It lists {count(found, 'visit')}:"
-        return denied(f"{RECORD} does not include what was said at a visit", beside=of, facts=that_day or found)
+        that_day = _dated(asked) if appointments and asked.wanted.words else []
+        of = (
+            f"It has {count(that_day)} of {asked.wanted.words}:"
+            if that_day
+            else f"It lists {count(appointments, 'visit')}:"
+        )
+        return denied(f"{RECORD} does not include what was said at a visit", beside=of, facts=that_day or appointments)
     of = f" of {asked.wanted.words}" if asked.wanted.words else ""
-    return told(f"{RECORD} lists {count(found, 'visit')}{of}:", found)
+    return told(f"{RECORD} lists {count(appointments, 'visit')}{of}:", appointments)
 
 
-def person(asked: Asked) -> Gathered | None:
+def person(asked: FactQuery) -> GatheredFacts | None:
     """Whom the record is about."""
-    return told(f"{RECORD} is about:", asked.known.of(Person))
+    return told(f"{RECORD} is about:", asked.known.of(RecordOwner))
 
 
-def changes(asked: Asked) -> Gathered:
+def changes(asked: FactQuery) -> GatheredFacts:
     """What began or ended since a day, or what happened within a time."""
     if asked.wanted.since is not None and asked.wanted.until is not None:
         return _within(asked)
     since = asked.wanted.since or asked.known.last_visit
     if since is None:
-        return Gathered("Your record has no visit to compare with. Give a date, such as “since March 2024”.")
+        return GatheredFacts("Your record has no visit to compare with. Give a date, such as “since March 2024”.")
     new = [
         one
         for kind in (Medication, Diagnosis, Allergy, Procedure, LabResult)
@@ -73,15 +91,15 @@ def changes(asked: Asked) -> Gathered:
     return told(f"Since {since.day} {since:%B %Y} your record has {count(new, 'new entry', 'new entries')}:", new)
 
 
-def _within(asked: Asked) -> Gathered:
+def _within(asked: FactQuery) -> GatheredFacts:
     """Everything that the record dates to a day, a month or a year."""
-    found = _dated(asked)
-    if not found:
+    facts = _dated(asked)
+    if not facts:
         return denied(f"{RECORD} has no entry of {asked.wanted.words}")
-    return told(f"{RECORD} has {count(found)} of {asked.wanted.words}:", found)
+    return told(f"{RECORD} has {count(facts)} of {asked.wanted.words}:", facts)
 
 
-def _dated(asked: Asked) -> list[Fact]:
+def _dated(asked: FactQuery) -> list[Fact]:
     kinds = (Appointment, Diagnosis, Procedure, Medication, Allergy, Vaccination, Referral, Symptom, LabResult)
     return [
         one
@@ -91,20 +109,28 @@ def _dated(asked: Asked) -> list[Fact]:
     ]
 
 
-def prepare(asked: Asked) -> Gathered:
+def prepare(asked: FactQuery) -> GatheredFacts:
     """What is open before an appointment."""
     known = asked.known
     last = known.last_visit
     since = max(filter(None, (last and last - timedelta(days=RECENT_DAYS), LONG_AGO)))
     newest = known.latest(known.of(LabResult))
     groups: list[tuple[str, str, Sequence[Fact]]] = [
-        ("result out of range", "results out of range", [one for one in newest if is_abnormal(one)]),
+        (
+            "result out of range",
+            "results out of range",
+            [lab_result for lab_result in newest if is_abnormal(lab_result)],
+        ),
         ("result beyond usual limits", "results beyond usual limits", beyond_limits(known.facts)),
-        ("symptom that you noted", "symptoms that you noted", [one for one in known.of(Symptom) if one.still_active]),
+        (
+            "symptom that you noted",
+            "symptoms that you noted",
+            [symptom for symptom in known.of(Symptom) if symptom.still_active],
+        ),
         (
             "recent medicine",
             "recent medicines",
-            [one for one in known.taken if last and (when(one) or LONG_AGO) >= since],
+            [medication for medication in known.taken if last and (when(medication) or LONG_AGO) >= since],
         ),
         ("open appointment or referral", "open appointments or referrals", planned(known)),
         ("entry to confirm", "entries to confirm", [one for one in known.facts if not one.is_verified]),
@@ -118,7 +144,7 @@ def prepare(asked: Asked) -> Gathered:
             "a doctor about:"
         )
         nothing = f"{RECORD} has nothing outstanding: {none}, no symptom, no recent medicine."
-        return Gathered(nothing, if_mentioned=mentioned, after=after)
+        return GatheredFacts(nothing, if_mentioned=mentioned, after=after)
     said = listed([f"{len(facts)} {words}" for words, facts in found])
     lead = f"You might want to talk about this at your next appointment. {RECORD} shows"
     facts = list(dict.fromkeys(fact for _, facts in found for fact in facts))
@@ -128,7 +154,7 @@ def prepare(asked: Asked) -> Gathered:
     )
 
 
-def planned(known: Known) -> list[Fact]:
+def planned(known: KnownFacts) -> list[Fact]:
     """Visits, procedures and referrals that are still to come."""
     every: list[Appointment | Procedure | Referral] = [
         *known.of(Appointment),

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.asked import (
+    RECORD,
+    FactQuery,
+    GatheredFacts,
+    count,
+    denied,
+    listed,
+    not_mentioned,
+    told,
+)
 from citewell.assistants.records.intents import Intent
-from citewell.assistants.records.known import Known, when
+from citewell.assistants.records.known import KnownFacts, when
 from citewell.assistants.records.limits import gaps
 from citewell.types.facts import (
     Allergy,
@@ -30,45 +39,51 @@ NOT_CHECKED = (
 NOT_DUE = "A record cannot say what is due, but your doctor, nurse or pharmacist can."
 
 
-def effects(asked: Asked) -> Gathered:
+def effects(asked: FactQuery) -> GatheredFacts:
     """What was noted of side effects: symptoms, reactions, why medicines were stopped; never what comes from what."""
     named = asked.named_of(Medication)
-    found = _noted(asked, named)
+    facts = _noted(asked, named)
     of = f" of {listed(list(asked.said), last='or')}" if asked.said else " of your medicines"
     lacking = f"{RECORD} does not list any side effects{of}"
     missing = [one for one in asked.unknown if one in asked.said]
     absent = f"{RECORD} does not mention {listed(missing, last='or')} among your medicines. " if missing else ""
-    if not found:
+    if not facts:
         shown = named or ([] if missing else asked.known.taken)
         return denied(lacking, beside=f"It lists {count(shown, 'medicine')}:", facts=shown, after=absent + NO_CAUSE)
     return denied(
-        lacking, beside=f"It has {count(found)} about symptoms or reactions:", facts=found, after=absent + NO_CAUSE
+        lacking, beside=f"It has {count(facts)} about symptoms or reactions:", facts=facts, after=absent + NO_CAUSE
     )
 
 
-def _noted(asked: Asked, named: list[Medication]) -> list[Fact]:
+def _noted(asked: FactQuery, named: list[Medication]) -> list[Fact]:
     """Symptoms, reactions and reasons to stop; of a medicine that is named, only what belongs to it."""
-    known, ids = asked.known, {one.id for one in named}
-    symptoms = [one for one in known.of(Symptom) if not asked.said or one.medication_id in ids]
-    stopped = [one for one in (named or known.of(Medication)) if one.reason_stop]
-    reactions = [one for one in known.of(Allergy) if one.reaction and (not asked.said or one in asked.named)]
+    known, ids = asked.known, {medication.id for medication in named}
+    symptoms = [symptom for symptom in known.of(Symptom) if not asked.said or symptom.medication_id in ids]
+    stopped = [medication for medication in (named or known.of(Medication)) if medication.reason_stop]
+    reactions = [
+        allergy for allergy in known.of(Allergy) if allergy.reaction and (not asked.said or allergy in asked.named)
+    ]
     return [*symptoms, *([] if asked.said and not named else stopped), *reactions]
 
 
-def reason(asked: Asked) -> Gathered | None:
+def reason(asked: FactQuery) -> GatheredFacts | None:
     """Why a medicine is taken, or was stopped, as far as the record says it."""
     medicines = asked.named_of(Medication)
     if not medicines:
         return not_mentioned(asked) if asked.unknown and asked.said else None
     is_past = Intent.PAST in asked.wanted
-    given = [one for one in medicines if (one.reason_stop if is_past else one.reason_start or one.condition)]
+    given = [
+        medicine
+        for medicine in medicines
+        if (medicine.reason_stop if is_past else medicine.reason_start or medicine.condition)
+    ]
     if given:
         return told(f"{RECORD} gives a reason for this:", given)
     what = "was stopped" if is_past else "is taken"
     return denied(f"{RECORD} does not say why this {what}", beside="It has this:", facts=medicines)
 
 
-def together(asked: Asked) -> Gathered:
+def together(asked: FactQuery) -> GatheredFacts:
     """What is taken now, and that nobody here knows what goes together."""
     taken = asked.known.taken
     lead = f"{RECORD} does not say what goes together with your medicines"
@@ -77,7 +92,7 @@ def together(asked: Asked) -> Gathered:
     )
 
 
-def due(asked: Asked) -> Gathered | None:
+def due(asked: FactQuery) -> GatheredFacts | None:
     """Tests that usually go with a medicine and are not there of late, and what is planned; vaccinations as given."""
     known = asked.known
     if Intent.VACCINATIONS in asked.wanted:
@@ -85,15 +100,15 @@ def due(asked: Asked) -> Gathered | None:
         return told(f"{RECORD} lists {count(given, 'vaccination')}:", given, after=NOT_DUE)
     if not asked.names_nothing or Intent.RESULTS not in asked.wanted:
         return None
-    found = list(gaps(known.taken, known.of(LabResult), now=asked.now))
-    facts = list(dict.fromkeys(one for gap in found for one in (gap.medication, gap.last) if one is not None))
-    tests = listed(list(dict.fromkeys(gap.test for gap in found))) if found else ""
+    missing_tests = list(gaps(known.taken, known.of(LabResult), now=asked.now))
+    facts = list(dict.fromkeys(one for gap in missing_tests for one in (gap.medication, gap.last) if one is not None))
+    tests = listed(list(dict.fromkeys(gap.test for gap in missing_tests))) if missing_tests else ""
     lead = f"{RECORD} does not say which tests are due"
     beside = f"Beside these medicines, doctors usually look at {tests}, and your facts include no recent result:"
     return denied(lead, beside=beside, facts=[*facts, *coming(known, asked)], after=NOT_DUE)
 
 
-def coming(known: Known, asked: Asked) -> list[Fact]:
+def coming(known: KnownFacts, asked: FactQuery) -> list[Fact]:
     """Visits, procedures and referrals that are planned, and not for a day that is over."""
     every: list[Appointment | Procedure | Referral] = [
         *known.of(Appointment),
@@ -104,9 +119,9 @@ def coming(known: Known, asked: Asked) -> list[Fact]:
     return [one for one in planned if (day := when(one)) is None or day.date() >= asked.now.date()]
 
 
-def upcoming(asked: Asked) -> Gathered:
+def upcoming(asked: FactQuery) -> GatheredFacts:
     """What is still to come."""
-    found = coming(asked.known, asked)
-    if not found:
+    facts = coming(asked.known, asked)
+    if not facts:
         return denied(f"{RECORD} has no upcoming visit")
-    return told(f"{RECORD} lists {count(found)} coming up:", found)
+    return told(f"{RECORD} lists {count(facts)} coming up:", facts)

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.answer.followup import rephrase
-from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, refuse
+from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, refuse
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
 from citewell.assistants.records.intents import Intents, intents_of
-from citewell.assistants.records.kinds import Kind, classify
+from citewell.assistants.records.kinds import QuestionKindRule, classify
 from citewell.assistants.records.mentions import Paper
 from citewell.assistants.records.names import Names
-from citewell.assistants.records.release import Tally
+from citewell.assistants.records.release import ReleaseCounts
 from citewell.assistants.records.safety import counted, template
-from citewell.assistants.records.screening import FILTERED, Screened
+from citewell.assistants.records.screening import FILTERED, ScreenedQuestion
 from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.clinical.languages import Language, language_of
-from citewell.types import Claim, Context, Entry, Evidence, Message, Refuse, Scope, Verdict
+from citewell.types import Claim, Context, Evidence, LibraryEntry, Message, Refuse, Scope, Verdict
 from citewell.types.facts import Fact
 from citewell.words import sentences
 
@@ -38,17 +38,17 @@ NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
-class Turn:
+class RecordExchange:
     """One question while it is being answered."""
 
     records: Records
     question: str
-    screened: Screened
+    screened: ScreenedQuestion
     scope: Scope
     history: tuple[Message, ...]
     started: float
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    tally: Tally = field(default_factory=Tally)
+    tally: ReleaseCounts = field(default_factory=ReleaseCounts)
     """What became of a model's replies; empty without one."""
     unused: list[dict[str, str]] = field(default_factory=list)
     """What of the question nothing could use, and why."""
@@ -70,7 +70,7 @@ class Turn:
         return self.records.places.papers(self.scope)
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> QuestionKindRule:
         return classify(self.text, near=self.records.near)
 
     @cached_property
@@ -86,8 +86,8 @@ class Turn:
     def asks_besides(self) -> bool:
         """Whether a sentence that tells of no emergency asks the record for something."""
         parts = [self.text[start:end] for start, end in sentences(self.text)]
-        besides = [one for one in parts if self.records.emergency(one) is None]
-        return any(Names.of(one, self.records.search.lexicon).names_something for one in besides)
+        besides = [part for part in parts if self.records.emergency(part) is None]
+        return any(Names.of(beside, self.records.search.lexicon).names_something for beside in besides)
 
     def asked(self, context: Context, *, before: str = "", after: str = "") -> AnswerRequest:
         """What the gate must know; calm words at the end are known only once the reply is read."""
@@ -106,7 +106,7 @@ class Turn:
             notes.update(after=_joined(after, self.tally.calm))
             return self.tally.calm
 
-        frame = Frame(before=before, after=after, closing=closing)
+        frame = AnswerWording(before=before, after=after, closing=closing)
         rules = self.records.rules
         return AnswerRequest(
             self.id, self.question, context, self.records.writer.name, rules.hash, POLICY, rules.text, frame, notes
@@ -118,15 +118,15 @@ class Turn:
             return {}
         return {"replies": self.tally.replies, "filter": self.tally.outcome, "phrases": counted(self.tally.findings)}
 
-    def said(self, why: str, *, unread: Sequence[Entry] = ()) -> Done:
+    def said(self, why: str, *, unread: Sequence[LibraryEntry] = ()) -> AnswerDone:
         """An answer without citations, in the fixed words for a reason; papers may say it in words of their own."""
         names = ", ".join(f"“{one.title}”" for one in unread[:PAPERS_NAMED])
         look = template("papers", self.language).replace("{names}", names) if names else ""
         return self.put(_joined(template(why, self.language), look))
 
-    def put(self, words: str) -> Done:
+    def put(self, words: str) -> AnswerDone:
         """The same in words that were made for it."""
-        return Done(refuse(self.asked(Context(())), words, judge=self.judge()))
+        return AnswerDone(refuse(self.asked(Context(())), words, judge=self.judge()))
 
     def judge(self, shown: Iterable[Fact] = (), known: Sequence[Fact] = ()) -> Judge:
         """The end of an answer; nobody is sent a patient's question."""
@@ -145,11 +145,11 @@ class Turn:
 
 def _trusted(claims: Sequence[Claim], context: Context, *, agreement: float) -> float:
     """How far an answer can be trusted: what is verified, how near it is, and how far the sources agree."""
-    cited = [one for one in context.evidence if any(_holds(one, claim) for claim in claims)]
+    cited = [evidence for evidence in context.evidence if any(_holds(evidence, claim) for claim in claims)]
     return confidence(
         verified=sum(claim.check.verdict is Verdict.SUPPORTED for claim in claims),
         claims=len(claims),
-        relevances=[one.hit.relevance for one in cited],
+        relevances=[evidence.hit.relevance for evidence in cited],
         agreement=agreement,
     )
 

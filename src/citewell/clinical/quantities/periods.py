@@ -36,7 +36,7 @@ def number(written: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PeriodMark:
     """A period, date, time of day or numbered thing; `values` are days, (year, month, day), minutes or the number."""
 
     start: int
@@ -85,24 +85,24 @@ _NOT_OFTEN = re.compile(
 """Before “a week” these make it a length of time."""
 
 
-def periods(text: str) -> Iterator[Mark]:
+def periods(text: str) -> Iterator[PeriodMark]:
     """How often things are done, as the days between; where readings overlap, the first one counts.
 
     >>> [next(periods(text)).values for text in ("2–4 times daily", "every 6 hours", "BD")]
     [(0.25, 0.5), (0.25,), (0.5,)]
     """
-    for found in _LATIN.finditer(text):
-        times = float(str(found.lastgroup)[1])
-        yield Mark(*found.span(), "period", (1 / times,), (times,))
+    for match in _LATIN.finditer(text):
+        times = float(str(match.lastgroup)[1])
+        yield PeriodMark(*match.span(), "period", (1 / times,), (times,))
     for pattern in _OFTEN if _OF_TIME.search(text) else ():
-        for found in pattern.finditer(text):
-            groups = found.groupdict()
-            if found.group().startswith(("a ", "an ", "A ")) and _NOT_OFTEN.search(
-                text, max(0, found.start() - LOOK_BACK), found.start()
+        for match in pattern.finditer(text):
+            groups = match.groupdict()
+            if match.group().startswith(("a ", "an ", "A ")) and _NOT_OFTEN.search(
+                text, max(0, match.start() - LOOK_BACK), match.start()
             ):
                 continue
             days = _days(groups)
-            yield Mark(*found.span(), "period", tuple(sorted(days)), days)
+            yield PeriodMark(*match.span(), "period", tuple(sorted(days)), days)
 
 
 def _days(groups: dict[str, str | None]) -> tuple[float, ...]:
@@ -143,22 +143,22 @@ _DATES = (
 )
 
 
-def dates(text: str) -> Iterator[Mark]:
+def dates(text: str) -> Iterator[PeriodMark]:
     """Dates as (year, month, day); 0 where a part is not said. A day and month that can be swapped stay as written.
 
     >>> [next(dates(text)).values for text in ("12 March 2021", "May 3, 2022", "in 2019")]
     [(2021.0, 3.0, 12.0), (2022.0, 5.0, 3.0), (2019.0, 0.0, 0.0)]
     """
     for pattern in _DATES if _DIGIT.search(text) else ():
-        for found in pattern.finditer(text):
-            parts = found.groupdict()
+        for match in pattern.finditer(text):
+            parts = match.groupdict()
             month = _MONTHS.index(parts["month"][:3].casefold()) + 1 if parts.get("month") else 0
             day = int(parts.get("day") or 0)
             if parts.get("first"):
                 day, month = int(parts["first"]), int(parts["second"])
             month = month or int(parts.get("number") or 0)
             values = (float(parts.get("year") or 0), float(month), float(day))
-            yield Mark(*found.span(), "date", values, values)
+            yield PeriodMark(*match.span(), "date", values, values)
 
 
 # ----------------------------------------------------------------------------------------------------- times of day
@@ -177,19 +177,19 @@ _CLOCKS = (
 """Where it might be a ratio, as 9:15 is one, a word must tell that a time is meant; 10 pM is a concentration."""
 
 
-def clocks(text: str) -> Iterator[Mark]:
+def clocks(text: str) -> Iterator[PeriodMark]:
     """Times of day, as minutes after midnight.
 
     >>> [mark.values for mark in clocks("from 08:30 to 8 pm, or at 9:15")], list(clocks("30:2, or a 1:10 dilution"))
     ([(1200.0,), (510.0,), (555.0,)], [])
     """
     for pattern in _CLOCKS if _DIGIT.search(text) else ():
-        for found in pattern.finditer(text):
-            parts = found.groupdict()
+        for match in pattern.finditer(text):
+            parts = match.groupdict()
             half = parts.get("half") or parts.get("HALF")
             hour = int(parts["hour"]) % 12 + 12 * (half in ("p", "P")) if half else int(parts["hour"]) % 24
             minutes = 60.0 * hour + int(parts["minute"] or 0)
-            yield Mark(found.start("hour"), found.end(), "time of day", (minutes,), (minutes,))
+            yield PeriodMark(match.start("hour"), match.end(), "time of day", (minutes,), (minutes,))
 
 
 # -------------------------------------------------------------------------------------------------- numbered things
@@ -216,23 +216,23 @@ def has_label(text: str) -> bool:
     return _LABEL.search(text) is not None or _LETTERED.search(text) is not None
 
 
-def labels(text: str) -> Iterator[Mark]:
+def labels(text: str) -> Iterator[PeriodMark]:
     """Numbered things: the number is part of a name.
 
     >>> [(mark.dimension, mark.values) for mark in labels("type 2 diabetes, stage IIIa")]
     [('label type', (2.0,)), ('label stage', (3.0, 1.0))]
     """
-    for found in _LABEL.finditer(text):
-        written = found["number"].casefold()
+    for match in _LABEL.finditer(text):
+        written = match["number"].casefold()
         parts = (
             [float(_ROMAN[written])]
             if written in _ROMAN
             else [float(part) for part in written.split(".") if part.isdigit()]
         )
-        if found["letter"]:
-            parts.append(float(" abcd".index(found["letter"])))
-        what = found["what"].casefold().rstrip(".")
-        yield Mark(*found.span(), f"label {what}", tuple(parts), tuple(parts))
-    for found in _LETTERED.finditer(text):
-        value = tuple(float(ord(letter)) for letter in found["letter"])
-        yield Mark(*found.span(), f"label {found['what'].casefold()}", value, value)
+        if match["letter"]:
+            parts.append(float(" abcd".index(match["letter"])))
+        what = match["what"].casefold().rstrip(".")
+        yield PeriodMark(*match.span(), f"label {what}", tuple(parts), tuple(parts))
+    for match in _LETTERED.finditer(text):
+        value = tuple(float(ord(letter)) for letter in match["letter"])
+        yield PeriodMark(*match.span(), f"label {match['what'].casefold()}", value, value)

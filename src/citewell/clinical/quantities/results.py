@@ -63,7 +63,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TestReading:
     """A result as a text gives it; with a problem it is asked about and not used."""
 
     start: int
@@ -160,8 +160,8 @@ def named_test(name: str) -> Test | None:
     ('PSA', 'FIT', None)
     """
     pattern, _ = _names()
-    found = [*pattern.finditer(name), *pattern.finditer(name.upper())]
-    best = max(found, key=lambda match: match.end() - match.start(), default=None)
+    matches = [*pattern.finditer(name), *pattern.finditer(name.upper())]
+    best = max(matches, key=lambda match: match.end() - match.start(), default=None)
     if best is None:
         return None
     test, other = _test(best.group()), _OTHER_THING.search(name)
@@ -223,7 +223,7 @@ _GOAL = re.compile(r"(?P<word>[^\W\d_]+)\s(?:(?:for|is|of|an?|the|their|his|her|
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class _ResultParser:
     """What stands behind the name of a test."""
 
     number: re.Match[str] | None = None
@@ -235,9 +235,9 @@ class _Steps:
     is_goal: bool = False
 
 
-def _steps(flat: str, at: int) -> _Steps:
+def _steps(flat: str, at: int) -> _ResultParser:
     """What stands behind the name of a test, as far as words go that belong to it."""
-    made = _Steps(end=at)
+    made = _ResultParser(end=at)
     is_not = False
     for _ in range(STEPS):
         step = _STEP.match(flat, at)
@@ -266,7 +266,7 @@ def _steps(flat: str, at: int) -> _Steps:
 # --------------------------------------------------------------------------------------------------------- results
 
 
-def results(text: str) -> tuple[Result, ...]:
+def results(text: str) -> tuple[TestReading, ...]:
     """Every result of a test that a text gives, in order; goals and thresholds are none.
 
     >>> [(found.test, found.values, found.unit) for found in results("FIT positive at 45 ug Hb/g faeces, BP 168/104")]
@@ -277,16 +277,16 @@ def results(text: str) -> tuple[Result, ...]:
     [('FIT', 'negative'), ('chest X-ray', 'normal'), ('platelets', 'high')]
     """
     flat = text.translate(FLAT)
-    found = [*_named_results(flat), *_unnamed_results(flat)]
-    found.sort(key=lambda result: (result.start, -result.end))
-    kept: list[Result] = []
-    for result in found:
+    test_readings = [*_named_results(flat), *_unnamed_results(flat)]
+    test_readings.sort(key=lambda result: (result.start, -result.end))
+    kept: list[TestReading] = []
+    for result in test_readings:
         if not kept or result.is_earlier or result.start >= kept[-1].end:
             kept.append(replace(result, text=text[result.start : result.end]))
     return tuple(kept)
 
 
-def _named_results(flat: str) -> Iterator[Result]:
+def _named_results(flat: str) -> Iterator[TestReading]:
     pattern, _ = _names()
     end = 0
     for match in pattern.finditer(flat):
@@ -302,7 +302,7 @@ _JOINED = re.compile(r"/[^\W\d_]")
 """Behind a name in running text: “K/L”, “CT/MRI”, not the result of either."""
 
 
-def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterator[Result]:
+def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterator[TestReading]:
     """The result of a test that is named here, and an older one beside it."""
     start, at = match.span()
     goal = _GOAL.search(flat, max(after, start - LOOK_BACK), start)
@@ -318,7 +318,7 @@ def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterato
         steps = replace(steps, words=steps.words or cast(Word, kind))
     if test.is_body and steps.words is not None:
         return
-    made = Result(start, steps.end, "", test.name, match.group(), sign=steps.sign, words=steps.words)
+    made = TestReading(start, steps.end, "", test.name, match.group(), sign=steps.sign, words=steps.words)
     valued = _valued(flat, made, steps.number, test) if steps.number and test.lowest else None
     if valued is not None:
         yield valued
@@ -373,7 +373,7 @@ def _unit_text() -> re.Pattern[str]:
     )
 
 
-def _valued(flat: str, made: Result, number: re.Match[str], test: Test) -> Result | None:
+def _valued(flat: str, made: TestReading, number: re.Match[str], test: Test) -> TestReading | None:
     """The result with the value that a number gives it; None where the number is none of this test."""
     end = number.end("number")
     values: tuple[float, ...] = (_number(number["number"]),)
@@ -406,57 +406,62 @@ def _valued(flat: str, made: Result, number: re.Match[str], test: Test) -> Resul
         return None
     strange = _STRANGE.match(flat, end) if unit is None else None
     end = written.end() if written and unit else strange.end() if strange else end
-    found = replace(made, end=end, values=values, written=values, unit=test.unit or None, written_unit=unit)
+    reading = replace(made, end=end, values=values, written=values, unit=test.unit or None, written_unit=unit)
     if strange is not None:
-        return replace(found, written_unit=strange["unit"], values=(), problem=_not_of(strange["unit"], test))
-    found = _converted(found, test) if unit else _assumed(found, test)
-    if found.problem and unit is None and len(made.name) <= 2 and not test.is_pair and made.name.casefold() != "hb":
+        return replace(reading, written_unit=strange["unit"], values=(), problem=_not_of(strange["unit"], test))
+    reading = _converted(reading, test) if unit else _assumed(reading, test)
+    if reading.problem and unit is None and len(made.name) <= 2 and not test.is_pair and made.name.casefold() != "hb":
         return None
     marked = _MARKED.match(flat, end)
     mark = _kind(marked["inside"] or marked["mark"]) if marked else ""
-    return replace(found, words=cast(Word, mark), end=marked.end()) if marked and mark in _OPPOSITE else found
+    return replace(reading, words=cast(Word, mark), end=marked.end()) if marked and mark in _OPPOSITE else reading
 
 
-def _converted(found: Result, test: Test) -> Result:
+def _converted(reading: TestReading, test: Test) -> TestReading:
     """The result in the usual unit, with the arithmetic; a unit of another dimension is a problem."""
-    unit, usual = unit_of_result(found.written_unit or ""), unit_of_result(test.unit)
-    other = next((one for one in test.others if unit is not None and unit_of_result(one.written) == unit), None)
+    unit, usual = unit_of_result(reading.written_unit or ""), unit_of_result(test.unit)
+    other = next(
+        (other_unit for other_unit in test.others if unit is not None and unit_of_result(other_unit.written) == unit),
+        None,
+    )
     if other is None and unit is not None and usual is not None and unit.dimension == usual.dimension:
         factor = unit.size / usual.size
         if unit.name == usual.name:
-            return _checked(found, test)
-        name = found.written_unit or ""
+            return _checked(reading, test)
+        name = reading.written_unit or ""
         name = unit.name if name.isalpha() and len(name) > 3 else name
         other = OtherUnit(name, factor, 0.0, f"× {factor:.6g}" if factor < 1e5 else f"× {factor:.0f}")
     if other is None:
-        return replace(found, values=(), problem=_not_of(found.written_unit, test))
-    values = tuple(_rounded(value * other.factor + other.offset, test) for value in found.written)
-    arithmetic = other.arithmetic(found.written, values, test.unit)
-    return _checked(replace(found, values=values, arithmetic=arithmetic), test)
+        return replace(reading, values=(), problem=_not_of(reading.written_unit, test))
+    values = tuple(_rounded(value * other.factor + other.offset, test) for value in reading.written)
+    arithmetic = other.arithmetic(reading.written, values, test.unit)
+    return _checked(replace(reading, values=values, arithmetic=arithmetic), test)
 
 
-def _assumed(found: Result, test: Test) -> Result:
+def _assumed(reading: TestReading, test: Test) -> TestReading:
     """A value without a unit: in the usual one, or in the only other one that it can be in."""
     if not test.unit or test.unit in ("score", "mmHg", "/min", "%", "kg/m2"):
-        return _checked(found, test)
-    if test.can_be(found.values):
-        note = f"No unit was given for {found.name} {_listed(found.written)}: {test.unit} was taken, its usual one."
-        return replace(found, note=note)
+        return _checked(reading, test)
+    if test.can_be(reading.values):
+        note = f"No unit was given for {reading.name} {_listed(reading.written)}: {test.unit} was taken, its usual one."
+        return replace(reading, note=note)
     able = [
         replace(
-            found,
+            reading,
             values=values,
-            arithmetic=f"{one.arithmetic(found.written, values, test.unit)} (no unit given; {only})",
-            note=f"No unit was given for {found.name} {_listed(found.written)}: {only}.",
+            arithmetic=f"{other.arithmetic(reading.written, values, test.unit)} (no unit given; {only})",
+            note=f"No unit was given for {reading.name} {_listed(reading.written)}: {only}.",
         )
-        for one in test.others
-        for only in [f"it can only be {one.written}"]
-        if test.can_be(values := tuple(_rounded(value * one.factor + one.offset, test) for value in found.written))
+        for other in test.others
+        for only in [f"it can only be {other.written}"]
+        if test.can_be(
+            values := tuple(_rounded(value * other.factor + other.offset, test) for value in reading.written)
+        )
     ]
-    return able[0] if len(able) == 1 else _checked(found, test)
+    return able[0] if len(able) == 1 else _checked(reading, test)
 
 
-def _in_stone(made: Result, stone: float, match: re.Match[str], test: Test) -> Result:
+def _in_stone(made: TestReading, stone: float, match: re.Match[str], test: Test) -> TestReading:
     pounds = float(match["pounds"] or 0)
     more = f" + {pounds:g} lb × {KG_IN_POUND:.6f}" if pounds else ""
     value = round(stone * KG_IN_STONE + pounds * KG_IN_POUND, 2)
@@ -468,18 +473,18 @@ def _in_stone(made: Result, stone: float, match: re.Match[str], test: Test) -> R
 KG_IN_POUND, KG_IN_STONE = 0.45359237, 6.35029318
 
 
-def _checked(found: Result, test: Test) -> Result:
+def _checked(reading: TestReading, test: Test) -> TestReading:
     """A value that nobody has is asked about."""
-    if test.can_be(found.values):
-        return found
+    if test.can_be(reading.values):
+        return reading
     low, high = ("/".join(f"{part:.10g}" for part in limit) for limit in (test.lowest, test.highest))
     unit = "" if test.unit == "score" else f" {test.unit}".rstrip()
-    told = "/".join(f"{value:g}" for value in found.values) if test.is_pair else _listed(found.values)
+    told = "/".join(f"{value:g}" for value in reading.values) if test.is_pair else _listed(reading.values)
     problem = (
         f"A {test.name} of {told}{unit} cannot be right (expected {low} to {high}{unit}). "
         "What is it, and in which unit?"
     )
-    return replace(found, problem=problem)
+    return replace(reading, problem=problem)
 
 
 def _not_of(unit: str | None, test: Test) -> str:
@@ -527,7 +532,7 @@ _NO_BODY = re.compile(
 )
 
 
-def _unnamed_results(flat: str) -> Iterator[Result]:
+def _unnamed_results(flat: str) -> Iterator[TestReading]:
     """A blood pressure, a fever and a weight that say so by their words or unit: “readings average 152/94”."""
     for pattern, name in ((_READING, "blood pressure"), (_MERCURY, "blood pressure"), (_FEVER, "temperature")):
         for match in pattern.finditer(flat):
@@ -537,17 +542,17 @@ def _unnamed_results(flat: str) -> Iterator[Result]:
             yield from _unnamed(flat, match, known_tests()["weight"])
 
 
-def _unnamed(flat: str, match: re.Match[str], test: Test) -> Iterator[Result]:
-    made = Result(match.start("number"), match.end(), "", test.name, test.name)
-    if (found := _valued(flat, made, match, test)) is not None:
-        yield found
+def _unnamed(flat: str, match: re.Match[str], test: Test) -> Iterator[TestReading]:
+    made = TestReading(match.start("number"), match.end(), "", test.name, test.name)
+    if (reading := _valued(flat, made, match, test)) is not None:
+        yield reading
 
 
-def in_usual_unit(test: Test, value: float, unit: str | None) -> Result:
+def in_usual_unit(test: Test, value: float, unit: str | None) -> TestReading:
     """A value that is on record with its test: in the usual unit, with the arithmetic or the problem.
 
     >>> in_usual_unit(named_test("PSA"), 6.1, "ng/mL").values, in_usual_unit(named_test("Hb"), 98, "mmol/mol").problem
     ((6.1,), '“mmol/mol” is not a unit of haemoglobin, which is given in g/L. What is the value, and in which unit?')
     """
-    made = Result(0, 0, "", test.name, test.name, (value,), test.unit or None, written=(value,), written_unit=unit)
+    made = TestReading(0, 0, "", test.name, test.name, (value,), test.unit or None, written=(value,), written_unit=unit)
     return _converted(made, test) if unit and test.unit not in ("", "score") else _assumed(made, test)
