@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import update
 
 from citewell.adapters.store.schema import document_tags
-from citewell.answer.kept_view import record_json, replay_json
+from citewell.answer.history_json import record_json, replay_json
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.diff import diff_json
-from citewell.assistants.guidelines.kept import changed_json
 from citewell.assistants.guidelines.patient import PatientInput, patient_from
+from citewell.assistants.guidelines.saved_assessments import changed_json
 from citewell.bootstrap import App
 from citewell.errors import InputError, NotFound
 from citewell.types import LifecycleState, Role, Scope, User

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from citewell.answer.gate import why_withheld
-from citewell.web import phrases
+from citewell.web import wording as phrases
 
 NOBODY: dict[str, Any] = {
     "is_local": False,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from citewell.answer.view import emergency_json
-from citewell.assistants.consult.kept import differential_json, finding_json
+from citewell.answer.answer_json import emergency_json
+from citewell.assistants.consult.events_json import differential_json, finding_json
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from citewell.answer.answer_json import citation_json, emergency_json
 from citewell.answer.events import AnswerDone
-from citewell.answer.view import citation_json, emergency_json
 from citewell.assistants.guidelines.retrieve import RetrievedEntry
-from citewell.keeping import ConversationMessage
+from citewell.history import ConversationMessage
 
 DEBUG = ("input_class", "query_strategy", "search_query", "guardrail_result", "top_score", "chunks")
 """How an answer came about, as the API tells it."""
