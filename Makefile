@@ -83,7 +83,7 @@ bench: .venv/dev ## All benches; results in bench/results
 samples: .venv/dev ## Make the sample library anew
 	$(BIN)/python scripts/make_samples.py
 
-screenshot: .venv/dev ## Make the README's picture anew (needs Chromium: make system)
+screenshot: .venv/dev ## Make the pictures of the docs anew (needs Chromium: make system)
 	$(BIN)/python scripts/screenshot.py
 
 audit: .venv/dev ## Look for known vulnerabilities in the dependencies (asks the network)
