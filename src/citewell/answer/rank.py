@@ -26,7 +26,7 @@ Scores = NDArray[np.float64]
 class RankWeights:
     """How much each view counts in the order.
 
-    Chosen on questions about documents that the embedder has not learned (docs/retrieval-notes.md). Cosines are taken
+    Chosen on questions about documents that the embedder has not learned (bench/notes/retrieval.md). Cosines are taken
     as they are, not stretched over the candidates at hand, so that ten passages are ordered as they would be among ten
     thousand.
     """
