@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PLOT = ROOT / "docs" / "images" / "reliability.svg"
 VERBS = ROOT / "scripts" / "verbs.txt"
-SHARED = ("home", "json", "vault", "passphrase_stdin", "yes", "limit", "after")
+SHARED = ("home", "json", "vault", "passphrase_stdin", "yes", "limit", "after", "tag", "subject")
 """Options that docs/cli.md explains once, above the tables."""
 RESULTS = sorted(path.stem for path in (ROOT / "bench" / "results").glob("*.json"))
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -80,7 +80,7 @@ def _options(command: Any) -> str:
         if known.param_type_name == "option" and known.name != "help" and known.name not in SHARED and not known.hidden:
             kind = known.type_descriptor.annotation
             choices = ", ".join(kind) if isinstance(kind, type) and issubclass(kind, StrEnum) else ""
-            meaning = (known.help or "").strip().rstrip(".").replace(". ", "; ")
+            meaning = re.sub(r"\. (\w)", lambda start: f"; {start[1].lower()}", (known.help or "").strip().rstrip("."))
             shown.append(f"`{known.opts[0]}` {meaning}" + (f" ({choices})" if choices else ""))
     return " · ".join(shown)
 
