@@ -110,7 +110,6 @@ def consult(page: Page) -> None:
     ):
         page.fill("#text", said)
         press(page, "button:text-is('Add to interview')")
-    press(page, "button:has-text('Acknowledge')")
     page.fill("[name=condition]", "Heart failure")
     press(page, "button:text-is('Add differential')")
     press(page, "button:text-is('Draft plan')")
