@@ -20,9 +20,9 @@ from answer import fill, read, timed
 
 from citewell.adapters.embedding.names import NamesKept
 from citewell.answer.retrieve import Search
+from citewell.app import App, build
 from citewell.assistants.consult.extract import Heard, extract
 from citewell.assistants.consult.gather import WANTED, gather
-from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.types import Asker
 from citewell.types.consult import Patient

@@ -27,10 +27,10 @@ from citewell.api.routes import (
     records_settings_pages,
     vaults,
 )
-from citewell.bootstrap import App, build
-from citewell.bootstrap.vault import Vaults
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import VaultLocked
+from citewell.records.vaults import Vaults
 from citewell.types import Role
 from tests.core.test_fhir_records import ALL, INR, PATIENT, bundle
 

@@ -13,6 +13,7 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
+from citewell.app import App, build
 from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.doses import AMOUNTS
 from citewell.assistants.consult.fold import fold
@@ -20,10 +21,9 @@ from citewell.assistants.consult.gather import gather
 from citewell.assistants.consult.notebook import Turn
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.service import ConsultService
-from citewell.bootstrap import App, build
-from citewell.bootstrap.consult import exported
 from citewell.clinical.quantities import quantities
 from citewell.config import Settings
+from citewell.consultations import exported
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Asker, Filing, Limits, Source
 from citewell.types.consult import By, Category, Finding, Patient, Polarity, State

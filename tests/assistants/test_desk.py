@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from citewell.answer.events import Done, Event, Sentence, Started
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.errors import DiskFull, InputError, LibraryError, LLMTimeoutError, NotFound, ScopeRefused
 from citewell.ports import Writer
 from citewell.types import Asker, Cite, Context, Filing, Message, Qualify, Role, Route, Scope, Source

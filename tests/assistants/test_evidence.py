@@ -10,9 +10,9 @@ import pytest
 from citewell.adapters.store.journeys import JourneyChange
 from citewell.answer.events import Done, Sentence, Started, Working
 from citewell.answer.generate import render
+from citewell.app import App
 from citewell.assistants.evidence.blocks import numbered
 from citewell.assistants.evidence.standing import Standing
-from citewell.bootstrap import App
 from citewell.errors import InputError, NotFound
 from citewell.types import Asker, Cite, Context, Entry, Evidence, Filing, Refuse, Role, Route, Scope, Source
 

@@ -19,6 +19,7 @@ from citewell.adapters.store.engine import writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import conversations
 from citewell.answer.events import Done
+from citewell.app import App, build
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.chat import RULES
 from citewell.assistants.guidelines.chat_view import chat_json
@@ -26,7 +27,6 @@ from citewell.assistants.guidelines.chat_words import template
 from citewell.assistants.guidelines.match import units
 from citewell.assistants.guidelines.patient import patient_from
 from citewell.assistants.guidelines.queries import rewriting
-from citewell.bootstrap import App, build
 from citewell.clinical import broader
 from citewell.config import Settings
 from citewell.errors import NotFound

@@ -11,11 +11,11 @@ from sqlalchemy import update
 
 from citewell.adapters.store.schema import document_tags
 from citewell.answer.kept_view import record_json, replay_json
+from citewell.app import App
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.kept import changed_json
 from citewell.assistants.guidelines.patient import Patient, patient_from
-from citewell.bootstrap import App
 from citewell.errors import InputError, NotFound
 from citewell.types import Asker, Role, Scope, State
 from tests.assistants.printed import FIRST, SECOND, print_edition

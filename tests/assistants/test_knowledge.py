@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.events import Done, Sentence, Started, Working
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError
 from citewell.types import Asker, Cite, Confidence, Filing, Qualify, Refuse, Role, Route, Scope, Source, Verdict

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.store.people import Key
 from citewell.api.app import create_app
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.keeping import AuditEntry, Conversation, Routed, Turn
 from citewell.types import Filing, Role, Source
 from citewell.types.shelf import Entry

@@ -17,7 +17,7 @@ from citewell.adapters.parsers import all_parsers, apart
 from citewell.adapters.parsers.apart import Died, Hand, apart_parsers, draw_page, hands
 from citewell.adapters.parsers.apart_frames import Draw
 from citewell.adapters.parsers.pdf_forms import refuse_endless
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.errors import DamagedFile, EmptyFile, InputError, TooLarge
 from citewell.ingest.allowance import Allowance
 from citewell.ingest.parse import parse

@@ -12,10 +12,10 @@ import pytest
 
 from citewell.adapters.records.cda import read_cda
 from citewell.adapters.records.told import Told
-from citewell.bootstrap import App
-from citewell.bootstrap.records import Record
+from citewell.app import App
 from citewell.errors import DamagedFile
 from citewell.ports.records import Change
+from citewell.records.record import Record
 from citewell.types import Limits, Source
 from citewell.types.facts import Allergy, DiagnosisStatus, Fact, Flag, LabResult, Medication, Severity, Via
 from citewell.types.facts_line import line_of

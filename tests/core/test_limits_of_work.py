@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 from citewell.adapters.store import queue
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.ingest import heart, worker
 from citewell.ingest.allowance import Allowance
 from citewell.ingest.heart import Heart

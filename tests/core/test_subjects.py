@@ -12,7 +12,7 @@ from citewell.answer.events import Done
 from citewell.answer.gate import AnswerRequest, Policy, finish
 from citewell.answer.subjects import subjects
 from citewell.answer.view import action_name
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.clinical import Lexicon
 from citewell.samples import EXAMPLE_QUESTIONS
 from citewell.types import Action, Cite, Context, Qualify, Route

@@ -26,12 +26,11 @@ from citewell.adapters.vault.header import FREE_TRIES, Header, Way
 from citewell.adapters.vault.keys import Derivation, Key, Wrapped
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
 from citewell.answer.verify.read import read
-from citewell.bootstrap.profile import Profile
-from citewell.bootstrap.vault import Vaults
 from citewell.clinical.medicines import medicines
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound, SchemaTooNew, VaultLocked, VaultWaits, WrongSecret
 from citewell.ingest.read import Step
+from citewell.records.vaults import OpenVault, Vaults
 from citewell.types import Source
 
 pytestmark = pytest.mark.slow
@@ -78,7 +77,7 @@ def made(vaults: Vaults, template: tuple[Path, str]) -> tuple[Header, str]:
     return Header.read(vaults.folder / folder.name), phrase
 
 
-def opened(vaults: Vaults, header: Header, embedder: MiniLM, passphrase: str = PASSPHRASE) -> Profile:
+def opened(vaults: Vaults, header: Header, embedder: MiniLM, passphrase: str = PASSPHRASE) -> OpenVault:
     profile = vaults.open(header.id, passphrase)
     profile.app.__dict__["embedder"] = embedder  # the model is loaded once for all tests
     return profile

@@ -8,12 +8,12 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.events import Done, Notice, Sentence, Started, Working
+from citewell.app import build
 from citewell.assistants.records.safety import Passed, check_sentence, template
 from citewell.assistants.records.sources import Sources
-from citewell.bootstrap import build
-from citewell.bootstrap.record_desk import make_record_desk
-from citewell.bootstrap.records import Record
 from citewell.config import Settings
+from citewell.records.ask import make_record_service
+from citewell.records.record import Record
 from citewell.types import Asker, Source, Verdict
 from tests.llm.conftest import RealServer
 
@@ -40,7 +40,7 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         app.__dict__["embedder"] = embedder
         record = Record(app)
         record.import_source(Source(LETTER, "letter.md"))
-        desk, asker = make_record_desk(app, record.facts), Asker.owner(record.scope)
+        desk, asker = make_record_service(app, record.facts), Asker.owner(record.scope)
         question = "I have chest pain. What does the X-ray of my knee show?"
         started, notice, searching, *rest, done = desk.ask(question, asker=asker)
         assert (type(started), searching) == (Started, Working("searching"))

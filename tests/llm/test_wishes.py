@@ -15,7 +15,7 @@ import pytest
 
 from citewell.adapters.llm import make_server, once
 from citewell.adapters.llm.presence import Presence
-from citewell.bootstrap import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import (
     InputError,
@@ -49,7 +49,7 @@ def server() -> Iterator[Server]:
 @contextmanager
 def library(home: Path, **chosen: Any) -> Iterator[App]:
     """A library of eight notes that all speak of the same."""
-    with App(Settings.model_validate({"home": home, **chosen})) as app:
+    with build(Settings.model_validate({"home": home, **chosen})) as app:
         for number, text in enumerate([IRON, *WARDS]):
             app.add_source(Source(text.encode(), f"{number}.md"), filing=Filing(tags=frozenset({"public"})))
         yield app
@@ -115,7 +115,7 @@ def test_where_no_model_is_set_up_none_can_be_named(tmp_path: Path) -> None:
         with pytest.raises(NoModel, match="CITEWELL_MODEL"):
             app.ask(QUESTION, options=AskOptions("llama3.2"))
         assert app.ask(QUESTION, options=AskOptions("extractive")).model == "extractive"
-        assert app.choosing.names() == ()
+        assert app.model_choice.names() == ()
 
 
 def test_over_http_whole_and_as_a_stream(app: App) -> None:

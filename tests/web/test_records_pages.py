@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from citewell.bootstrap.vault import Vaults
+from citewell.records.vaults import Vaults
 from citewell.types import Source
 from tests.core.test_fhir_records import ALL, INR, bundle
 from tests.web.conftest import follow

@@ -59,6 +59,10 @@ ResolveOptions = Callable[[AskOptions], WithOptions]
 """Refuses options that are not allowed, at once; a server is asked only when the result is used."""
 
 
+AssistantAt = Callable[[int, Collection[int] | None], Assistant]
+"""The assistant over what was current at a stamp; of that only these generations, where some are named."""
+
+
 def refuse_options(options: AskOptions) -> WithOptions:
     """Refuse all options, for assistants that take none."""
     if options != NO_OPTIONS:
@@ -90,8 +94,7 @@ class AskService:
 
     assistant: Callable[[], Assistant]
     """Loaded when something is first asked: looking at what is kept needs no model."""
-    past_assistant: Callable[[int, Collection[int] | None], Assistant]
-    """The assistant over what was current at a stamp; of that only these generations, where some are named."""
+    past_assistant: AssistantAt
     library: ServiceLibrary
     conversations: Conversations
     audit: AuditLog

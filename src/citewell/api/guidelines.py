@@ -12,7 +12,7 @@ from citewell.api.visitor import Visitor
 from citewell.assistants.guidelines.kept import is_assessment
 from citewell.assistants.guidelines.patient import Patient
 from citewell.assistants.guidelines.roster import Roster
-from citewell.bootstrap.guidelines import Kept
+from citewell.assistants.guidelines.service import Kept
 from citewell.errors import NotFound
 from citewell.keeping import Record
 from citewell.types import Asker

@@ -11,8 +11,8 @@ from citewell.cli.frame import Home, Json, opened, print_json, printable
 from citewell.types import Asker
 
 if TYPE_CHECKING:
+    from citewell.app import App
     from citewell.assistants.guidelines.patient import Patient
-    from citewell.bootstrap import App
 
 MARKS = {"met": "✓", "assumed": "~", "not met": "✗", "unknown": "?"}
 

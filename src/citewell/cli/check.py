@@ -14,7 +14,8 @@ from citewell.cli.frame import Home, Json, Tags, need_documents, opened, print_j
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
+    from citewell.types import Limits, Source
 
 PATH = re.compile(r"(?:~|\.{0,2})/\S.*|\S+\.[a-z][a-z0-9]{1,4}", re.IGNORECASE)
 """A way through folders, or one word with the ending of a file."""
@@ -74,13 +75,29 @@ def check(
 def _words(app: App, given: str, path: Path | None) -> str:
     """The words of a file or of standard input, or those that were given."""
     if given == STANDARD_INPUT:
-        from citewell.bootstrap.home import read_stream
+        from citewell.ingest.files import read_stream
 
         source = read_stream(sys.stdin.buffer, "Standard input", app.settings.limits.max_bytes)
         if not source.data.strip():
             raise InputError("Standard input is empty. Pipe in a text, or give the text itself.")
-        return app.words_of(source)
-    return given if path is None else app.words_of(path)
+        return _text_of(source, app.settings.limits)
+    if path is None:
+        return given
+    from citewell.ingest.files import read_source
+
+    return _text_of(read_source(path, app.settings.limits.max_bytes), app.settings.limits)
+
+
+def _text_of(source: Source, limits: Limits) -> str:
+    """The text of a file: plain text as it stands, any other type as its parser reads it."""
+    from citewell.adapters.parsers import all_parsers
+    from citewell.ingest.decode import decode
+    from citewell.ingest.parse import kind_of, parse
+    from citewell.ingest.sniff import MARKDOWN, TEXT
+
+    if kind_of(source, limits=limits) in (TEXT, MARKDOWN):
+        return decode(source.data)[0]
+    return parse(source, parsers=all_parsers(), limits=limits).text
 
 
 def _file(given: str) -> Path | None:

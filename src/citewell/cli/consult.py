@@ -128,7 +128,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Export a consultation as a FHIR R4 document, a PDF or plain text."""
-    from citewell.bootstrap.consult import exported
+    from citewell.consultations import exported
 
     with desk(context, home) as (flow, asker):
         turn = flow.look(flow.find(consult, asker), asker)

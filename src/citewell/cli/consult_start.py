@@ -14,7 +14,7 @@ from citewell.cli.unlock import PassphraseStdin, Vault
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.bootstrap.consult import ConsultParts
+    from citewell.consultations import Consultations
     from citewell.types.consult import Finding
 
 NO_CONSENT = (
@@ -59,7 +59,7 @@ def start(
 def _record(
     context: typer.Context,
     home: Path | None,
-    place: ConsultParts,
+    place: Consultations,
     record: Path | None,
     *,
     vault: str | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from citewell.errors import CitewellError
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 Found = tuple[Literal["ok", "warning", "failed"], str]
 

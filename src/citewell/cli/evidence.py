@@ -18,7 +18,7 @@ from citewell.errors import InputError, NotFound
 from citewell.types import OWNER_ID, State
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
     from citewell.types import Entry
     from citewell.types.lifecycle import QueueStatus
 
@@ -47,7 +47,7 @@ def ingest(context: typer.Context, document: DocumentId, home: Home = None, json
 
 def _ingested(library: App, entry: Entry, watch: Any) -> Entry:
     """Do what the state of a document asks for."""
-    from citewell.bootstrap.workers import read_one
+    from citewell.operations.workers import read_document
 
     store, scope = library.library, library.scope_of_owner()
     match entry.state:
@@ -63,7 +63,7 @@ def _ingested(library: App, entry: Entry, watch: Any) -> Entry:
             store.reread(scope, by=OWNER_ID, embedder=library.embedder.fingerprint, document_id=entry.id)
         case State.PENDING | State.QUEUED | State.FAILED:
             store.requeue(entry.id, scope, by=OWNER_ID)
-    read_one(library, entry.id, watch=watch)
+    read_document(library, entry.id, watch=watch)
     return store.entry(entry.id, scope)
 
 

@@ -11,7 +11,7 @@ from citewell.cli.progress import progress
 from citewell.types import OWNER_ID
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 WAITS = "A worker has it. `citewell evidence show` shows the result."
 
@@ -57,14 +57,14 @@ def _wanted(app: App, one: str | None) -> list[str]:
 
 def _reread(app: App, one: str | None, watch: Any, *, is_here: bool) -> dict[str, Any]:
     """Queue the documents, and read them here unless workers do."""
-    from citewell.bootstrap.workers import read_again
+    from citewell.operations.workers import reprocess
 
     fingerprint = app.embedder.fingerprint
     wanted = app.library.reread(app.scope_of_owner(), by=OWNER_ID, embedder=fingerprint, document_id=one)
     if not is_here:
         app.queue.nudge()
         return {"queued": True}
-    failed = read_again(app, wanted, watch=watch)
+    failed = reprocess(app, wanted, watch=watch)
     why = [{"document_id": entry.id, "title": entry.title, "error": entry.error} for entry in failed]
     return {"queued": False, "failed": why, "answers_with": app.library.embedder()}
 

@@ -18,7 +18,7 @@ from citewell.errors import InputError, LibraryError
 from citewell.types.facts import KINDS
 
 if TYPE_CHECKING:
-    from citewell.bootstrap.records import Imported
+    from citewell.records.record import Imported
     from citewell.types.facts import Fact
 
 app = typer.Typer(

@@ -17,7 +17,7 @@ from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member
 from citewell.assistants.guidelines.patient import patient_from_object
-from citewell.bootstrap.guidelines import Kept
+from citewell.assistants.guidelines.service import Kept
 
 ANSWER_ID = "X-Citewell-Answer-Id"
 """The header with the id under which an assessment is on record: its body is the same each time, so it is not there."""
