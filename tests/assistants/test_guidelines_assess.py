@@ -13,7 +13,8 @@ from citewell.assistants.guidelines.assess import assess, assessment_json
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import Record
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import Patient, patient_from, patients_from_json
+from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.read_patient import patient_from, patients_from_json
 from citewell.assistants.guidelines.roster import find_patient, read_patients
 from citewell.errors import InputError, NotFound
 

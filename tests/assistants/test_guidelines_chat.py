@@ -25,8 +25,8 @@ from citewell.assistants.guidelines.chat import RULES
 from citewell.assistants.guidelines.chat_view import chat_json
 from citewell.assistants.guidelines.chat_words import template
 from citewell.assistants.guidelines.match import units
-from citewell.assistants.guidelines.patient import patient_from
 from citewell.assistants.guidelines.queries import rewriting
+from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.clinical import broader
 from citewell.config import Settings
 from citewell.errors import NotFound

@@ -15,7 +15,8 @@ from citewell.app import App
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.kept import changed_json
-from citewell.assistants.guidelines.patient import Patient, patient_from
+from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.errors import InputError, NotFound
 from citewell.types import Asker, Role, Scope, State
 from tests.assistants.printed import FIRST, SECOND, print_edition

@@ -10,7 +10,7 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.app import App, build
 from citewell.assistants.guidelines.kept import KEY, NOT_WORDED
-from citewell.assistants.guidelines.patient import patient_from
+from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.assistants.guidelines.service import Kept
 from citewell.assistants.guidelines.word import UNCARRIED
 from citewell.config import Settings
