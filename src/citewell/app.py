@@ -21,20 +21,20 @@ from citewell.types import (
     NO_OPTIONS,
     OWNER_ID,
     Answer,
-    Asker,
     AskOptions,
-    Check,
     Chunk,
     Claim,
     Context,
     Document,
     Emergency,
-    Entry,
+    EvidenceSpan,
     Filing,
     Hit,
+    LibraryEntry,
     Scope,
+    SentenceCheck,
     Source,
-    Span,
+    User,
     source_id,
 )
 from citewell.types.logged import is_meant
@@ -83,8 +83,8 @@ if TYPE_CHECKING:
     from citewell.clinical import Lexicon
     from citewell.clinical.languages import Language
     from citewell.consultations import Consultations
-    from citewell.ingest.library import Added
-    from citewell.ingest.read import Reader, Step
+    from citewell.ingest.library import AddedDocument
+    from citewell.ingest.read import FileReader, Step
     from citewell.ingest.worker import Worker
     from citewell.model_choice import ModelChoice
     from citewell.ports import Embedder, Verification, Writer
@@ -112,7 +112,7 @@ class FileOutcome:
     """What became of one file of several: added, or an error that says what to do."""
 
     path: Path
-    added: Added | None
+    added: AddedDocument | None
     error: CitewellError | None
 
 
@@ -207,13 +207,13 @@ class App:
         return make_index(self.library, self.settings)
 
     @cached_property
-    def reader(self) -> Reader:
+    def reader(self) -> FileReader:
         """What reads files."""
         from citewell.adapters.parsers.apart import apart_parsers
-        from citewell.ingest.read import Reader
+        from citewell.ingest.read import FileReader
         from citewell.minilm.tokenizer import WordPiece
 
-        return Reader(apart_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
+        return FileReader(apart_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
 
     @cached_property
     def worker(self) -> Worker:
@@ -433,7 +433,7 @@ class App:
         added = expand(question, lexicon=self.lexicon, to_answer=True)
         return answer_chance(question, claims, context, reader=self.answer_reader, expansions=added)
 
-    def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
+    def verify_sentence(self, sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
         """Check one sentence against the words that it cites."""
         from citewell.answer.verify import verify
 
@@ -450,9 +450,9 @@ class App:
 
     def owner(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
-    ) -> Asker:
+    ) -> User:
         """The person at this machine, who keeps the library; what they ask is asked of this scope."""
-        return Asker.owner(self.scope(tags=tags, journey=journey, subject=subject))
+        return User.owner(self.scope(tags=tags, journey=journey, subject=subject))
 
     def scope(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
@@ -477,13 +477,13 @@ class App:
 
     def add(
         self, path: Path | str, *, filing: Filing | None = None, watch: Callable[[Step], None] | None = None
-    ) -> Added:
+    ) -> AddedDocument:
         """Read a file and make it current."""
         return self.add_source(read_source(Path(path), self.settings.limits.max_bytes), filing=filing, watch=watch)
 
     def add_source(
         self, source: Source, *, filing: Filing | None = None, watch: Callable[[Step], None] | None = None
-    ) -> Added:
+    ) -> AddedDocument:
         """Make bytes current that are in memory already."""
         from citewell.ingest.library import add, unwatched
 
@@ -506,7 +506,7 @@ class App:
         """Add many files; one that cannot be read does not stop the others."""
         from citewell.ingest.library import Work, in_turn, prepared, unwatched
 
-        def prepare(path: Path, reader: Reader) -> Callable[[], Added]:
+        def prepare(path: Path, reader: FileReader) -> Callable[[], AddedDocument]:
             return prepared(
                 read_source(path, self.settings.limits.max_bytes),
                 filing=filing or Filing(),
@@ -541,15 +541,15 @@ class App:
         for path in sample_files():
             yield from self.add_all([path], filing=sample_filing(path, filing or Filing()), watch=watch)
 
-    def refile(self, document_id: str, filing: Filing) -> Entry:
+    def refile(self, document_id: str, filing: Filing) -> LibraryEntry:
         """Change tags and journeys of a document; nothing is embedded again."""
         return self.library.refile(document_id, filing=filing, scope=self.scope_of_owner())
 
-    def delete(self, document_id: str) -> list[Entry]:
+    def delete(self, document_id: str) -> list[LibraryEntry]:
         """Erase all versions of a document, and its words in what was answered; none are left the second time."""
         return self.erase(document_id, self.scope_of_owner(), by=OWNER_ID)
 
-    def erase(self, document_id: str, scope: Scope, *, by: str) -> list[Entry]:
+    def erase(self, document_id: str, scope: Scope, *, by: str) -> list[LibraryEntry]:
         """The same for another person; the words go first, so that a crash in between leaves no quote behind."""
         try:
             entry = self.library.entry(document_id, scope)
@@ -585,7 +585,7 @@ class App:
         self,
         question: str,
         *,
-        asker: Asker | None = None,
+        asker: User | None = None,
         conversation_id: str | None = None,
         options: AskOptions = NO_OPTIONS,
     ) -> Answer:
@@ -597,14 +597,14 @@ class App:
         self,
         question: str,
         *,
-        asker: Asker | None = None,
+        asker: User | None = None,
         conversation_id: str | None = None,
         options: AskOptions = NO_OPTIONS,
     ) -> Iterator[Event]:
         """The same, sentence by sentence; the last event holds the answer."""
         return self.desk.ask(question, asker=asker or self.owner(), conversation_id=conversation_id, options=options)
 
-    def replay(self, answer_id: str, *, asker: Asker | None = None) -> Replay:
+    def replay(self, answer_id: str, *, asker: User | None = None) -> Replay:
         """Ask again what is on record, on the versions that answered then; nothing is recorded."""
         from citewell.assistants.consult.record import is_consult
         from citewell.assistants.guidelines.kept import is_assessment
@@ -623,21 +623,21 @@ class App:
 
     def check(
         self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None
-    ) -> list[tuple[str, Check]]:
+    ) -> list[tuple[str, SentenceCheck]]:
         """Check any text, sentence by sentence: against the library, one document, or words given with it."""
         from citewell.answer.gate import check
 
         scope = scope or self.scope()
-        spans: list[Span] | None = None
+        spans: list[EvidenceSpan] | None = None
         if evidence is not None and against is not None:
             raise InputError("Check the text against either a document or pasted text, not both.")
         if evidence is not None:
-            spans = [Span("given", 0, len(evidence), evidence)]
+            spans = [EvidenceSpan("given", 0, len(evidence), evidence)]
         elif against is not None:
             entry, _, chunks = self.show(against, scope)
             spans = [_span(source_id(against, chunk.index), chunk, entry.title) for chunk in chunks]
 
-        def find(sentence: str) -> list[Span]:
+        def find(sentence: str) -> list[EvidenceSpan]:
             if spans is not None:
                 return spans
             hits = self.search(sentence, scope=scope, limit=self.settings.context_chunks).hits
@@ -645,11 +645,11 @@ class App:
 
         return check(text, find=find, verify=self.verify_sentence)
 
-    def entries(self, scope: Scope | None = None) -> list[Entry]:
+    def entries(self, scope: Scope | None = None) -> list[LibraryEntry]:
         """Every document version, newest first."""
         return self.library.entries(scope or self.scope_of_owner())
 
-    def show(self, document_id: str, scope: Scope | None = None) -> tuple[Entry, Document, tuple[Chunk, ...]]:
+    def show(self, document_id: str, scope: Scope | None = None) -> tuple[LibraryEntry, Document, tuple[Chunk, ...]]:
         """A document with its text and passages."""
         return self.library.opened(document_id, scope or self.scope_of_owner())
 
@@ -674,6 +674,6 @@ class App:
         return self.library.verify()
 
 
-def _span(source: str, passage: Hit | Chunk, document: str) -> Span:
+def _span(source: str, passage: Hit | Chunk, document: str) -> EvidenceSpan:
     """A passage to check a sentence against, under the same headings wherever it was taken from."""
-    return Span(source, passage.start, passage.end, passage.text, (document, *passage.section))
+    return EvidenceSpan(source, passage.start, passage.end, passage.text, (document, *passage.section))

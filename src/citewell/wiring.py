@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from citewell.adapters.index.tenants import TenantIndex
     from citewell.adapters.llm.remote import RemoteModel
     from citewell.adapters.store.filings import SqlFilings
-    from citewell.adapters.store.seal import Seal
+    from citewell.adapters.store.seal import TextCipher
     from citewell.answer.retrieve import Search
     from citewell.answer.service import AskService, Assistant, AssistantAt
     from citewell.clinical import Lexicon
@@ -316,21 +316,21 @@ def make_ask_service(
     )
 
 
-def open_seal(library: SqlLibrary) -> Seal:
+def open_seal(library: SqlLibrary) -> TextCipher:
     """The seal of a library; a new one only where nothing has been sealed yet."""
     from citewell.adapters.store.engine import writing
-    from citewell.adapters.store.seal import KEY_FILE, Seal
+    from citewell.adapters.store.seal import KEY_FILE, TextCipher
 
     if library.is_encrypted:
         with writing(library.engine, library.path) as connection:
-            return Seal.inside(connection)
+            return TextCipher.inside(connection)
     home = library.path.parent
     if not (home / KEY_FILE).exists() and has_sealed(library):
         raise LibraryError(
             f"{KEY_FILE} is missing from {home}. Without it conversations and the audit log cannot be opened. "
             "Restore it from a backup, or start a new library with --home."
         )
-    seal = Seal.of(home)
+    seal = TextCipher.of(home)
     if library.engine.dialect.name != "sqlite":
         with writing(library.engine, library.path) as connection:
             seal.agree(connection, home)

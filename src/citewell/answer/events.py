@@ -9,14 +9,14 @@ from citewell.types import Answer, Citation, Claim, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class AnswerStarted:
     """The question is kept in this conversation, whatever becomes of it."""
 
     conversation_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Working:
+class StageStarted:
     """A stage has begun; `count` is how many passages it looks at, where that is known.
 
     Searching the library, reading what was found as far as it fits, writing a draft, and checking its first sentence;
@@ -38,7 +38,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SentenceChecked:
     """A sentence was checked: shown with its citations, or withheld."""
 
     index: int
@@ -65,7 +65,7 @@ class SearchedScope:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AnswerDone:
     """The whole answer; it is on record where a conversation is named, and in the inbox where an id there is."""
 
     answer: Answer
@@ -75,11 +75,11 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class AnswerFailed:
     """It cannot go on; the message says what to do, and nothing is lost."""
 
     kind: str
     message: str
 
 
-Event = Started | Working | Notice | Sentence | Replace | Done | Failed
+Event = AnswerStarted | StageStarted | Notice | SentenceChecked | Replace | AnswerDone | AnswerFailed

@@ -10,7 +10,15 @@ from typing import Any
 from citewell.answer.replay import Replay
 from citewell.answer.service import Case
 from citewell.answer.view import answer_json
-from citewell.keeping import AuditEntry, Conversation, Page, Proof, Record, Routed, Turn
+from citewell.keeping import (
+    AuditEntry,
+    AuditRecord,
+    Conversation,
+    ConversationMessage,
+    HistoryPage,
+    Proof,
+    RoutedQuestion,
+)
 from citewell.types import Answer
 
 
@@ -24,12 +32,12 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def conversation_page_json(page: Page[Conversation]) -> dict[str, Any]:
+def conversation_page_json(page: HistoryPage[Conversation]) -> dict[str, Any]:
     """A part of the list of conversations, and what to give as `after` for the next one."""
     return {"conversations": [conversation_json(conversation) for conversation in page.items], "next": page.next}
 
 
-def turn_json(turn: Turn, *, reply: str | None) -> dict[str, Any]:
+def turn_json(turn: ConversationMessage, *, reply: str | None) -> dict[str, Any]:
     """One turn of a conversation; an answer with the reply of the person to whom its question was passed on."""
     return {
         "role": turn.message.role,
@@ -40,18 +48,20 @@ def turn_json(turn: Turn, *, reply: str | None) -> dict[str, Any]:
     }
 
 
-def turns_json(conversation_id: str, turns: Sequence[Turn], replies: Mapping[str, str]) -> dict[str, Any]:
+def turns_json(
+    conversation_id: str, turns: Sequence[ConversationMessage], replies: Mapping[str, str]
+) -> dict[str, Any]:
     """A conversation, with the replies by answer."""
     shown = [turn_json(turn, reply=reply_to(turn, replies)) for turn in turns]
     return {"id": conversation_id, "turns": shown}
 
 
-def reply_to(turn: Turn, replies: Mapping[str, str]) -> str | None:
+def reply_to(turn: ConversationMessage, replies: Mapping[str, str]) -> str | None:
     """What a person replied where an answer stood aside; a question itself has none."""
     return replies.get(turn.answer_id or "") if turn.message.role == "assistant" else None
 
 
-def routed_json(routed: Routed) -> dict[str, Any]:
+def routed_json(routed: RoutedQuestion) -> dict[str, Any]:
     """A question in the inbox, without its words."""
     return {
         "id": routed.id,
@@ -69,7 +79,7 @@ def routed_json(routed: Routed) -> dict[str, Any]:
     }
 
 
-def routed_page_json(page: Page[Routed], questions: Mapping[str, str]) -> dict[str, Any]:
+def routed_page_json(page: HistoryPage[RoutedQuestion], questions: Mapping[str, str]) -> dict[str, Any]:
     """A part of the inbox with the questions by answer, and what to give as `after` for the next one."""
     items = [{**routed_json(routed), "question": questions.get(routed.answer_id)} for routed in page.items]
     return {"questions": items, "next": page.next}
@@ -101,7 +111,7 @@ def entry_json(entry: AuditEntry) -> dict[str, Any]:
     }
 
 
-def record_json(record: Record) -> dict[str, Any]:
+def record_json(record: AuditRecord) -> dict[str, Any]:
     """One record with its words, also those that were withheld: who may read it may open them (`withheld`)."""
     return {**entry_json(record.entry), **record.words}
 

@@ -13,7 +13,7 @@ from citewell.api.changes import who
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError, ScopeRefused
-from citewell.types import Chunking, Entry, Scope, State
+from citewell.types import Chunking, LibraryEntry, LifecycleState, Scope
 from citewell.types.lifecycle import QueueStatus
 
 Action = Literal["ingest", "withdraw", "restore", "erase"]
@@ -23,7 +23,7 @@ ALL_TENANTS = (
     "Changing the embedding model affects every organisation's documents, so an administrator of the organisation "
     "that runs this server must start it. Nothing was changed."
 )
-NEVER_DONE = frozenset({State.PENDING, State.QUEUED, State.FAILED})
+NEVER_DONE = frozenset({LifecycleState.PENDING, LifecycleState.QUEUED, LifecycleState.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Outcome:
     detail: str
 
 
-def chosen(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> list[Entry]:
+def chosen(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> list[LibraryEntry]:
     """The documents of a selection, all of them the visitor's to change."""
     ids = list(dict.fromkeys(document_ids))
     if not ids:
@@ -69,26 +69,26 @@ def acted(site: Site, visitor: Visitor, action: Action, document_ids: Sequence[s
     return found
 
 
-def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[Entry], tuple[str, set[str]]]:
+def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[LibraryEntry], tuple[str, set[str]]]:
     """What is done to one document: the words for it, and which versions are no more."""
     library, scope, by = site.app.library, visitor.whole, who(visitor)
 
-    def ingest(entry: Entry) -> tuple[str, set[str]]:
+    def ingest(entry: LibraryEntry) -> tuple[str, set[str]]:
         if entry.state in NEVER_DONE:
             changes.retry(site, entry.id, visitor)
             return "queued", set()
         library.reread(scope, by=by, embedder=site.loaded().embedder.fingerprint, document_id=entry.id)
         return "queued for re-processing; stays in use until then", set()
 
-    def withdraw(entry: Entry) -> tuple[str, set[str]]:
+    def withdraw(entry: LibraryEntry) -> tuple[str, set[str]]:
         library.withdraw(entry.id, scope, by=by)
         return "withdrawn from search but kept", set()
 
-    def restore(entry: Entry) -> tuple[str, set[str]]:
+    def restore(entry: LibraryEntry) -> tuple[str, set[str]]:
         library.restore(entry.id, scope, by=by)
         return "in use again", set()
 
-    def erase(entry: Entry) -> tuple[str, set[str]]:
+    def erase(entry: LibraryEntry) -> tuple[str, set[str]]:
         family = site.app.catalogue.versions(entry.lineage, Scope.owner(entry.tenant))
         changes.refuse_unless_theirs([entry] if entry.state in NEVER_READ else family, visitor)
         return "erased", {one.id for one in site.app.erase(entry.id, scope, by=by)}
@@ -132,7 +132,9 @@ def queue_of(site: Site, visitor: Visitor) -> QueueStatus:
     return told if runs_server(site, visitor) else replace(told, workers=())
 
 
-def edited(site: Site, visitor: Visitor, document_id: str, said: Mapping[str, Any], revision: int | None) -> Entry:
+def edited(
+    site: Site, visitor: Visitor, document_id: str, said: Mapping[str, Any], revision: int | None
+) -> LibraryEntry:
     """A document after an edit: journeys that exist, tags that the visitor may give, and nobody else's edit undone."""
     before = site.entry(document_id, visitor.whole)
     tags = visitor.filed(said.get("tags"), before=frozenset(before.tags))

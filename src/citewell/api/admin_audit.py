@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
-from citewell.keeping import AuditEntry, Record
+from citewell.keeping import AuditEntry, AuditRecord
 
 SHOWN = 50
 BATCH = 200
@@ -87,7 +87,7 @@ def _fits(entry: AuditEntry, sought: Sought, user_id: str) -> bool:
     return is_in_time and (not user_id or entry.user_id == user_id)
 
 
-def _told(record: Record, sought: Sought) -> FoundRecord | None:
+def _told(record: AuditRecord, sought: Sought) -> FoundRecord | None:
     """What a list shows of a record, where its words fit."""
     told = record.words
     assistant = str(told.get("setup", {}).get("assistant", "knowledge"))

@@ -12,12 +12,12 @@ from typing import TypeVar
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.cite import Marks
-from citewell.answer.events import Done, Event, Failed, Started
+from citewell.answer.events import AnswerDone, AnswerFailed, AnswerStarted, Event
 from citewell.answer.view import action_name
 from citewell.api import stream
 from citewell.api.site import Site
 from citewell.errors import CitewellError
-from citewell.types import NO_OPTIONS, Asker, AskOptions
+from citewell.types import NO_OPTIONS, AskOptions, User
 from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class Asking:
     """A question, who asks it, and in which conversation; None begins one."""
 
     question: str
-    asker: Asker
+    asker: User
     conversation_id: str | None
     options: AskOptions = NO_OPTIONS
 
@@ -40,16 +40,16 @@ async def in_turn(site: Site, work: Callable[[], T]) -> T:
     return await asyncio.wrap_future(site.writers.submit(work))
 
 
-async def answered(site: Site, events: Iterator[Event]) -> Done:
+async def answered(site: Site, events: Iterator[Event]) -> AnswerDone:
     """A whole answer, on record; a failure tells in which conversation the question was kept."""
 
-    def read() -> Done:
+    def read() -> AnswerDone:
         kept: str | None = None
         try:
             for event in events:
-                if isinstance(event, Started):
+                if isinstance(event, AnswerStarted):
                     kept = event.conversation_id
-                if isinstance(event, Done):
+                if isinstance(event, AnswerDone):
                     return event
         except CitewellError as error:
             error.conversation_id = kept
@@ -94,7 +94,7 @@ def counted(site: Site) -> Callable[[Event], None]:
     """Notes what became of a question."""
 
     def watch(event: Event) -> None:
-        if isinstance(event, Done):
+        if isinstance(event, AnswerDone):
             answer = event.answer
             action = action_name(answer.action)
             site.metrics.count("answers", action=action)
@@ -107,7 +107,7 @@ def counted(site: Site) -> Callable[[Event], None]:
                 answer.dropped_citations,
                 answer.took_ms,
             )
-        elif isinstance(event, Failed):
+        elif isinstance(event, AnswerFailed):
             site.metrics.count("failures", kind=event.kind)
 
     return watch

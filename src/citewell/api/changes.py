@@ -11,14 +11,14 @@ from citewell.adapters.store.library import NEVER_READ
 from citewell.api.site import UNDER_WAY, Site
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.errors import NotFound, ScopeRefused
-from citewell.ingest.library import Added, check_embedder, refiled
-from citewell.types import Entry, Filing, Scope, Source
+from citewell.ingest.library import AddedDocument, check_embedder, refiled
+from citewell.types import Filing, LibraryEntry, Scope, Source
 from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 
 
-def queue(site: Site, source: Source, filing: Filing, visitor: Visitor) -> Added:
+def queue(site: Site, source: Source, filing: Filing, visitor: Visitor) -> AddedDocument:
     """Keep a file for the worker; the same bytes twice are kept once."""
     worker, scope, library = site.worker(), visitor.whole, site.app.library
     if site.is_reading:
@@ -33,10 +33,10 @@ def queue(site: Site, source: Source, filing: Filing, visitor: Visitor) -> Added
         entry = library.enqueue(source, filing=replace(filing, tags=tags), scope=scope)
     worker.nudge()
     log.info("document %s queued: %d bytes", logged(entry.id), entry.size_bytes)
-    return Added(entry, was_there=False)
+    return AddedDocument(entry, was_there=False)
 
 
-def _known(site: Site, source: Source, filing: Filing, scope: Scope) -> Entry | None:
+def _known(site: Site, source: Source, filing: Filing, scope: Scope) -> LibraryEntry | None:
     """The same bytes, on the shelf or on the way to it."""
     there = site.app.library.same(source, subject=filing.subject, scope=scope)
     if there is not None:
@@ -47,7 +47,9 @@ def _known(site: Site, source: Source, filing: Filing, scope: Scope) -> Entry | 
     return next(same, None)
 
 
-def refile(site: Site, document_id: str, filing: Filing, visitor: Visitor, *, revision: int | None = None) -> Entry:
+def refile(
+    site: Site, document_id: str, filing: Filing, visitor: Visitor, *, revision: int | None = None
+) -> LibraryEntry:
     """Change tags and journeys of a document; nothing is embedded again."""
     before = frozenset(site.entry(document_id, visitor.whole).tags)
     tags = visitor.filed(filing.tags, before=before)
@@ -63,12 +65,12 @@ def _followed(site: Site, document_id: str, visitor: Visitor) -> frozenset[str]:
     return frozenset(entry.tags)
 
 
-def _family(site: Site, entry: Entry) -> list[Entry]:
+def _family(site: Site, entry: LibraryEntry) -> list[LibraryEntry]:
     """All versions of a document, whoever may see them."""
     return [one for one in site.app.entries(Scope.owner(entry.tenant)) if one.lineage == entry.lineage]
 
 
-def erasable(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
+def erasable(site: Site, document_id: str, visitor: Visitor) -> list[LibraryEntry]:
     """What goes with a document when this visitor deletes it; refused where a part of it is not theirs."""
     entry = site.entry(document_id, visitor.whole)
     gone = [entry] if entry.state in NEVER_READ else _family(site, entry)
@@ -76,7 +78,7 @@ def erasable(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
     return gone
 
 
-def delete(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
+def delete(site: Site, document_id: str, visitor: Visitor) -> list[LibraryEntry]:
     """Erase all versions of a document; none are left to erase where this visitor did so before."""
     try:
         erasable(site, document_id, visitor)
@@ -87,7 +89,7 @@ def delete(site: Site, document_id: str, visitor: Visitor) -> list[Entry]:
     return site.app.erase(document_id, visitor.whole, by=who(visitor))
 
 
-def retry(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+def retry(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> LibraryEntry:
     """Queue a document again that could not be read; where it replaces another, that one is theirs too."""
     _followed(site, document_id, visitor)
     entry = site.app.library.requeue(document_id, visitor.whole, by=who(visitor), revision=revision)
@@ -95,19 +97,19 @@ def retry(site: Site, document_id: str, visitor: Visitor, *, revision: int | Non
     return entry
 
 
-def withdraw(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+def withdraw(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> LibraryEntry:
     """Withdraw a document from search; it is kept."""
     _theirs(site, document_id, visitor)
     return site.app.library.withdraw(document_id, visitor.whole, by=who(visitor), revision=revision)
 
 
-def restore(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+def restore(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> LibraryEntry:
     """Restore a withdrawn document."""
     _theirs(site, document_id, visitor)
     return site.app.library.restore(document_id, visitor.whole, by=who(visitor), revision=revision)
 
 
-def reread(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+def reread(site: Site, document_id: str, visitor: Visitor, *, revision: int | None = None) -> LibraryEntry:
     """Read a document a second time, while the first reading goes on answering."""
     _theirs(site, document_id, visitor)
     embedder = site.loaded().embedder.fingerprint
@@ -127,7 +129,7 @@ def who(visitor: Visitor) -> str:
     return visitor.email or visitor.user_id
 
 
-def refuse_unless_theirs(entries: Iterable[Entry], visitor: Visitor) -> None:
+def refuse_unless_theirs(entries: Iterable[LibraryEntry], visitor: Visitor) -> None:
     """Refuse a change to documents of which the visitor may not change every one."""
     if not all(visitor.may_change(entry.tags) for entry in entries):
         raise ScopeRefused(NOT_YOURS_TO_CHANGE)

@@ -7,7 +7,7 @@ from typing import Any
 
 from citewell.api.progress import Progress
 from citewell.app import Results
-from citewell.types import Box, Entry, Hit, Why
+from citewell.types import Box, Hit, LibraryEntry, MatchReason
 
 
 def results_json(results: Results) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
     }
 
 
-def why_json(why: Why) -> dict[str, Any]:
+def why_json(why: MatchReason) -> dict[str, Any]:
     """Why a passage was found."""
     return {
         "dense_rank": why.dense_rank,
@@ -50,7 +50,7 @@ def why_json(why: Why) -> dict[str, Any]:
     }
 
 
-def entry_json(entry: Entry, progress: Progress | None) -> dict[str, Any]:
+def entry_json(entry: LibraryEntry, progress: Progress | None) -> dict[str, Any]:
     """One document version, and how far it has come while it is being read."""
     fields = asdict(entry)
     return {

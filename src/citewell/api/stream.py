@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from citewell.answer.cite import Marks
-from citewell.answer.events import Event, Failed
+from citewell.answer.events import AnswerFailed, Event
 from citewell.answer.view import event_json
 from citewell.api.errors import problem_of
 
@@ -68,7 +68,7 @@ def _written(events: Iterator[Event], pass_on: Callable[[Event | None], None], g
             close()  # a writer that is stopped half-way gives back its connection
     except Exception as error:
         problem = problem_of(error)
-        pass_on(Failed(problem.kind, problem.detail))
+        pass_on(AnswerFailed(problem.kind, problem.detail))
     finally:
         pass_on(None)
 

@@ -15,7 +15,7 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.app import App
-    from citewell.types import Limits, Source
+    from citewell.types import ParseLimits, Source
 
 PATH = re.compile(r"(?:~|\.{0,2})/\S.*|\S+\.[a-z][a-z0-9]{1,4}", re.IGNORECASE)
 """A way through folders, or one word with the ending of a file."""
@@ -88,7 +88,7 @@ def _words(app: App, given: str, path: Path | None) -> str:
     return _text_of(read_source(path, app.settings.limits.max_bytes), app.settings.limits)
 
 
-def _text_of(source: Source, limits: Limits) -> str:
+def _text_of(source: Source, limits: ParseLimits) -> str:
     """The text of a file: plain text as it stands, any other type as its parser reads it."""
     from citewell.adapters.parsers import all_parsers
     from citewell.ingest.decode import decode

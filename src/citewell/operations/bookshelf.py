@@ -18,16 +18,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citewell.adapters.bookshelf.catalogue import Book, BookFilter, choose
+from citewell.adapters.bookshelf.catalogue import BookEntry, BookFilter, choose
 from citewell.adapters.bookshelf.unpack import check, digest, unpack
 from citewell.errors import CitewellError, DamagedFile, InputError, LibraryError, Unavailable
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.describe import describe
 from citewell.ingest.files import read_source, size_of
-from citewell.ingest.library import Added, Work, check_embedder, in_turn, refiled, unwatched
+from citewell.ingest.library import AddedDocument, Work, check_embedder, in_turn, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
-from citewell.ingest.read import Reader, Step
-from citewell.types import Block, Document, Filing, Limits, Source
+from citewell.ingest.read import FileReader, Step
+from citewell.types import Block, Document, Filing, ParseLimits, Source
 
 if TYPE_CHECKING:
     from citewell.adapters.bookshelf.fetch import Bookshelf, Progress
@@ -66,8 +66,8 @@ def download(
     folder: Path,
     *,
     wanted: BookFilter,
-    limits: Limits,
-    watch: Callable[[Book, int, int], Progress] | None = None,
+    limits: ParseLimits,
+    watch: Callable[[BookEntry, int, int], Progress] | None = None,
 ) -> Iterator[Done]:
     """Fetch and unpack the books that are wanted and not here yet; one that cannot be read does not stop the others."""
     books = choose(shelf.catalogue(folder), wanted)
@@ -91,7 +91,7 @@ def download(
 
 
 def _fetched(
-    shelf: Bookshelf, book: Book, folder: Path, *, limits: Limits, progress: Progress | None, tries: int = 2
+    shelf: Bookshelf, book: BookEntry, folder: Path, *, limits: ParseLimits, progress: Progress | None, tries: int = 2
 ) -> Done:
     archive = shelf.archive(book, folder / "archives", progress=progress)
     try:
@@ -248,11 +248,11 @@ def _prepared(
     app: App,
     path: Path,
     book: dict[str, Any],
-    reader: Reader,
+    reader: FileReader,
     *,
     filing: Filing,
     watch: Callable[[str, Step], None] | None,
-) -> Callable[[], Added]:
+) -> Callable[[], AddedDocument]:
     """Read and embed one text; what is returned makes it current."""
     source = _source_of(path, app)
     scope = app.scope_of_owner()
@@ -264,9 +264,9 @@ def _prepared(
         document = _document_of(source, book, app)
     reading = reader.embedded(document, chunking=None, watch=tell)
 
-    def store() -> Added:
+    def store() -> AddedDocument:
         tell(Step("storing"))
-        return Added(app.library.add(source, reading, filing=filing, scope=scope), was_there=False)
+        return AddedDocument(app.library.add(source, reading, filing=filing, scope=scope), was_there=False)
 
     return store
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from citewell.config import Settings
     from citewell.ingest.read import Step
     from citewell.ingest.worker import Worker
-    from citewell.types import Entry
+    from citewell.types import LibraryEntry
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def read_document(app: App, document_id: str, *, watch: Tell) -> bool:
     return Worker(app.library, app.reader, tell=watch).work(document_id)
 
 
-def reprocess(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[Entry]:
+def reprocess(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[LibraryEntry]:
     """Read these documents a second time, in this process; those that could not be read, each with why."""
     from citewell.ingest.worker import Worker
 

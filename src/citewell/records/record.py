@@ -18,22 +18,22 @@ from citewell.adapters.records.papers import SqlPapers
 from citewell.adapters.store.engine import writing
 from citewell.errors import DamagedFile, InputError, NotFound, UnsupportedFile
 from citewell.ingest.files import read_source
-from citewell.ingest.library import Added, check_embedder, unwatched
+from citewell.ingest.library import AddedDocument, check_embedder, unwatched
 from citewell.ingest.parse import checked, safe_name
 from citewell.ingest.read import Step
 from citewell.ingest.sniff import CDA, FHIR, sniff
 from citewell.model_choice import structured_replies
-from citewell.ports.records import Change, Choices, Paper, PaperKind
-from citewell.types import OWNER_ID, Document, Entry, Filing, Scope, Source, State
-from citewell.types.facts import Allergy, Fact, LabResult, Medication, Person, Symptom, Via, fact_id
+from citewell.ports.records import FactCounts, Paper, PaperKind, RecordSettings
+from citewell.types import OWNER_ID, Document, Filing, LibraryEntry, LifecycleState, Scope, Source
+from citewell.types.facts import Allergy, Fact, FactOrigin, LabResult, Medication, RecordOwner, Symptom, fact_id
 from citewell.types.facts_json import read_fact
 
 if TYPE_CHECKING:
-    from citewell.adapters.records.told import Told
+    from citewell.adapters.records.told import ImportedFacts
     from citewell.app import App
     from citewell.assistants.records.alerts import Alert
-    from citewell.assistants.records.mentions import Quote
-    from citewell.assistants.records.propose import Proposed
+    from citewell.assistants.records.mentions import PaperQuote
+    from citewell.assistants.records.propose import ProposedFacts
 
 NO_SUCH_DOCUMENT = "Document not found in this record. `citewell records papers` shows the ids."
 REPORTABLE = (Symptom.kind, Medication.kind, Allergy.kind)
@@ -51,8 +51,8 @@ SUBJECT = "self"
 class Imported:
     """What became of one file: its document (none of its own for a record that is restored), and its facts."""
 
-    added: Added | None
-    change: Change
+    added: AddedDocument | None
+    change: FactCounts
     left_out: int = 0
     """Coded entries that became no fact."""
 
@@ -79,11 +79,11 @@ class Record:
         return SqlOwn(self._app.library.engine, self._app.library.path)
 
     @property
-    def choices(self) -> Choices:
+    def choices(self) -> RecordSettings:
         """What the person has set."""
         return self._own.choices(self.scope)
 
-    def choose(self, choices: Choices) -> None:
+    def choose(self, choices: RecordSettings) -> None:
         """Set it otherwise."""
         self._own.choose(choices, self.scope)
 
@@ -92,7 +92,7 @@ class Record:
         """The documents: of what kind each is, what stands in them, and how one is removed."""
         return RecordDocuments(self._app, self.scope, self.facts, self._read_coded)
 
-    def papers(self) -> list[tuple[Entry, Paper]]:
+    def papers(self) -> list[tuple[LibraryEntry, Paper]]:
         """The documents in the record, newest first, each with its kind; new ones are looked at now."""
         return self.paper.all()
 
@@ -120,28 +120,28 @@ class Record:
         watch(Step("reading"))
         coded = self._read_coded(source)
         if coded is None:
-            return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), Change())
+            return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), FactCounts())
         self._refuse_another_person(coded)
         if coded.papers is not None:
             return self._taken_in_again(source, coded, coded.papers, watch)
         library = self._app.library
         if (entry := library.same(source, subject=SUBJECT, scope=self.scope)) is not None:
             change = self.facts.put(coded.read_from(entry.id), scope=self.scope)
-            return Imported(Added(entry, was_there=True), change, coded.left_out)
+            return Imported(AddedDocument(entry, was_there=True), change, coded.left_out)
         check_embedder(library, self._app.embedder.fingerprint)
         document = checked(coded.document, source.name, self._app.settings.limits)
         reading = self._app.reader.embedded(document, chunking=None, watch=watch)
         with writing(library.engine, library.path) as connection:
             entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
             change = self.facts.put_within(connection, coded.read_from(entry.id), self.scope)
-        return Imported(Added(entry, was_there=False), change, coded.left_out)
+        return Imported(AddedDocument(entry, was_there=False), change, coded.left_out)
 
     def _awake(self, watch: Callable[[Step], None], step: Step) -> None:
         self._touch()
         watch(step)
 
     def _taken_in_again(
-        self, source: Source, coded: Told, papers: Sequence[tuple[str, Source]], watch: Callable[[Step], None]
+        self, source: Source, coded: ImportedFacts, papers: Sequence[tuple[str, Source]], watch: Callable[[Step], None]
     ) -> Imported:
         """A record that Citewell wrote: whole where nothing is yet; beside a record, its news wait to be confirmed.
 
@@ -162,7 +162,7 @@ class Record:
         new = [(old_id, paper) for old_id, paper in papers if known[old_id] is None]
         readings = {old_id: self._app.reader.read(paper, chunking=None, watch=watch) for old_id, paper in new}
         kept = {old_id: entry for old_id, entry in known.items() if entry is not None}
-        change = Change(same=len(coded.facts))
+        change = FactCounts(same=len(coded.facts))
         with writing(library.engine, library.path) as connection:
             for old_id, paper in new:
                 read = readings[old_id]
@@ -173,7 +173,7 @@ class Record:
             elif has_news:
                 news = [replace(fact, is_verified=False) for fact in coded.read_from(kept[itself].id)]
                 change = self.facts.put_within(connection, news, self.scope)
-        added = Added(kept[itself], was_there=known[itself] is not None) if has_news else None
+        added = AddedDocument(kept[itself], was_there=known[itself] is not None) if has_news else None
         return Imported(added, change, coded.left_out)
 
     def export(self) -> bytes:
@@ -185,7 +185,7 @@ class Record:
         papers = [
             (entry, library.original(entry.id, self.scope))
             for entry in reversed(library.entries(self.scope))
-            if entry.id in read or (entry.is_current and entry.state is State.COMPLETED)
+            if entry.id in read or (entry.is_current and entry.state is LifecycleState.COMPLETED)
         ]
         return write_bundle(self.scope.tenant, facts, papers)
 
@@ -218,7 +218,7 @@ class Record:
         self.facts.dismiss(alerts[0].id, why=why, by=OWNER_ID, scope=self.scope)
         return alerts[0]
 
-    def propose(self, document_id: str) -> tuple[Proposed, Change]:
+    def propose(self, document_id: str) -> tuple[ProposedFacts, FactCounts]:
         """Have the model read a document for facts; what its words hold waits to be confirmed, all else is dropped."""
         from citewell.assistants.records.propose import PROMPT, SCHEMA, propose
 
@@ -237,11 +237,11 @@ class Record:
         if kind not in REPORTABLE:
             raise InputError(f"You can add only {', '.join(REPORTABLE)}.")
         given = {name: value for name, value in fields.items() if value is not None}
-        fact = read_fact({**given, "kind": kind, "id": str(uuid.uuid4()), "origin": {"via": Via.PATIENT.value}})
+        fact = read_fact({**given, "kind": kind, "id": str(uuid.uuid4()), "origin": {"via": FactOrigin.PATIENT.value}})
         self.facts.put([fact], scope=self.scope)
         return fact
 
-    def _read_coded(self, source: Source) -> Told | None:
+    def _read_coded(self, source: Source) -> ImportedFacts | None:
         """What a coded file says; nothing for a letter."""
         kind = sniff(source) if source.data.strip() else None
         if kind == FHIR:
@@ -254,13 +254,13 @@ class Record:
             return read_cda(source, self._app.settings.limits)
         return None
 
-    def _refuse_another_person(self, coded: Told) -> None:
+    def _refuse_another_person(self, coded: ImportedFacts) -> None:
         """A record is about one person: another day of birth is another person."""
-        known = [fact for fact in self.facts.all(self.scope, kind=Person.kind) if fact.id == fact_id("person")]
-        given = [fact for fact in coded.facts if isinstance(fact, Person)]
+        known = [fact for fact in self.facts.all(self.scope, kind=RecordOwner.kind) if fact.id == fact_id("person")]
+        given = [fact for fact in coded.facts if isinstance(fact, RecordOwner)]
         for before in known:
             for now in given:
-                assert isinstance(before, Person)
+                assert isinstance(before, RecordOwner)
                 if before.born and now.born and before.born.day != now.born.day:
                     raise InputError(
                         "This file is about a person with a different date of birth from the one in this vault. "
@@ -272,7 +272,7 @@ class Record:
 class Removed:
     """What went with a document, and what stayed as the person's own word."""
 
-    paper: Entry
+    paper: LibraryEntry
     kept: tuple[Fact, ...]
     gone: tuple[Fact, ...]
 
@@ -284,7 +284,7 @@ class RecordDocuments:
     app: App
     scope: Scope
     facts: SqlFacts
-    read_coded: Callable[[Source], Told | None]
+    read_coded: Callable[[Source], ImportedFacts | None]
     """What a coded file says."""
 
     @cached_property
@@ -292,11 +292,15 @@ class RecordDocuments:
         return SqlPapers(self.app.library.engine, self.app.library.path)
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[LibraryEntry]:
         """The documents that are read, newest first."""
-        return [entry for entry in self.app.entries(self.scope) if entry.is_current and entry.state is State.COMPLETED]
+        return [
+            entry
+            for entry in self.app.entries(self.scope)
+            if entry.is_current and entry.state is LifecycleState.COMPLETED
+        ]
 
-    def all(self) -> list[tuple[Entry, Paper]]:
+    def all(self) -> list[tuple[LibraryEntry, Paper]]:
         """The documents, newest first, each with its kind; new ones are looked at now."""
         from citewell.assistants.records.papers import describe
 
@@ -318,17 +322,17 @@ class RecordDocuments:
         self._kept.put(document_id, paper, self.scope)
         return paper
 
-    def read(self) -> list[tuple[Entry, Document]]:
+    def read(self) -> list[tuple[LibraryEntry, Document]]:
         """The texts of the documents that are more than facts."""
         return [self.app.show(entry.id, self.scope)[:2] for entry in self.entries if entry.media_type != FHIR]
 
-    def unread(self) -> list[Entry]:
+    def unread(self) -> list[LibraryEntry]:
         """The documents that no fact was read from."""
         from citewell.assistants.records.place import unread
 
         return unread(self.entries, self.facts.remembered(self.scope))
 
-    def said_of_allergies(self) -> list[Quote]:
+    def said_of_allergies(self) -> list[PaperQuote]:
         """Where documents that no fact was read from speak of allergies."""
         from citewell.assistants.records.mentions import quotes_of
 

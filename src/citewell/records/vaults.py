@@ -24,11 +24,11 @@ from citewell.records.record import Record
 from citewell.wiring import make_embedder
 
 if TYPE_CHECKING:
-    from citewell.adapters.vault.keys import Key
+    from citewell.adapters.vault.keys import VaultKey
     from citewell.answer.service import AskService
     from citewell.config import Settings
     from citewell.ports import Embedder
-    from citewell.ports.records import Choices
+    from citewell.ports.records import RecordSettings
 
 _log = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ class Vaults:
         for vault_id in list(self._open):
             self.lock(vault_id)
 
-    def _opened(self, folder: VaultFolder, key: Key) -> OpenVault:
+    def _opened(self, folder: VaultFolder, key: VaultKey) -> OpenVault:
         header = folder.header
         settings = self._settings.model_copy(update={"tenant": header.id})
         app = VaultApp(settings, folder.library(key), self._lender)
@@ -226,7 +226,7 @@ class OpenVault:
     """An open vault: one person's record, until it is locked by hand or after idle time."""
 
     def __init__(
-        self, vault: Header, app: VaultApp, key: Key, *, settings: Settings, clock: Clock = time.monotonic
+        self, vault: Header, app: VaultApp, key: VaultKey, *, settings: Settings, clock: Clock = time.monotonic
     ) -> None:
         self.vault = vault
         self._app, self._key, self._settings, self._clock = app, key, settings, clock
@@ -268,7 +268,7 @@ class OpenVault:
             return self._desk
 
     @property
-    def choices(self) -> Choices:
+    def choices(self) -> RecordSettings:
         """What its owner has set."""
         return self.record.choices
 
@@ -277,7 +277,7 @@ class OpenVault:
         """The models that its answers may be worded by."""
         return models_of(self._settings)
 
-    def choose(self, choices: Choices) -> None:
+    def choose(self, choices: RecordSettings) -> None:
         """Set it otherwise, from the next question on."""
         if choices.model is not None:
             check_model(self._settings, choices.model)
@@ -286,7 +286,7 @@ class OpenVault:
         self.record.choose(choices)
         self._set(choices)
 
-    def _set(self, choices: Choices) -> None:
+    def _set(self, choices: RecordSettings) -> None:
         self.lock_minutes: float = choices.lock_minutes or self._settings.lock_minutes
         chosen = with_model(self._settings, choices.model).model_copy(update={"tenant": self.vault.id})
         if chosen.model != self._app.settings.model:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from citewell.errors import InputError
-from citewell.types.shelf import State
+from citewell.types.shelf import LifecycleState
 
 UNIVERSAL = "universal"
 """In addresses: no journey, so documents for everyone only."""
@@ -37,10 +37,10 @@ class Journey:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class VersionStanding:
     """Where a document version stands now, as a scope sees it."""
 
-    state: State
+    state: LifecycleState
     is_current: bool
     is_visible: bool
 

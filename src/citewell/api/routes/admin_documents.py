@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
-from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
+from citewell.adapters.store.catalogue import DocumentFilter, ListOrder, Order
 from citewell.api.admin import acted, chunking, edited
 from citewell.api.admin_audit import Sought, search
 from citewell.api.bodies.admin import (
@@ -30,7 +30,7 @@ from citewell.api.requests import our_request
 from citewell.api.shapes import entry_json
 from citewell.api.site import Here
 from citewell.api.visitor import Editor, Governor
-from citewell.types import State
+from citewell.types import LifecycleState
 
 
 def _iso(said: str) -> str:
@@ -51,7 +51,7 @@ Text = Annotated[str, Query(max_length=200)]
 def _wanted(
     *,
     words: Text = "",
-    state: State | None = None,
+    state: LifecycleState | None = None,
     journey: Slug = None,
     tag: Carried = None,
     active: bool | None = None,
@@ -66,8 +66,8 @@ def _sorting(
     down: bool = True,
     first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> Sorting:
-    return Sorting(sort, down, first, limit)
+) -> ListOrder:
+    return ListOrder(sort, down, first, limit)
 
 
 @router.get("/documents", response_model=DocumentListResponse)
@@ -75,7 +75,7 @@ def documents(
     site: Here,
     visitor: Editor,
     wanted: Annotated[DocumentFilter, Depends(_wanted)],
-    sorting: Annotated[Sorting, Depends(_sorting)],
+    sorting: Annotated[ListOrder, Depends(_sorting)],
 ) -> dict[str, Any]:
     """Matching documents, a page at a time; journey `universal` means those in none."""
     found = site.app.catalogue.listed(wanted, sorting, visitor.whole)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
+from citewell.adapters.store.catalogue import DocumentFilter, ListOrder, Order
 from citewell.api.admin import Action, Outcome, acted, chosen, chunking, edited
 from citewell.api.bodies.sent import Revision
 from citewell.api.errors import Problem, problem_of
@@ -20,7 +20,7 @@ from citewell.api.site import Here, Site
 from citewell.api.upload import MAX_FILES
 from citewell.api.visitor import Editor, Visitor
 from citewell.errors import CitewellError, InputError, NotFound
-from citewell.types import State
+from citewell.types import LifecycleState
 
 router = APIRouter(prefix="/admin")
 
@@ -87,19 +87,19 @@ def documents(
     first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
     """The documents that are wanted, a page at a time."""
-    if state and state not in list(State):
+    if state and state not in list(LifecycleState):
         raise InputError("Unknown state. Choose one from the list.")
     is_active = {"true": True, "false": False}.get(active)
-    wanted = DocumentFilter(words, State(state) if state else None, journey or None, tag or None, is_active)
+    wanted = DocumentFilter(words, LifecycleState(state) if state else None, journey or None, tag or None, is_active)
     asked = {name: value for name, value in request.query_params.items() if value and name != "first"}
-    return _list(site, visitor, wanted, Sorting(sort, down, first, ROWS), asked=asked)
+    return _list(site, visitor, wanted, ListOrder(sort, down, first, ROWS), asked=asked)
 
 
 def _list(
     site: Site,
     visitor: Visitor,
     wanted: DocumentFilter,
-    sorting: Sorting,
+    sorting: ListOrder,
     *,
     asked: Mapping[str, str],
     outcomes: Sequence[Outcome] = (),
@@ -118,7 +118,7 @@ def _list(
         journeys=journeys,
         names={one.slug: one.name for one in journeys},
         tags=site.app.catalogue.tags(scope),
-        states=list(State),
+        states=list(LifecycleState),
         outcomes=outcomes,
         done=done,
     )
@@ -141,7 +141,7 @@ def act(
 ) -> Response:
     """Do it, and say what became of each."""
     outcomes = acted(site, visitor, action, ids or [])
-    return _list(site, visitor, DocumentFilter(), Sorting(), asked={}, outcomes=outcomes, done=WORDS[action].done)
+    return _list(site, visitor, DocumentFilter(), ListOrder(), asked={}, outcomes=outcomes, done=WORDS[action].done)
 
 
 @router.get("/upload")
@@ -150,8 +150,8 @@ def upload(site: Here, visitor: Editor) -> Response:
     scope = visitor.whole
     waiting = [
         entry
-        for state in (State.PROCESSING, State.QUEUED)
-        for entry in site.app.catalogue.listed(DocumentFilter(state=state), Sorting(limit=ROWS), scope).entries
+        for state in (LifecycleState.PROCESSING, LifecycleState.QUEUED)
+        for entry in site.app.catalogue.listed(DocumentFilter(state=state), ListOrder(limit=ROWS), scope).entries
     ]
     return site.page(
         "admin_upload.html",

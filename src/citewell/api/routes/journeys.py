@@ -25,7 +25,7 @@ from citewell.api.changes import who
 from citewell.api.requests import our_request
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Editor, Governor, Reader, Visitor
-from citewell.types import Entry
+from citewell.types import LibraryEntry
 from citewell.types.journeys import MAX_SLUG_CHARACTERS
 
 router = APIRouter(prefix="/api/v1/journeys")
@@ -96,5 +96,5 @@ def refuse_foreign(site: Site, visitor: Visitor, document_ids: Sequence[str]) ->
         changes.refuse_unless_theirs(site.app.journeys.going_along(document_ids, visitor.whole), visitor)
 
 
-def _filed(entries: Sequence[Entry]) -> dict[str, Any]:
+def _filed(entries: Sequence[LibraryEntry]) -> dict[str, Any]:
     return {"documents": [{"document_id": one.id, "journeys": one.journeys} for one in entries]}

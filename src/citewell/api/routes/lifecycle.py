@@ -22,7 +22,7 @@ from citewell.api.requests import our_request
 from citewell.api.shapes import entry_json
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Editor, Governor, Reader
-from citewell.types import Entry
+from citewell.types import LibraryEntry
 
 router = APIRouter(prefix="/api/v1")
 
@@ -101,5 +101,5 @@ def _revision(seen: Seen | None) -> int | None:
     return None if seen is None else seen.revision
 
 
-def _told(site: Site, entry: Entry) -> dict[str, Any]:
+def _told(site: Site, entry: LibraryEntry) -> dict[str, Any]:
     return entry_json(entry, site.progress(entry))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path
 
-from citewell.adapters.store.people import Key, User
+from citewell.adapters.store.people import ApiKey, UserAccount
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.people import (
     TAG,
@@ -35,13 +35,13 @@ from citewell.types import OWNER_ID
 router = APIRouter(prefix="/api/v1")
 
 
-def user_json(user: User) -> dict[str, Any]:
+def user_json(user: UserAccount) -> dict[str, Any]:
     """A user, without anything secret."""
     told = {name: getattr(user, name) for name in ("id", "email", "name", "role", "is_active")}
     return {**told, "tags": sorted(user.tags)}
 
 
-def key_json(key: Key) -> dict[str, Any]:
+def key_json(key: ApiKey) -> dict[str, Any]:
     """A key as it is listed."""
     return {name: getattr(key, name) for name in ("id", "name", "made_at", "used_at")}
 

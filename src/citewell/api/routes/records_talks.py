@@ -28,7 +28,7 @@ from citewell.api.bodies.records import (
 from citewell.api.records import IS_LOCKED, Opened, Owner, VaultSession, begun
 from citewell.api.requests import our_request
 from citewell.model_choice import elsewhere
-from citewell.ports.records import Choices, Paper, PaperKind
+from citewell.ports.records import Paper, PaperKind, RecordSettings
 
 router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)
 
@@ -125,7 +125,7 @@ def settings(_visitor: Owner, room: Opened) -> dict[str, Any]:
 @router.put("/settings", response_model=ChoicesResponse, dependencies=OURS)
 def choose(_visitor: Owner, room: Opened, sent: Choosing) -> dict[str, Any]:
     """Change the settings, from the next question on."""
-    room.profile.choose(Choices(sent.lock_minutes, sent.language, sent.model))
+    room.profile.choose(RecordSettings(sent.lock_minutes, sent.language, sent.model))
     return choices_json(room)
 
 

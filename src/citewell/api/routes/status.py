@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from citewell.adapters.llm.listing import Listing, unanswered, vendor_of
-from citewell.adapters.llm.once import LIMIT_S, Asking
+from citewell.adapters.llm.once import LIMIT_S, PendingRequest
 from citewell.api import metrics
 from citewell.api.auth import VISITOR
 from citewell.api.bodies.status import HealthResponse, ModelsResponse
@@ -21,7 +21,7 @@ from citewell.api.errors import Refused
 from citewell.api.health import Health, is_ready
 from citewell.api.site import UNDER_WAY, Here, Site
 from citewell.api.visitor import NOT_THIS_ROLE, Governor, Member, Visitor
-from citewell.types import State
+from citewell.types import LifecycleState
 
 router = APIRouter(prefix="/api/v1")
 exposition = APIRouter()
@@ -74,7 +74,7 @@ async def models(site: Here, visitor: Member) -> dict[str, Any]:
     return {"writer": settings.model, **asdict(found)}
 
 
-async def _answer(asking: Asking[Listing]) -> Listing:
+async def _answer(asking: PendingRequest[Listing]) -> Listing:
     """What the server says, awaited without a thread: however many ask a silent one, other requests go on."""
     loop, is_told = asyncio.get_running_loop(), asyncio.Event()
 
@@ -99,7 +99,7 @@ def exposed(site: Here, visitor: Governor) -> Response:
     levels = {
         "documents": float(sum(entry.is_current for entry in entries)),
         "documents_under_way": float(sum(entry.state in UNDER_WAY for entry in entries)),
-        "documents_failed": float(queue.states[State.FAILED]),
+        "documents_failed": float(queue.states[LifecycleState.FAILED]),
         "passages": float(site.passages(visitor.whole)),
         "queue_oldest_seconds": max(0.0, (datetime.now(UTC) - oldest).total_seconds()) if oldest else 0.0,
         "workers": float(sum(not worker.is_silent for worker in queue.workers)),

@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, assert_never
 
-from citewell.answer.events import Done, Event
+from citewell.answer.events import AnswerDone, Event
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.service import AskService
 from citewell.assistants.evidence import NAME
-from citewell.assistants.evidence.standing import Standing
+from citewell.assistants.evidence.standing import CitationStanding
 from citewell.errors import InputError
-from citewell.keeping import Record
-from citewell.types import Asker, Scope, State
-from citewell.types.journeys import Journey, Placed
+from citewell.keeping import AuditRecord
+from citewell.types import LifecycleState, Scope, User
+from citewell.types.journeys import Journey, VersionStanding
 
 OTHER_JOURNEY = "This conversation belongs to another journey. Start a new one to ask in this journey."
 
@@ -36,7 +36,7 @@ class Talk:
     id: str
     journey: str | None
     turns: tuple[TalkTurn, ...]
-    standing: Mapping[str, Standing]
+    standing: Mapping[str, CitationStanding]
 
 
 class Journeys(Protocol):
@@ -44,11 +44,11 @@ class Journeys(Protocol):
 
     def one(self, slug: str, scope: Scope) -> Journey: ...
 
-    def held_in(self, conversation_id: str, asker: Asker, *, assistant: str) -> str | None:
+    def held_in(self, conversation_id: str, asker: User, *, assistant: str) -> str | None:
         """The journey of a conversation."""
         ...
 
-    def placed(self, document_ids: Iterable[str], scope: Scope) -> dict[str, Placed]:
+    def placed(self, document_ids: Iterable[str], scope: Scope) -> dict[str, VersionStanding]:
         """What has become of document versions; those that are no more are left out."""
         ...
 
@@ -66,20 +66,22 @@ class EvidenceService:
     """Where questions about the literature are asked and kept."""
 
     def ask(
-        self, question: str, *, asker: Asker, journey: str | None, conversation_id: str | None = None
+        self, question: str, *, asker: User, journey: str | None, conversation_id: str | None = None
     ) -> Iterator[Event]:
         """Ask in a conversation, a new one unless one is named; a journey that is not there is told before."""
         slug = self._journey(asker, journey, conversation_id)
         here = replace(asker, scope=replace(asker.scope, journey=slug))
         return self.desk.ask(question, asker=here, conversation_id=conversation_id)
 
-    def answer(self, question: str, *, asker: Asker, journey: str | None, conversation_id: str | None = None) -> Done:
+    def answer(
+        self, question: str, *, asker: User, journey: str | None, conversation_id: str | None = None
+    ) -> AnswerDone:
         """The same, all at once."""
         *_, last = self.ask(question, asker=asker, journey=journey, conversation_id=conversation_id)
-        assert isinstance(last, Done)
+        assert isinstance(last, AnswerDone)
         return last
 
-    def _journey(self, asker: Asker, journey: str | None, conversation_id: str | None) -> str | None:
+    def _journey(self, asker: User, journey: str | None, conversation_id: str | None) -> str | None:
         """The journey to ask in: that of the conversation where one goes on, since its history came from there."""
         wanted = None if journey is None else self.journeys.one(journey, asker.scope).slug
         if conversation_id is None:
@@ -91,7 +93,7 @@ class EvidenceService:
 
     # ------------------------------------------------------------------------------------------------------ history
 
-    def talk(self, conversation_id: str, asker: Asker) -> Talk:
+    def talk(self, conversation_id: str, asker: User) -> Talk:
         """A conversation with the citations of each turn, and which of them may still be opened."""
         journey = self.journeys.held_in(conversation_id, asker, assistant=NAME)
         kept = self.desk.conversations.turns(conversation_id, asker)
@@ -107,12 +109,12 @@ class EvidenceService:
         scope = replace(asker.scope, journey=journey)
         return Talk(conversation_id, journey, tuple(turns), self.standing(cited, scope))
 
-    def standing(self, document_ids: Collection[str], scope: Scope) -> dict[str, Standing]:
+    def standing(self, document_ids: Collection[str], scope: Scope) -> dict[str, CitationStanding]:
         """What has become of documents that were cited, as the scope sees them."""
         placed = self.journeys.placed(document_ids, scope)
         return {document_id: _standing(placed.get(document_id)) for document_id in document_ids}
 
-    def replay(self, record: Record, asker: Asker) -> Replay:
+    def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Ask again on the versions of then, in the journey by the slug that it has now; nothing is recorded."""
         then = RecordedQuestion.of(record, asker)
         slug = self.journeys.current_slug(then.scope.journey, then.scope)
@@ -127,17 +129,23 @@ def _cited(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return [*answer["citations"], *answer.get("evidence", ())]
 
 
-def _standing(placed: Placed | None) -> Standing:
+def _standing(placed: VersionStanding | None) -> CitationStanding:
     if placed is None:
-        return Standing.ERASED
+        return CitationStanding.ERASED
     if not placed.is_visible:
-        return Standing.ELSEWHERE
+        return CitationStanding.ELSEWHERE
     match placed.state:
-        case State.WITHDRAWN:
-            return Standing.WITHDRAWN
-        case State.SUPERSEDED:
-            return Standing.REPLACED
-        case State.PENDING | State.QUEUED | State.PROCESSING | State.COMPLETED | State.FAILED:
-            return Standing.OPEN if placed.is_current else Standing.REPLACED
+        case LifecycleState.WITHDRAWN:
+            return CitationStanding.WITHDRAWN
+        case LifecycleState.SUPERSEDED:
+            return CitationStanding.REPLACED
+        case (
+            LifecycleState.PENDING
+            | LifecycleState.QUEUED
+            | LifecycleState.PROCESSING
+            | LifecycleState.COMPLETED
+            | LifecycleState.FAILED
+        ):
+            return CitationStanding.OPEN if placed.is_current else CitationStanding.REPLACED
         case _:
             assert_never(placed.state)

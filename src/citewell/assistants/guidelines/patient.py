@@ -25,7 +25,7 @@ SEXES: Mapping[str, Sex] = {
 
 
 @dataclass(frozen=True, slots=True)
-class NotRead:
+class UnreadField:
     """What was given beside the patient's facts and is not among them, and why."""
 
     words: str
@@ -64,7 +64,7 @@ class TestResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class PatientInput:
     """What is on record; None and empty mean that it is not known."""
 
     id: str
@@ -77,7 +77,7 @@ class Patient:
     tests: tuple[TestResult, ...] = ()
     organs: tuple[str, ...] = ()
     """Organs on record, where sex does not tell: they come before sex."""
-    not_read: tuple[NotRead, ...] = ()
+    not_read: tuple[UnreadField, ...] = ()
 
     def __post_init__(self) -> None:
         if sum(len(complaint.text) for complaint in self.complaints) > MAX_TOLD:
@@ -90,19 +90,19 @@ class Patient:
         return asdict(self)
 
 
-def age_in_words(patient: Patient) -> int | None:
+def age_in_words(patient: PatientInput) -> int | None:
     """The patient's age in whole years, where the words of a complaint tell it.
 
-    >>> age_in_words(Patient("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
+    >>> age_in_words(PatientInput("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
     62
     """
     return next((math.floor(age.years) for age in _ages(patient) if not age.problem), None)
 
 
-def sex_in_words(patient: Patient) -> Sex | None:
+def sex_in_words(patient: PatientInput) -> Sex | None:
     """The patient's sex, where the words of a complaint tell it beside the age; None where they tell two.
 
-    >>> sex_in_words(Patient("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
+    >>> sex_in_words(PatientInput("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
     'male'
     """
     is_given = any(entry.field in ("gender", "sex") for entry in patient.not_read)
@@ -110,11 +110,11 @@ def sex_in_words(patient: Patient) -> Sex | None:
     return next(iter(sexes)) if len(sexes) == 1 and not is_given else None
 
 
-def _ages(patient: Patient) -> list[Age]:
+def _ages(patient: PatientInput) -> list[Age]:
     return [age for complaint in patient.complaints for age in ages(complaint.text) if age.of == "patient"]
 
 
-def notes_on_age_and_sex(patient: Patient) -> Iterator[str]:
+def notes_on_age_and_sex(patient: PatientInput) -> Iterator[str]:
     """An age or a sex that was taken from the words of a complaint, that they contradict, or that nobody has."""
     stated = _ages(patient)
     yield from (f"“{age.text}”: {age.problem}" for age in stated if age.problem)

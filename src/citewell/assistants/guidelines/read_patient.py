@@ -13,10 +13,10 @@ from citewell.assistants.guidelines.patient import (
     SEXES,
     Complaint,
     Flag,
-    NotRead,
-    Patient,
+    PatientInput,
     Sex,
     TestResult,
+    UnreadField,
     by_range,
 )
 from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
@@ -46,14 +46,14 @@ NO_SEX = (
 """What a record may say that does not tell which organs a patient has."""
 
 
-def patient_from_object(given: Mapping[str, Any]) -> Patient:
+def patient_from_object(given: Mapping[str, Any]) -> PatientInput:
     """One patient: the fields of a patient, or a FHIR bundle."""
     if given.get("resourceType") == "Bundle":
         return patient_from_bundle(given)
     return patient_from(given)
 
 
-def patients_from_json(text: str) -> tuple[Patient, ...]:
+def patients_from_json(text: str) -> tuple[PatientInput, ...]:
     """One patient or a list of them; a FHIR bundle is one patient."""
     try:
         given = json.loads(text, parse_constant=_no_constant)
@@ -73,7 +73,7 @@ def _no_constant(_name: str) -> float:
     raise ValueError
 
 
-def patient_from(given: object) -> Patient:
+def patient_from(given: object) -> PatientInput:
     """A patient from its fields; unknown fields are refused.
 
     >>> patient_from({"patient_id": "P1", "age": 55, "gender": "Male", "symptoms": ["cough"]}).complaints
@@ -83,7 +83,7 @@ def patient_from(given: object) -> Patient:
         raise InputError("Each patient must be a JSON object with fields such as age, gender and symptoms.")
     _refuse_unknown(given, FIELDS)
     days = _number(given, "symptom_duration_days", low=0, high=365 * OLDEST)
-    return Patient(
+    return PatientInput(
         id=_text(given, "patient_id") or _text(given, "id") or "unnamed",
         name=_text(given, "name"),
         age=_age(given),
@@ -102,19 +102,19 @@ def _refuse_unknown(given: Mapping[str, Any], known: Sequence[str]) -> None:
         raise InputError(wrong)
 
 
-def _not_read(given: Mapping[str, Any]) -> Iterator[NotRead]:
+def _not_read(given: Mapping[str, Any]) -> Iterator[UnreadField]:
     """The fields that another of the same meaning comes before, and a gender that says no sex."""
     for first, second in (("smoking_history", "smoking"), ("sex", "gender")):
         used, other = _text(given, first), _text(given, second)
         if used and other and used.lower() != other.lower():
-            yield NotRead(other, second, f"“{first}” takes precedence")
+            yield UnreadField(other, second, f"“{first}” takes precedence")
     for field in ("sex", "gender"):
         if (words := _text(given, field)) and _sex_of(words, field) is None:
-            yield NotRead(words, field, "does not say which organs the patient has; list them under “organs”")
+            yield UnreadField(words, field, "does not say which organs the patient has; list them under “organs”")
     if isinstance(days := given.get("symptom_duration_days"), int | float) and not any(
         _list(given, field) for field in COMPLAINTS
     ):
-        yield NotRead(f"{days:g} days", "symptom_duration_days", "no symptom given has this duration")
+        yield UnreadField(f"{days:g} days", "symptom_duration_days", "no symptom given has this duration")
 
 
 def _age(given: Mapping[str, Any]) -> int | None:

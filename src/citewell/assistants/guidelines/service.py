@@ -18,8 +18,8 @@ from citewell.assistants.guidelines.assess import Assessment, assess, assessment
 from citewell.assistants.guidelines.diff import Diff, diff
 from citewell.assistants.guidelines.edition import is_newer
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.kept import Changed, again, asked, changed_by, editions_of, words
-from citewell.assistants.guidelines.patient import Complaint, Patient
+from citewell.assistants.guidelines.kept import ChangedAssessment, again, asked, changed_by, editions_of, words
+from citewell.assistants.guidelines.patient import Complaint, PatientInput
 from citewell.assistants.guidelines.problems import check_whole
 from citewell.assistants.guidelines.read import read
 from citewell.assistants.guidelines.roster import Roster, find_patient, roster
@@ -27,17 +27,17 @@ from citewell.assistants.guidelines.word import Wording
 from citewell.config import Settings
 from citewell.errors import InputError, NoModel, NotFound
 from citewell.ingest.files import read_source
-from citewell.ingest.library import Added, check_embedder, refiled, unwatched
+from citewell.ingest.library import AddedDocument, check_embedder, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
-from citewell.ingest.read import Reader, Step, Watch
-from citewell.keeping import KeptOutcome, Record
+from citewell.ingest.read import FileReader, Step, Watch
+from citewell.keeping import AuditRecord, KeptOutcome
 from citewell.ports import Library
 from citewell.ports.models import EXTRACTIVE
-from citewell.types import EVERY, Asker, Emergency, Entry, Filing, Scope, Source, State
+from citewell.types import EVERY, Emergency, Filing, LibraryEntry, LifecycleState, Scope, Source, User
 
 RECORDS_LOOKED_AT = 10_000
 NO_MODEL = "No model is set up to write the summary. Assess without it, or set one up: `citewell models`."
-NOBODY = Patient("nobody", complaints=(Complaint("none"),))
+NOBODY = PatientInput("nobody", complaints=(Complaint("none"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class GuidelineService:
     library: Library
     owner: Callable[[], Scope]
     """The scope of the person who keeps the library: only theirs holds new guidelines."""
-    reader: Callable[[], Reader]
+    reader: Callable[[], FileReader]
     desk: Callable[[], AskService]
     word: Callable[[Assessment], Wording]
     emergency: Callable[[str], Emergency | None]
@@ -70,16 +70,20 @@ class GuidelineService:
 
     # ----------------------------------------------------------------------------------------------- the guidelines
 
-    def entries(self, scope: Scope) -> list[Entry]:
+    def entries(self, scope: Scope) -> list[LibraryEntry]:
         """The current guidelines that may be seen."""
         entries = self.library.entries(scope)
-        return [entry for entry in entries if TAG in entry.tags and entry.is_current and entry.state is State.COMPLETED]
+        return [
+            entry
+            for entry in entries
+            if TAG in entry.tags and entry.is_current and entry.state is LifecycleState.COMPLETED
+        ]
 
     def guideline(self, document_id: str, scope: Scope) -> Guideline:
         """One guideline, by the id of its document; the scope is asked every time, the text read once."""
         return self._of(self.library.entry(document_id, scope), scope)
 
-    def _of(self, entry: Entry, scope: Scope) -> Guideline:
+    def _of(self, entry: LibraryEntry, scope: Scope) -> Guideline:
         """The guideline of an entry that the scope was asked for."""
         if entry.id not in self._read:
             guideline = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
@@ -107,11 +111,11 @@ class GuidelineService:
                 guidelines.append(self._of(entry, scope))
         return tuple(sorted(guidelines, key=order))
 
-    def assess(self, patient: Patient, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
+    def assess(self, patient: PatientInput, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
         """Compare a patient with the guidelines of a scope."""
         return assess(patient, self.chosen(scope, only))
 
-    def replay(self, record: Record, asker: Asker) -> Replay:
+    def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Compare the patient of a record with the editions of then; nothing is recorded."""
         scope = Scope.owner(asker.tenant) if asker.is_admin else replace(asker.scope, journey=EVERY)
         try:
@@ -123,7 +127,7 @@ class GuidelineService:
             ) from error
         return again(record, sorted(guidelines, key=order))
 
-    def before(self, guideline: Guideline, scope: Scope) -> Entry | None:
+    def before(self, guideline: Guideline, scope: Scope) -> LibraryEntry | None:
         """The edition that this one takes the place of; an older one than that which is here is refused."""
         for known in self.all(scope):
             if known.name != guideline.name or known.entry is None:
@@ -139,11 +143,11 @@ class GuidelineService:
 
     # ---------------------------------------------------------------------------------------------------- the files
 
-    def add(self, path: Path, *, replaces: str | None = None, watch: Watch = unwatched) -> Added:
+    def add(self, path: Path, *, replaces: str | None = None, watch: Watch = unwatched) -> AddedDocument:
         """Read a guideline and make it current in place of its older edition; what is none is refused."""
         return self.add_source(read_source(path, self.settings.limits.max_bytes), replaces=replaces, watch=watch)
 
-    def add_source(self, source: Source, *, replaces: str | None = None, watch: Watch = unwatched) -> Added:
+    def add_source(self, source: Source, *, replaces: str | None = None, watch: Watch = unwatched) -> AddedDocument:
         """The same, of bytes in memory."""
         scope = self.owner()
         source = Source(source.data, safe_name(source.name))
@@ -159,7 +163,7 @@ class GuidelineService:
         before = self.library.entry(replaces, scope) if replaces else self.before(guideline, scope)
         reading = reader.embedded(document, chunking=None, watch=watch)
         watch(Step("storing"))
-        return Added(self.library.add(source, reading, filing=_filing(before), scope=scope), was_there=False)
+        return AddedDocument(self.library.add(source, reading, filing=_filing(before), scope=scope), was_there=False)
 
     def refresh(self, document_id: str, scope: Scope) -> Guideline:
         """File a document as a guideline if it is none yet, and read it anew; doing it twice changes nothing more."""
@@ -190,7 +194,7 @@ class GuidelineService:
         """The patients on file, by id, and the files that hold none."""
         return roster(self._folder)
 
-    def patient(self, patient_id: str) -> Patient:
+    def patient(self, patient_id: str) -> PatientInput:
         """The patient of exactly this id."""
         return find_patient(self._folder, patient_id)
 
@@ -200,7 +204,9 @@ class GuidelineService:
 
     # ------------------------------------------------------------------------------------------------- the results
 
-    def assess_kept(self, patient: Patient, *, asker: Asker, only: Sequence[str] = (), is_worded: bool = False) -> Kept:
+    def assess_kept(
+        self, patient: PatientInput, *, asker: User, only: Sequence[str] = (), is_worded: bool = False
+    ) -> Kept:
         """Compare a patient with the guidelines, and put the result on record before it is given.
 
         Where it is asked for, the model words the reasons; what was decided is decided before.
@@ -221,11 +227,11 @@ class GuidelineService:
         """Whether there is a model that could word the reasons."""
         return self.settings.model != EXTRACTIVE
 
-    def diff(self, old: Guideline, new: Guideline, *, asker: Asker) -> tuple[Diff, list[Changed]]:
+    def diff(self, old: Guideline, new: Guideline, *, asker: User) -> tuple[Diff, list[ChangedAssessment]]:
         """Two editions side by side, and the stored assessments that the second would change."""
         return diff(old, new), list(changed_by(self._records(asker), old=old, new=new))
 
-    def _records(self, asker: Asker) -> Iterator[Record]:
+    def _records(self, asker: User) -> Iterator[AuditRecord]:
         audit = self.desk().audit
         for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
             yield audit.read(entry.answer_id, asker)
@@ -236,11 +242,11 @@ def order(guideline: Guideline) -> tuple[str, str]:
     return guideline.name, guideline.title
 
 
-def _is_kept(entry: Entry, hashed: str) -> bool:
-    return entry.content_hash == hashed and entry.state in (State.COMPLETED, State.SUPERSEDED)
+def _is_kept(entry: LibraryEntry, hashed: str) -> bool:
+    return entry.content_hash == hashed and entry.state in (LifecycleState.COMPLETED, LifecycleState.SUPERSEDED)
 
 
-def _filing(before: Entry | None) -> Filing:
+def _filing(before: LibraryEntry | None) -> Filing:
     """Where a guideline belongs: with the edition before it, else for everyone."""
     if before is None:
         return Filing(tags=frozenset({PUBLIC, TAG}))

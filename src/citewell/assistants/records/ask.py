@@ -16,39 +16,52 @@ from pathlib import Path
 from typing import Any
 
 from citewell.answer.audit import writer_record
-from citewell.answer.events import Done, Event, Notice, Working
+from citewell.answer.events import AnswerDone, Event, Notice, StageStarted
 from citewell.answer.followup import rephrase
-from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, Verify, finish, refuse
+from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.align import align
-from citewell.assistants.records.asked import Gathered
+from citewell.assistants.records.asked import GatheredFacts
 from citewell.assistants.records.confidence import confidence
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.fetch import allergies, fetch
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import Intent, Intents, intents_of
-from citewell.assistants.records.kinds import Kind, classify
-from citewell.assistants.records.known import LONG_AGO, Known, when
+from citewell.assistants.records.kinds import QuestionKindRule, classify
+from citewell.assistants.records.known import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
-from citewell.assistants.records.mentions import Mentioned, Paper, mentions, on_topic
+from citewell.assistants.records.mentions import Paper, PaperMention, mentions, on_topic
 from citewell.assistants.records.names import Names
 from citewell.assistants.records.newer import newer
 from citewell.assistants.records.notes import notes
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
-from citewell.assistants.records.place import Places, is_coded, unread
-from citewell.assistants.records.release import Tally, release
+from citewell.assistants.records.place import FactDocuments, is_coded, unread
+from citewell.assistants.records.release import ReleaseCounts, release
 from citewell.assistants.records.safety import counted, template
-from citewell.assistants.records.screening import FILTERED, Screened, screen
+from citewell.assistants.records.screening import FILTERED, ScreenedQuestion, screen
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.unused import unused
 from citewell.clinical.languages import Language, language_of
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Check, Claim, Context, Emergency, Entry, Evidence, Hit, Message, Refuse, Scope, Span, Verdict
+from citewell.types import (
+    Claim,
+    Context,
+    Emergency,
+    Evidence,
+    EvidenceSpan,
+    Hit,
+    LibraryEntry,
+    Message,
+    Refuse,
+    Scope,
+    SentenceCheck,
+    Verdict,
+)
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 from citewell.types.logged import logged
@@ -92,7 +105,7 @@ class Records:
     """Who quotes word for word where no model words the answer, or where nothing of what it wrote could be shown."""
     verify: Verify
     known: Callable[[Scope], Sequence[Fact]]
-    places: Places
+    places: FactDocuments
     is_model: bool
     near: Nearness | None = None
     """How near a question is to examples; without it cues alone tell its kind."""
@@ -108,13 +121,13 @@ class Records:
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question; the last event holds the answer."""
         screened = screen(question, emergency=self.emergency)
-        turn = Turn(self, question, screened, scope, tuple(history), time.perf_counter())
-        yield Working("searching")
+        turn = RecordExchange(self, question, screened, scope, tuple(history), time.perf_counter())
+        yield StageStarted("searching")
         facts, hits, is_empty = self._found(turn)
         if is_empty:
             yield turn.refusal("empty")
             return
-        known = Known(tuple(facts))
+        known = KnownFacts(tuple(facts))
         gathered, quotes = look_up(turn, known)
         if not screened.emergency:
             turn.unused.extend(unused(turn.text, known.facts, quotes, lexicon=self.search.lexicon))
@@ -132,7 +145,7 @@ class Records:
         built = {"citewell": version("citewell"), "assistant": "records", "prompts": {"rules": self.rules.hash}}
         return {**built, "writer": writer_record(self.writer), "language": self.language or "of the question"}
 
-    def _found(self, turn: Turn) -> tuple[Sequence[Fact], list[Hit], bool]:
+    def _found(self, turn: RecordExchange) -> tuple[Sequence[Fact], list[Hit], bool]:
         """Facts and passages, looked up at the same time."""
         with ThreadPoolExecutor(1, "citewell-facts") as beside:
             waiting = beside.submit(self.known, turn.scope)
@@ -141,7 +154,7 @@ class Records:
         is_empty = not facts and not hits and not self.places.library.entries(turn.scope)
         return facts, self._recent(hits, turn), is_empty
 
-    def _recent(self, hits: Sequence[Hit], turn: Turn) -> list[Hit]:
+    def _recent(self, hits: Sequence[Hit], turn: RecordExchange) -> list[Hit]:
         """The passages by relevance and recency, as much of each as the kind of question wants."""
         scored, plan = [], turn.plan
         for hit in hits:
@@ -153,14 +166,14 @@ class Records:
                 scored.append((score, hit))
         return [hit for _, hit in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
 
-    def _asked_before(self, turn: Turn) -> list[str]:
+    def _asked_before(self, turn: RecordExchange) -> list[str]:
         """What was asked of late, for who prepares a visit."""
         if Intent.PREPARE not in turn.wanted:
             return []
         questions = (message.text for message in self._remembered(turn) if message.role == "user")
         return list(dict.fromkeys(questions))[-ASKED_SHOWN:]
 
-    def _remembered(self, turn: Turn) -> list[Message]:
+    def _remembered(self, turn: RecordExchange) -> list[Message]:
         """What was said in other conversations, where the kind of question wants it; never this question itself."""
         if "conversations" not in turn.plan.parts:
             return []
@@ -170,7 +183,12 @@ class Records:
     # ------------------------------------------------------------------------------------------------ without a model
 
     def _quoted(
-        self, turn: Turn, known: Known, gathered: Gathered | None, hits: Sequence[Hit], quotes: Sequence[Hit]
+        self,
+        turn: RecordExchange,
+        known: KnownFacts,
+        gathered: GatheredFacts | None,
+        hits: Sequence[Hit],
+        quotes: Sequence[Hit],
     ) -> Iterator[Event]:
         """The record's own words: facts where they tell something, else sentences of the documents."""
         near = on_topic(hits, Names.of(turn.text, self.search.lexicon))
@@ -179,11 +197,15 @@ class Records:
         elif near:
             yield from self._quoted_passages(turn, near)
         elif quotes:
-            yield from self._quoted_facts(turn, known, Gathered(PAPERS_SAY), quotes)
+            yield from self._quoted_facts(turn, known, GatheredFacts(PAPERS_SAY), quotes)
         else:
-            yield turn.refusal("reference" if turn.kind is Kind.GENERAL else NOTHING, unread=self._unread(turn, known))
+            yield turn.refusal(
+                "reference" if turn.kind is QuestionKindRule.GENERAL else NOTHING, unread=self._unread(turn, known)
+            )
 
-    def _quoted_facts(self, turn: Turn, known: Known, gathered: Gathered, quotes: Sequence[Hit]) -> Iterator[Event]:
+    def _quoted_facts(
+        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, quotes: Sequence[Hit]
+    ) -> Iterator[Event]:
         """The lines of the facts, each with the place that it was read from, and what papers say of the same."""
         hits = self.places.hits(gathered.facts, turn.scope)
         if gathered.if_mentioned:  # what stands beside a “no” is not what was asked for
@@ -196,10 +218,10 @@ class Records:
         if not hits and not quotes:
             yield turn.put("\n\n".join([lead, *after]))
             return
-        yield Working("reading", len(lines))
+        yield StageStarted("reading", len(lines))
         context = self._context(turn.text, lines, ())
         yield Notice(lead)
-        yield Working("writing", len(context.evidence))
+        yield StageStarted("writing", len(context.evidence))
         asked = turn.asked(context, before=lead, after="\n\n".join(after))
         named = [] if gathered.is_letter else quotes
         days = {quote.source_id: self.places.dated(quote.document_id, turn.scope) for quote in named}
@@ -207,7 +229,9 @@ class Records:
         judge = turn.judge(gathered.facts, known.facts)
         yield from finish(pieces, asked, verify=self._verbatim, judge=judge, cut=lambda some: some)
 
-    def _notes(self, turn: Turn, known: Known, gathered: Gathered, quotes: Sequence[Hit]) -> list[str]:
+    def _notes(
+        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, quotes: Sequence[Hit]
+    ) -> list[str]:
         """What must be added: papers without facts, papers that were searched in vain, how old the record is."""
         is_named = gathered.is_letter or Names.of(turn.text, self.search.lexicon).names_something
         quoted = {quote.document_id for quote in quotes} if is_named else set()
@@ -220,28 +244,28 @@ class Records:
             now=self.now(),
         )
 
-    def _unread(self, turn: Turn, known: Known) -> list[Entry]:
+    def _unread(self, turn: RecordExchange, known: KnownFacts) -> list[LibraryEntry]:
         """The papers that no fact was read from."""
         return unread([entry for entry, _ in turn.papers], known.facts)
 
-    def _quoted_passages(self, turn: Turn, hits: Sequence[Hit]) -> Iterator[Event]:
+    def _quoted_passages(self, turn: RecordExchange, hits: Sequence[Hit]) -> Iterator[Event]:
         """Sentences of the documents, word for word, each with its document and date."""
-        yield Working("reading", len(hits))
+        yield StageStarted("reading", len(hits))
         context = self._context(turn.text, hits, turn.history)
         lead = PAPERS_SAY
         yield Notice(lead)
-        yield Working("writing", len(context.evidence))
+        yield StageStarted("writing", len(context.evidence))
         pieces = self.quoter.write(turn.text, context, rules=self.rules.text)
         yield from finish(pieces, turn.asked(context, before=lead), verify=self.verify, judge=turn.judge())
 
-    def _verbatim(self, sentence: str, spans: Sequence[Span]) -> Check:
+    def _verbatim(self, sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
         """A line of the record, without the mark of its list."""
         return self.verify(_MARK.sub("", sentence), spans)
 
     # --------------------------------------------------------------------------------------------------- with a model
 
     def _worded(
-        self, turn: Turn, known: Known, gathered: Gathered | None, hits: Sequence[Hit]
+        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts | None, hits: Sequence[Hit]
     ) -> Generator[Event, None, bool]:
         """A model words it: allergies first, then what is named, passages, and facts of the kind that is asked for.
 
@@ -253,25 +277,25 @@ class Records:
         evidence = [*places.hits(dict.fromkeys(named), turn.scope), *hits, *places.hits(others, turn.scope)]
         if not evidence:
             return False
-        yield Working("reading", len(evidence))
+        yield StageStarted("reading", len(evidence))
         history = [*self._remembered(turn)[-REMEMBERED:], *turn.history]
         context = self._context(turn.screened.block, evidence, history)
-        yield Working("writing", len(context.evidence))
+        yield StageStarted("writing", len(context.evidence))
         after = _listed(TOLD, _told(gathered)) if gathered else []
         asked, judge = turn.asked(context, after="\n\n".join(after)), turn.judge(named, known.facts)
         for event in finish(
             self._released(turn, context), asked, verify=self.verify, judge=judge, cut=lambda some: some
         ):
-            if isinstance(event, Done):
+            if isinstance(event, AnswerDone):
                 log.info("answer %s: filter %s, %s", logged(turn.id), turn.tally.outcome, counted(turn.tally.findings))
                 if isinstance(event.answer.action, Refuse) and not turn.tally.calm:
                     return False
-                yield Done(replace(event.answer, notes={**event.answer.notes, **turn.filter_notes()}))
+                yield AnswerDone(replace(event.answer, notes={**event.answer.notes, **turn.filter_notes()}))
             else:
                 yield event
         return True
 
-    def _released(self, turn: Turn, context: Context) -> Iterator[str]:
+    def _released(self, turn: RecordExchange, context: Context) -> Iterator[str]:
         """What a model writes, as far as a patient may see it; a sentence without a mark gets that of its passage."""
         begun_at = time.monotonic()  # a reply that is written again has what the one before it left of the time
         released = release(
@@ -301,7 +325,7 @@ _MARK = re.compile(r"^• (?:From “[^”]*”(?: \(\d+ \w+ \d+\))?: )?")
 _BRACKETS = re.compile(r"[\[\]“”\n]")
 
 
-def _told(gathered: Gathered) -> list[str]:
+def _told(gathered: GatheredFacts) -> list[str]:
     """What the person said themselves, which stands in no document."""
     return [line_of(fact) for fact in gathered.facts if fact.origin.document_id is None]
 
@@ -314,17 +338,17 @@ def _listed(lead: str, lines: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Turn:
+class RecordExchange:
     """One question while it is being answered."""
 
     records: Records
     question: str
-    screened: Screened
+    screened: ScreenedQuestion
     scope: Scope
     history: tuple[Message, ...]
     started: float
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    tally: Tally = field(default_factory=Tally)
+    tally: ReleaseCounts = field(default_factory=ReleaseCounts)
     """What became of a model's replies; empty without one."""
     unused: list[dict[str, str]] = field(default_factory=list)
     """What of the question nothing could use, and why."""
@@ -346,7 +370,7 @@ class Turn:
         return self.records.places.papers(self.scope)
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> QuestionKindRule:
         return classify(self.text, near=self.records.near)
 
     @cached_property
@@ -382,7 +406,7 @@ class Turn:
             notes.update(after=_joined(after, self.tally.calm))
             return self.tally.calm
 
-        frame = Frame(before=before, after=after, closing=closing)
+        frame = AnswerWording(before=before, after=after, closing=closing)
         rules = self.records.rules
         return AnswerRequest(
             self.id, self.question, context, self.records.writer.name, rules.hash, POLICY, rules.text, frame, notes
@@ -394,15 +418,15 @@ class Turn:
             return {}
         return {"replies": self.tally.replies, "filter": self.tally.outcome, "phrases": counted(self.tally.findings)}
 
-    def refusal(self, why: str, *, unread: Sequence[Entry] = ()) -> Done:
+    def refusal(self, why: str, *, unread: Sequence[LibraryEntry] = ()) -> AnswerDone:
         """An answer without citations, in the fixed words for a reason; papers may say it in words of their own."""
         names = ", ".join(f"“{entry.title}”" for entry in unread[:PAPERS_NAMED])
         look = template("papers", self.language).replace("{names}", names) if names else ""
         return self.put(_joined(template(why, self.language), look))
 
-    def put(self, words: str) -> Done:
+    def put(self, words: str) -> AnswerDone:
         """The same in words that were made for it."""
-        return Done(refuse(self.asked(Context(())), words, judge=self.judge()))
+        return AnswerDone(refuse(self.asked(Context(())), words, judge=self.judge()))
 
     def judge(self, shown: Iterable[Fact] = (), known: Sequence[Fact] = ()) -> Judge:
         """The end of an answer; nobody is sent a patient's question."""
@@ -445,19 +469,21 @@ def _joined(*parts: str) -> str:
 # ----------------------------------------------------------------------------------------- what facts and documents say
 
 
-def look_up(turn: Turn, known: Known) -> tuple[Gathered | None, list[Hit]]:
+def look_up(turn: RecordExchange, known: KnownFacts) -> tuple[GatheredFacts | None, list[Hit]]:
     """What the facts say, and what papers say of the same; or a letter that is asked for as such."""
     lexicon = turn.records.search.lexicon
     names = Names.of(turn.text, lexicon)
     if (asked_for := letter(names, turn.wanted, _uncoded(turn))) is not None:
-        return Gathered(asked_for.lead, is_letter=True), _quotes(asked_for.said, turn)
+        return GatheredFacts(asked_for.lead, is_letter=True), _quotes(asked_for.said, turn)
     gathered = gather(turn.text, turn.wanted, known, lexicon=lexicon, now=turn.records.now())
     mentioned = _mentioned(turn, names, gathered, known)
     shown = {(fact.origin.document_id, fact.origin.start) for fact in (gathered.facts if gathered else ())}
     return gathered, _quotes([place for place in mentioned if (place.document_id, place.start) not in shown], turn)
 
 
-def _mentioned(turn: Turn, names: Names, gathered: Gathered | None, known: Known) -> list[Mentioned]:
+def _mentioned(
+    turn: RecordExchange, names: Names, gathered: GatheredFacts | None, known: KnownFacts
+) -> list[PaperMention]:
     """What papers say of the same, which no fact may have: nobody is told “no” before they were searched."""
     if Intent.PREPARE in turn.wanted:
         return [value.place for value in critical_values(_uncoded(turn), known)]
@@ -468,7 +494,7 @@ def _mentioned(turn: Turn, names: Names, gathered: Gathered | None, known: Known
     return mentions(names, turn.wanted, _newer(turn, gathered))
 
 
-def _newer(turn: Turn, gathered: Gathered) -> list[Paper]:
+def _newer(turn: RecordExchange, gathered: GatheredFacts) -> list[Paper]:
     """Of a list, the papers that may be newer than all of it."""
     if not turn.wanted.all & LISTED or not gathered.facts:
         return []
@@ -477,10 +503,10 @@ def _newer(turn: Turn, gathered: Gathered) -> list[Paper]:
     return [paper for paper, day in days if day is None or day > newest]
 
 
-def _uncoded(turn: Turn) -> list[Paper]:
+def _uncoded(turn: RecordExchange) -> list[Paper]:
     """The papers that are no export of codes."""
     return [paper for paper in turn.papers if not is_coded(paper[0])]
 
 
-def _quotes(places: list[Mentioned] | tuple[Mentioned, ...], turn: Turn) -> list[Hit]:
+def _quotes(places: list[PaperMention] | tuple[PaperMention, ...], turn: RecordExchange) -> list[Hit]:
     return [turn.records.places.quote(place.document_id, place.start, place.end, turn.scope) for place in places]
