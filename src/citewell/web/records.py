@@ -45,7 +45,7 @@ KIND_WORDS = {
     Symptom.kind: "Symptom",
     Appointment.kind: "Visit",
     Referral.kind: "Referral",
-    RecordOwner.kind: "RecordOwner",
+    RecordOwner.kind: "Person",
     Professional.kind: "Doctor or nurse",
 }
 """What a patient calls each kind of fact."""

@@ -20,7 +20,7 @@ from citewell.types.facts_line import line_of, shown
 
 MEDIA_TYPE = "application/fhir+json"
 HEADINGS = {
-    "person": "RecordOwner",
+    "person": "Person",
     "allergy": "Allergies",
     "medication": "Medications",
     "diagnosis": "Conditions",
