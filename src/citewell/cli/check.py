@@ -51,8 +51,8 @@ def check(
         raise InputError("Standard input can be used only once. Give the text or the evidence as a file.")
     files = {given: _file(given) for given in (text, evidence) if given is not None}
     with opened(context, home) as app:
-        said = {given: _words(app, given, path) for given, path in files.items()}
-        words, held = said[text], None if evidence is None else said[evidence]
+        texts = {given: _words(app, given, path) for given, path in files.items()}
+        words, held = texts[text], None if evidence is None else texts[evidence]
         if held is None:
             need_documents(app)
         checked = app.check(
@@ -116,7 +116,7 @@ def _file(given: str) -> Path | None:
 def looks_like_a_path(given: str) -> bool:
     """Whether a file was meant: words are not written like this.
 
-    >>> [looks_like_a_path(one) for one in ("/tmp/no such.txt", "~/note.md", "leaflet.pdf", "Take 5 mg/kg.", "Iron.")]
+    >>> [looks_like_a_path(text) for text in ("/tmp/no such.txt", "~/note.md", "leaflet.pdf", "Take 5 mg/kg.", "Iron.")]
     [True, True, True, False, False]
     """
     return PATH.fullmatch(given.strip()) is not None
