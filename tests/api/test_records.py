@@ -364,7 +364,7 @@ def test_every_page_says_where_words_are_sent_and_nothing_where_they_stay(
     record = client.app.state.safe.vaults.profile(vault).app  # type: ignore[attr-defined]
     pages = [f"/records/{vault}{part}" for part in ("", "/facts", "/labs", "/timeline", "/documents", "/settings")]
     assert [page for page in pages if "are sent to" in client.get(page).text] == []
-    monkeypatch.setattr(record, "settings", record.settings.model_copy(update={"model": "openai:gpt"}))
+    monkeypatch.setitem(record.__dict__, "settings", record.settings.model_copy(update={"model": "openai:gpt"}))
     assert [page for page in pages if "are sent to openai:gpt." not in client.get(page).text] == []
 
 

@@ -43,7 +43,7 @@ def clinic(bare: Any) -> Any:
     vaults = Vaults(bare.app.settings)
     made, _words = vaults.create("Mrs Example", PASSPHRASE)
     with vaults.open(made.id, PASSPHRASE) as profile:
-        profile.app.embedder = bare.app.embedder
+        profile.app.__dict__["embedder"] = bare.app.embedder
         profile.record.import_source(Source(bundle(*ALL), "record.json"))
     vaults.close()
     return bare
