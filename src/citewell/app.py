@@ -129,7 +129,7 @@ def open_library(home: Path | str | None = None) -> App:
     return build(Settings() if home is None else Settings(home=Path(home)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class App:
     """An open library, with everything that can be done to it. Each of its parts is made when it is first needed."""
 

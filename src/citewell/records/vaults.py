@@ -327,7 +327,7 @@ class OpenVault:
             gc.collect()  # parts that refer to each other would keep the words they have read until who knows when
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VaultApp(App):
     """The library in a vault. It keeps to itself what it reads, and forgets it when it is closed."""
 
