@@ -19,7 +19,8 @@ from statistics import median
 from typing import TypeVar
 
 import citewell
-from citewell.app import App, FileOutcome
+from citewell.app import App
+from citewell.ingest.library import FileOutcome
 
 Result = TypeVar("Result")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from citewell.adapters.store.library import NEVER_READ, SqlLibrary
 from citewell.config import Settings
-from citewell.errors import CitewellError, InputError, LibraryError, NotFound
-from citewell.ingest.files import read_source, size_of
+from citewell.errors import CitewellError, InputError, NotFound
+from citewell.ingest.files import read_source
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import (
     EVERY,
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from citewell.clinical import Lexicon
     from citewell.clinical.languages import Language
     from citewell.consultations import Consultations
-    from citewell.ingest.library import AddedDocument
+    from citewell.ingest.library import AddedDocument, FileOutcome
     from citewell.ingest.read import FileReader, Step
     from citewell.ingest.worker import Worker
     from citewell.model_choice import ModelChoice
@@ -105,15 +105,6 @@ class Results:
     hits: tuple[Hit, ...]
     expansions: tuple[Expansion, ...]
     took_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class FileOutcome:
-    """What became of one file of several: added, or an error that says what to do."""
-
-    path: Path
-    added: AddedDocument | None
-    error: CitewellError | None
 
 
 def build(settings: Settings) -> App:
@@ -504,33 +495,16 @@ class App:
         watch: Callable[[Path, Step], None] | None = None,
     ) -> Generator[FileOutcome]:
         """Add many files; one that cannot be read does not stop the others."""
-        from citewell.ingest.library import Work, in_turn, prepared, unwatched
+        from citewell.ingest.library import add_files
 
-        def prepare(path: Path, reader: FileReader) -> Callable[[], AddedDocument]:
-            return prepared(
-                read_source(path, self.settings.limits.max_bytes),
-                filing=filing or Filing(),
-                scope=self.scope_of_owner(),
-                library=self.library,
-                reader=reader,
-                watch=unwatched if watch is None else partial(watch, path),
-            )
-
-        files = list(paths)
-        made: set[str] = set()
-        works = (Work(size_of(path), partial(prepare, path)) for path in files)
-        with closing(in_turn(self.reader, works)) as reading:
-            for path, ready in zip(files, reading, strict=True):
-                try:
-                    added = ready.result()()
-                    is_twin = added.entry.id in made  # read beside its twin, before that was stored
-                    made.add(added.entry.id)
-                    yield FileOutcome(path, replace(added, was_there=added.was_there or is_twin), None)
-                except InputError as error:
-                    yield FileOutcome(path, None, error)
-                except LibraryError as error:  # the rest would meet the same
-                    yield FileOutcome(path, None, error)
-                    return
+        return add_files(
+            paths,
+            filing=filing or Filing(),
+            scope=self.scope_of_owner(),
+            library=self.library,
+            reader=self.reader,
+            watch=watch,
+        )
 
     def add_samples(
         self, *, filing: Filing | None = None, watch: Callable[[Path, Step], None] | None = None

@@ -17,7 +17,7 @@ from citewell.errors import InputError
 from citewell.types import Chunking, Filing
 
 if TYPE_CHECKING:
-    from citewell.app import FileOutcome
+    from citewell.ingest.library import FileOutcome
 
 Files = Annotated[
     list[Path] | None,
