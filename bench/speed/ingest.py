@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import citewell
 from citewell.app import App
-from citewell.ingest.library import FileOutcome
+from citewell.ingest.library_changes import FileOutcome
 
 Result = TypeVar("Result")
 

@@ -37,7 +37,7 @@ from citewell.types import (
     User,
     source_id,
 )
-from citewell.types.logged import is_meant
+from citewell.types.hashed_ids import is_meant
 from citewell.types.tags import sought_tags
 from citewell.wiring import (
     has_sealed,
@@ -58,16 +58,16 @@ from citewell.wiring import (
 )
 
 if TYPE_CHECKING:
-    from citewell.adapters.embedding.remembered import Likeness
+    from citewell.adapters.embedding.similarity_cache import Likeness
     from citewell.adapters.entailment.onnx import OnnxEntailment
     from citewell.adapters.entailment.pair import AnswerReader, PairReader
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.index.qdrant import QdrantIndex
-    from citewell.adapters.index.tenants import TenantIndex
-    from citewell.adapters.store.catalogue import SqlCatalogue
+    from citewell.adapters.index.tenant_indexes import TenantIndex
+    from citewell.adapters.store.document_lists import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
-    from citewell.adapters.store.people import SqlPeople
+    from citewell.adapters.store.users import SqlPeople
     from citewell.answer.assistant import LibraryAssistant
     from citewell.answer.calibration import Calibration
     from citewell.answer.events import Event
@@ -83,8 +83,8 @@ if TYPE_CHECKING:
     from citewell.clinical import Lexicon
     from citewell.clinical.languages import Language
     from citewell.consultations import Consultations
-    from citewell.ingest.library import AddedDocument, FileOutcome
-    from citewell.ingest.read import FileReader, Step
+    from citewell.ingest.library_changes import AddedDocument, FileOutcome
+    from citewell.ingest.read_file import FileReader, Step
     from citewell.ingest.worker import Worker
     from citewell.model_choice import ModelChoice
     from citewell.ports import Embedder, Verification, Writer
@@ -200,8 +200,8 @@ class App:
     @cached_property
     def reader(self) -> FileReader:
         """What reads files."""
-        from citewell.adapters.parsers.apart import apart_parsers
-        from citewell.ingest.read import FileReader
+        from citewell.adapters.parsers.sandbox import apart_parsers
+        from citewell.ingest.read_file import FileReader
         from citewell.minilm.tokenizer import WordPiece
 
         return FileReader(apart_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
@@ -220,7 +220,7 @@ class App:
 
     @cached_property
     def _likeness(self) -> Likeness:
-        from citewell.adapters.embedding.remembered import Likeness
+        from citewell.adapters.embedding.similarity_cache import Likeness
 
         return Likeness(self.built_in)
 
@@ -239,14 +239,14 @@ class App:
     @cached_property
     def people(self) -> SqlPeople:
         """Users, and who owns which tag."""
-        from citewell.adapters.store.people import SqlPeople
+        from citewell.adapters.store.users import SqlPeople
 
         return SqlPeople(self.library.engine, self.library.path)
 
     @cached_property
     def catalogue(self) -> SqlCatalogue:
         """The documents as those who keep them look at them."""
-        from citewell.adapters.store.catalogue import SqlCatalogue
+        from citewell.adapters.store.document_lists import SqlCatalogue
 
         return SqlCatalogue(self.library.engine, self.library.path)
 
@@ -337,7 +337,7 @@ class App:
     def guidelines(self) -> GuidelineService:
         """The guidelines, and the assistant that compares patients with them."""
         from citewell.assistants.guidelines.service import GuidelineService
-        from citewell.assistants.guidelines.word import word
+        from citewell.assistants.guidelines.word_reasons import word
 
         return GuidelineService(
             settings=self.settings,
@@ -476,7 +476,7 @@ class App:
         self, source: Source, *, filing: Filing | None = None, watch: Callable[[Step], None] | None = None
     ) -> AddedDocument:
         """Make bytes current that are in memory already."""
-        from citewell.ingest.library import add, unwatched
+        from citewell.ingest.library_changes import add, unwatched
 
         return add(
             source,
@@ -495,7 +495,7 @@ class App:
         watch: Callable[[Path, Step], None] | None = None,
     ) -> Generator[FileOutcome]:
         """Add many files; one that cannot be read does not stop the others."""
-        from citewell.ingest.library import add_files
+        from citewell.ingest.library_changes import add_files
 
         return add_files(
             paths,
@@ -540,7 +540,7 @@ class App:
 
     def reindex(self, progress: Callable[[str, Step], None] | None = None) -> int:
         """Cut and embed everything anew; says how many documents."""
-        from citewell.ingest.library import reindex
+        from citewell.ingest.library_changes import reindex
 
         return reindex(library=self.library, reader=self.reader, progress=progress or (lambda _title, _step: None))
 
@@ -580,8 +580,8 @@ class App:
 
     def replay(self, answer_id: str, *, asker: User | None = None) -> Replay:
         """Ask again what is on record, on the versions that answered then; nothing is recorded."""
-        from citewell.assistants.consult.record import is_consult
-        from citewell.assistants.guidelines.kept import is_assessment
+        from citewell.assistants.consult.signed_record import is_consult
+        from citewell.assistants.guidelines.saved_assessments import is_assessment
 
         asker = asker or self.owner()
         record = self.desk.audit.read(answer_id, asker)
@@ -638,7 +638,7 @@ class App:
 
     def page_image(self, document_id: str, number: int, *, width_px: int, scope: Scope | None = None) -> bytes:
         """A page of a PDF as PNG."""
-        from citewell.adapters.parsers.apart import draw_page
+        from citewell.adapters.parsers.sandbox import draw_page
 
         source = self.library.original(document_id, scope or self.scope_of_owner())
         return draw_page(source.data, number, width_px=width_px)

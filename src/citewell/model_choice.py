@@ -14,7 +14,7 @@ from citewell.types import Message
 from citewell.wiring import make_model_writer, make_remote
 
 if TYPE_CHECKING:
-    from citewell.adapters.llm.presence import Presence
+    from citewell.adapters.llm.model_presence import Presence
     from citewell.adapters.llm.remote import RemoteServer
     from citewell.answer.service import Assistant, WithOptions
     from citewell.config import Settings
@@ -64,7 +64,7 @@ class ModelChoice:
     def names(self) -> tuple[str, ...]:
         """The models that may be named, the configured one first; none where no model is set up."""
         from citewell.adapters.llm import split_spec
-        from citewell.adapters.llm.limits import allow_list, exact
+        from citewell.adapters.llm.model_limits import allow_list, exact
 
         settings = self._settings
         if settings.model == EXTRACTIVE:
@@ -90,7 +90,7 @@ class ModelChoice:
         if settings.model == EXTRACTIVE:
             raise NoModel(NO_MODEL)
         from citewell.adapters.llm import VENDORS, split_spec
-        from citewell.adapters.llm.limits import allowed, exact
+        from citewell.adapters.llm.model_limits import allowed, exact
 
         vendor, configured = split_spec(settings.model)
         before, _, after = model.strip().partition(":")
@@ -103,7 +103,7 @@ class ModelChoice:
     def _writer(self, name: str) -> Writer:
         """Who writes with a model, once its server has said that it is there."""
         from citewell.adapters.llm import split_spec
-        from citewell.adapters.llm.presence import Presence
+        from citewell.adapters.llm.model_presence import Presence
 
         vendor, _ = split_spec(self._settings.model)
         with self._lock:
@@ -118,7 +118,7 @@ class ModelChoice:
 
     def _connect(self) -> RemoteServer:
         from citewell.adapters.llm import make_server, split_spec
-        from citewell.adapters.llm.once import LIMIT_S
+        from citewell.adapters.llm.shared_request import LIMIT_S
 
         settings = self._settings
         key = settings.model_key.get_secret_value() if settings.model_key else None

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.index.qdrant import QdrantIndex
     from citewell.adapters.index.replica import Replica
-    from citewell.adapters.index.tenants import TenantIndex
+    from citewell.adapters.index.tenant_indexes import TenantIndex
     from citewell.adapters.llm.remote import RemoteModel
-    from citewell.adapters.store.filings import SqlFilings
-    from citewell.adapters.store.seal import TextCipher
+    from citewell.adapters.store.encryption import TextCipher
+    from citewell.adapters.store.replica_feed import SqlFilings
     from citewell.answer.retrieve import Search
     from citewell.answer.service import AskService, Assistant, AssistantAt
     from citewell.clinical import Lexicon
@@ -163,17 +163,17 @@ def make_replica(settings: Settings) -> Replica:
 
 def shelf_for_replica(library: SqlLibrary) -> SqlFilings:
     """The library as a replica is fed from it."""
-    from citewell.adapters.store.filings import SqlFilings
+    from citewell.adapters.store.replica_feed import SqlFilings
 
     return SqlFilings(library)
 
 
 def _own_index(library: SqlLibrary, settings: Settings) -> TenantIndex | PostgresIndex:
     """Of each tenant that is searched, all of it in memory; in a database, as far as the settings allow."""
-    from citewell.adapters.store.tenants import TenantShelf
+    from citewell.adapters.store.tenant_shelf import TenantShelf
 
     if library.engine.dialect.name == "sqlite":
-        from citewell.adapters.index.tenants import TenantIndex
+        from citewell.adapters.index.tenant_indexes import TenantIndex
 
         return TenantIndex(partial(TenantShelf, library))
     from citewell.adapters.index.postgres import PostgresIndex
@@ -293,9 +293,9 @@ def make_ask_service(
     keep_days: int | None = None,
 ) -> AskService:
     """Asks an assistant and keeps what it is asked, for so many days without a word where a number is given."""
+    from citewell.adapters.store.answer_ledger import SqlLedger
     from citewell.adapters.store.audit import SqlAudit
     from citewell.adapters.store.conversations import SqlConversations
-    from citewell.adapters.store.ledger import SqlLedger
     from citewell.adapters.store.routing import SqlInbox
     from citewell.answer.service import AskService
 
@@ -318,8 +318,8 @@ def make_ask_service(
 
 def open_seal(library: SqlLibrary) -> TextCipher:
     """The seal of a library; a new one only where nothing has been sealed yet."""
+    from citewell.adapters.store.encryption import KEY_FILE, TextCipher
     from citewell.adapters.store.engine import writing
-    from citewell.adapters.store.seal import KEY_FILE, TextCipher
 
     if library.is_encrypted:
         with writing(library.engine, library.path) as connection:

@@ -24,7 +24,7 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixt
 
 
 def test_the_shape_is_that_of_the_command_line(reader: httpx.Client, samples_home: Path) -> None:
-    from citewell.cli.frame import _plain
+    from citewell.cli.common import _plain
     from citewell.cli.search import results_json
 
     question = EXAMPLE_QUESTIONS[0].text

@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import update
 
 from citewell.adapters.store.schema import document_tags
-from citewell.answer.kept_view import record_json, replay_json
+from citewell.answer.history_json import record_json, replay_json
 from citewell.app import App
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.diff import diff_json
-from citewell.assistants.guidelines.kept import changed_json
 from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.read_patient import patient_from
+from citewell.assistants.guidelines.saved_assessments import changed_json
 from citewell.errors import InputError, NotFound
 from citewell.types import LifecycleState, Role, Scope, User
 from tests.assistants.printed import FIRST, SECOND, print_edition

@@ -9,8 +9,8 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.events import AnswerDone, AnswerStarted, Notice, SentenceChecked, StageStarted
 from citewell.app import build
-from citewell.assistants.records.safety import SafeText, check_sentence, template
-from citewell.assistants.records.sources import Sources
+from citewell.assistants.records.safety_filter import SafeText, check_sentence, template
+from citewell.assistants.records.source_sentences import Sources
 from citewell.config import Settings
 from citewell.records.ask import make_record_service
 from citewell.records.record import Record

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.app import build
-from citewell.assistants.records.safety import template
+from citewell.assistants.records.safety_filter import template
 from citewell.config import Settings
 from citewell.records.ask import make_record_service
 from citewell.records.record import Record

@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from citewell.answer.amounts import Amount, admits, amounts, states
+from citewell.answer.denial_cues import denials
 from citewell.answer.illnesses import is_of_another_illness, named_illnesses
-from citewell.answer.negation import denials
+from citewell.answer.question_amounts import Amount, admits, amounts, states
 from citewell.answer.statements import GIVEN_DOSE, WEIGHS, Statement, is_dose
-from citewell.clinical.bands import given_results, is_within
-from citewell.clinical.grades import GradedIllness, graded, is_of_another_grade
 from citewell.clinical.medicines import Medicine, medicines, members, subclasses
 from citewell.clinical.populations import (
     Applies,
@@ -26,8 +24,10 @@ from citewell.clinical.populations import (
 )
 from citewell.clinical.quantities import PeriodMark, TestReading, labels
 from citewell.clinical.questions import question_cues
+from citewell.clinical.result_bands import given_results, is_within
+from citewell.clinical.severity_grades import GradedIllness, graded, is_of_another_grade
+from citewell.sentences import terms
 from citewell.types.consult import Patient
-from citewell.words import terms
 
 # ------------------------------------------------------------------------------------------------------- opposite kinds
 
@@ -43,8 +43,8 @@ def kinds(text: str) -> tuple[frozenset[str], frozenset[str]]:
     >>> [sorted(one) for one in kinds("Non-severe or severe dengue")], [sorted(one) for one in kinds("nonsevere")]
     ([['dengu', 'sever'], ['sever']], [['nonsever'], ['sever']])
     """
-    behind = [_LETTERS.match(text, found.end()) for found in _NON.finditer(text)]
-    turned = frozenset(stem for found in behind if found for stem in terms(found.group()))
+    behind = [_LETTERS.match(text, match.end()) for match in _NON.finditer(text)]
+    turned = frozenset(stem for match in behind if match for stem in terms(match.group()))
     return frozenset(terms(_NON_WORD.sub(" ", text))), turned
 
 
@@ -135,11 +135,15 @@ def is_set_aside(text: str, named: Sequence[Medicine]) -> bool:
     >>> [is_set_aside(text, medicines(asked)) for asked in ("Who should have a statin?", "Who should have ezetimibe?")]
     [True, False]
     """
-    aside = [found.span() for found in _SET_ASIDE.finditer(text)] if named else []
+    aside = [match.span() for match in _SET_ASIDE.finditer(text)] if named else []
     if not aside:
         return False
-    kept = {one.name for one in medicines(text) if not any(start <= one.start < end for start, end in aside)}
-    return bool(kept) and kept.isdisjoint(kind for one in named for kind in (one.name, one.family, *members(one.name)))
+    kept = {
+        medicine.name for medicine in medicines(text) if not any(start <= medicine.start < end for start, end in aside)
+    }
+    return bool(kept) and kept.isdisjoint(
+        kind for medicine in named for kind in (medicine.name, medicine.family, *members(medicine.name))
+    )
 
 
 def is_in_company_of_others(
@@ -167,16 +171,16 @@ def is_in_company_of_others(
     return bool(others) and (are_rivals or not any(_is_kind_of(medicine, named) for medicine in in_section))
 
 
-def _is_kind_of(one: Medicine, named: Sequence[Medicine]) -> bool:
+def _is_kind_of(medicine: Medicine, named: Sequence[Medicine]) -> bool:
     """Whether a medicine is the class of one of those named, or a kind that it belongs to."""
-    kinds = {one.name, *members(one.name)}
+    kinds = {medicine.name, *members(medicine.name)}
     return any(not kinds.isdisjoint((each.name, each.family)) for each in named)
 
 
-def _is_member(one: Medicine, named: Sequence[Medicine]) -> bool:
+def _is_member(medicine: Medicine, named: Sequence[Medicine]) -> bool:
     """Whether a medicine, or its class, belongs to a class that is named."""
     kinds = {kind for each in named if each.is_class for kind in (each.name, *members(each.name))}
-    return not {one.name, one.family}.isdisjoint(kinds)
+    return not {medicine.name, medicine.family}.isdisjoint(kinds)
 
 
 # ---------------------------------------------------------------------------------------------------------------- doses
@@ -246,7 +250,7 @@ def gives_dose(statement: Statement, medicine: Medicine, titles: Iterable[str]) 
 def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
     """Whether a text works an amount out for one who weighs something else than whom it is asked for.
 
-    >>> from citewell.answer.amounts import amounts
+    >>> from citewell.answer.question_amounts import amounts
     >>> sixteen = amounts("How much for a child of 16 kg?")
     >>> [is_of_another_weight(sixteen, text) for text in ("A child of 12 kg needs 900 ml.", "4 mg for 15 to 30 kg.")]
     [True, False]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 
-from citewell.adapters.store.catalogue import Edit
+from citewell.adapters.store.document_lists import Edit
 from citewell.adapters.store.library import NEVER_READ
 from citewell.api import changes
 from citewell.api.changes import who

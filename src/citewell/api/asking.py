@@ -11,14 +11,14 @@ from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
+from citewell.answer.answer_json import action_name
 from citewell.answer.cite import Marks
 from citewell.answer.events import AnswerDone, AnswerFailed, AnswerStarted, Event
-from citewell.answer.view import action_name
 from citewell.api import stream
 from citewell.api.site import Site
 from citewell.errors import CitewellError
 from citewell.types import NO_OPTIONS, AskOptions, User
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
 

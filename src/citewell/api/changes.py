@@ -11,9 +11,9 @@ from citewell.adapters.store.library import NEVER_READ
 from citewell.api.site import UNDER_WAY, Site
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.errors import NotFound, ScopeRefused
-from citewell.ingest.library import AddedDocument, check_embedder, refiled
+from citewell.ingest.library_changes import AddedDocument, check_embedder, refiled
 from citewell.types import Filing, LibraryEntry, Scope, Source
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from citewell.api.advise import advised, pieces
 from citewell.api.auth import VISITOR
 from citewell.api.bodies.sent import UNKNOWN_FIELD
 from citewell.web.pages import page
-from citewell.web.phrases import advice
+from citewell.web.wording import advice
 
 if TYPE_CHECKING:
     from citewell.api.visitor import Visitor

@@ -12,7 +12,7 @@ from citewell.api.site import Site
 from citewell.api.upload import CSRF_FIELD, Form, Received, received
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
-from citewell.ingest.library import AddedDocument
+from citewell.ingest.library_changes import AddedDocument
 from citewell.ingest.parse import kind_of
 from citewell.types import Filing, Source
 

@@ -22,7 +22,7 @@ from citewell.api.site import Site, site_of
 from citewell.api.visitor import Visitor, visitor_of
 from citewell.assistants.records.propose import ProposedFacts
 from citewell.errors import NotFound, VaultLocked
-from citewell.ingest.read import Step
+from citewell.ingest.read_file import Step
 from citewell.ports.records import FactCounts
 from citewell.records.record import Record
 from citewell.records.vaults import NO_SUCH_VAULT, OpenVault, Vaults

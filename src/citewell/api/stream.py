@@ -10,9 +10,9 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Any
 
+from citewell.answer.answer_json import event_json
 from citewell.answer.cite import Marks
 from citewell.answer.events import AnswerFailed, Event
-from citewell.answer.view import event_json
 from citewell.api.errors import problem_of
 
 MEDIA_TYPE = "text/event-stream"

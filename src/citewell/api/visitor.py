@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Request
 
-from citewell.adapters.store.people import UserAccount
+from citewell.adapters.store.users import UserAccount
 from citewell.api.auth import VISITOR
 from citewell.api.errors import Problem, Refused
 from citewell.errors import ScopeRefused

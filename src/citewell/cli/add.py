@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, Subject, Tags, opened, print_json
+from citewell.cli.common import Home, Json, Subject, Tags, opened, print_json
 from citewell.cli.progress import progress
 from citewell.errors import InputError
 from citewell.types import Chunking, Filing
 
 if TYPE_CHECKING:
-    from citewell.ingest.library import FileOutcome
+    from citewell.ingest.library_changes import FileOutcome
 
 Files = Annotated[
     list[Path] | None,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from citewell.answer.answer_json import done_json, left_out_words, without_help
 from citewell.answer.cite import Marks, mark
 from citewell.answer.events import AnswerDone, AnswerStarted, Event, Notice, Replace, SentenceChecked, StageStarted
-from citewell.answer.view import done_json, left_out_words, without_help
+from citewell.cli.common import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.conversations import conversation_id
-from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.stages import StageDisplay
 from citewell.errors import CitewellError, InputError
 from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualified, Route
@@ -82,7 +82,7 @@ def _answered(events: Iterator[Event], *, marks: Marks, quiet: bool) -> AnswerDo
             elif isinstance(event, Replace) and not event.claim.is_shown and not quiet:
                 typer.echo("  (withdrawn: the answer as a whole is not well enough supported)")
             elif isinstance(event, SentenceChecked | Replace) and event.claim.is_shown and not quiet:
-                cited = "".join(f" {mark(one, marks)}" for one in event.citations)
+                cited = "".join(f" {mark(citation, marks)}" for citation in event.citations)
                 typer.echo(printable(f"{event.claim.text}{cited}  ({event.claim.check.verdict})"))
     except CitewellError:
         stages.clear()

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.answer.kept_view import entry_json, proof_json, record_json
-from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.answer.history_json import entry_json, proof_json, record_json
+from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find, part_of
 from citewell.errors import InputError
-from citewell.keeping import AuditHead
+from citewell.history import AuditHead
 
 if TYPE_CHECKING:
     from citewell.app import App

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.kept_view import conversation_page_json, reply_to, turns_json
-from citewell.cli.frame import After, Home, Json, Limit, opened, print_json, print_next, printable
+from citewell.answer.history_json import conversation_page_json, reply_to, turns_json
+from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find, part_of
-from citewell.keeping import PAGE_LENGTH
+from citewell.history import PAGE_LENGTH
 
 if TYPE_CHECKING:
     from citewell.app import App
@@ -26,7 +26,7 @@ def conversation_id(library: App, prefix: str) -> str:
     part = part_of(prefix)
     known = library.desk.conversations.page(library.owner(), limit=part.limit, starting=part.starting).items
     missing = "Conversation not found. `citewell conversations` shows the ids."
-    return find(prefix, (one.id for one in known), missing=missing)
+    return find(prefix, (conversation.id for conversation in known), missing=missing)
 
 
 @app.callback(invoke_without_command=True)
@@ -50,8 +50,10 @@ def list_conversations(
         return
     if not known.items:
         typer.echo("No conversations yet. Start one with `citewell ask`.")
-    for one in known.items:
-        typer.echo(printable(f"{one.id[:8]}  {one.changed_at:%d %b %Y %H:%M} UTC  {one.title}"))
+    for conversation in known.items:
+        typer.echo(
+            printable(f"{conversation.id[:8]}  {conversation.changed_at:%d %b %Y %H:%M} UTC  {conversation.title}")
+        )
     print_next(known)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, print_json, settings
+from citewell.cli.common import Home, Json, print_json, settings
 from citewell.cli.progress import progress
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError
@@ -37,7 +37,7 @@ def migrate(
     context: typer.Context, source: From = None, target: To = None, home: Home = None, json: Json = False
 ) -> None:
     """Move a library with its vectors, conversations, users and audit log. If interrupted, run it again to continue."""
-    from citewell.ingest.read import Step
+    from citewell.ingest.read_file import Step
     from citewell.operations.migrate import FILE, move_library
 
     chosen = settings(context, home)

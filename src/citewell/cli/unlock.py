@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.frame import settings
+from citewell.cli.common import settings
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
@@ -77,5 +77,5 @@ def opened_profile(
     context: typer.Context, home: Path | None, vault: str | None, *, from_stdin: bool
 ) -> Iterator[OpenVault]:
     """One vault, open until the verb is done."""
-    with one_vault(context, home, vault) as (vaults, found):
-        yield vaults.open(found.id, passphrase_of(found, from_stdin=from_stdin))
+    with one_vault(context, home, vault) as (vaults, header):
+        yield vaults.open(header.id, passphrase_of(header, from_stdin=from_stdin))

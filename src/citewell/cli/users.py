@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable
+from citewell.cli.common import Home, Json, Tags, opened, print_json, printable
 from citewell.cli.ids import find
 from citewell.types import Role
-from citewell.types.logged import is_logged
+from citewell.types.hashed_ids import is_logged
 
 if TYPE_CHECKING:
-    from citewell.adapters.store.people import UserAccount
+    from citewell.adapters.store.users import UserAccount
     from citewell.app import App
 
 app = typer.Typer(
@@ -117,11 +117,11 @@ def keys(context: typer.Context, email: Email, home: Home = None, json: Json = F
     """List a user's API keys: what each is for and when it was last used, to the hour."""
     with opened(context, home) as library:
         tenant = library.tenant
-        found = library.people.keys(_found(library, email).id, tenant=tenant)
+        api_keys = library.people.keys(_found(library, email).id, tenant=tenant)
     if json:
-        print_json({"keys": [asdict(one) for one in found]})
+        print_json({"keys": [asdict(api_key) for api_key in api_keys]})
         return
-    for one in found:
+    for one in api_keys:
         used = f"last used {one.used_at:%d %b %Y}" if one.used_at else "never used"
         typer.echo(printable(f"{one.id}  {one.name}  made {one.made_at:%d %b %Y}, {used}"))
 

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.records.facts import SqlFacts
-from citewell.adapters.records.letting_go import let_go
-from citewell.adapters.records.own import SqlOwn
+from citewell.adapters.records.keep_decisions import let_go
 from citewell.adapters.records.papers import SqlPapers
+from citewell.adapters.records.record_settings import SqlOwn
 from citewell.adapters.store.engine import writing
 from citewell.errors import DamagedFile, InputError, NotFound, UnsupportedFile
 from citewell.ingest.files import read_source
-from citewell.ingest.library import AddedDocument, check_embedder, unwatched
+from citewell.ingest.library_changes import AddedDocument, check_embedder, unwatched
 from citewell.ingest.parse import checked, safe_name
-from citewell.ingest.read import Step
+from citewell.ingest.read_file import Step
 from citewell.ingest.sniff import CDA, FHIR, sniff
 from citewell.model_choice import structured_replies
 from citewell.ports.records import FactCounts, Paper, PaperKind, RecordSettings
@@ -29,10 +29,10 @@ from citewell.types.facts import Allergy, Fact, FactOrigin, LabResult, Medicatio
 from citewell.types.facts_json import read_fact
 
 if TYPE_CHECKING:
-    from citewell.adapters.records.told import ImportedFacts
+    from citewell.adapters.records.imported_facts import ImportedFacts
     from citewell.app import App
     from citewell.assistants.records.alerts import Alert
-    from citewell.assistants.records.mentions import PaperQuote
+    from citewell.assistants.records.paper_mentions import PaperQuote
     from citewell.assistants.records.propose import ProposedFacts
 
 NO_SUCH_DOCUMENT = "Document not found in this record. `citewell records papers` shows the ids."
@@ -202,7 +202,7 @@ class Record:
 
     def critical(self) -> list[LabResult]:
         """Results that were flagged critical, then newest ones that nobody marked and that are beyond usual limits."""
-        from citewell.assistants.records.limits import beyond_limits
+        from citewell.assistants.records.result_limits import beyond_limits
 
         flagged = self.facts.critical_results(self.scope)
         return [
@@ -328,13 +328,13 @@ class RecordDocuments:
 
     def unread(self) -> list[LibraryEntry]:
         """The documents that no fact was read from."""
-        from citewell.assistants.records.place import unread
+        from citewell.assistants.records.fact_places import unread
 
         return unread(self.entries, self.facts.remembered(self.scope))
 
     def said_of_allergies(self) -> list[PaperQuote]:
         """Where documents that no fact was read from speak of allergies."""
-        from citewell.assistants.records.mentions import quotes_of
+        from citewell.assistants.records.paper_mentions import quotes_of
 
         waiting = {entry.id for entry in self.unread()}
         return quotes_of("allergies", [(entry, text) for entry, text in self.read() if entry.id in waiting])
@@ -363,7 +363,7 @@ class RecordDocuments:
 
     def _read_again(self) -> None:
         """What another export says too is still known; it is read from there."""
-        from citewell.assistants.records.place import is_coded
+        from citewell.assistants.records.fact_places import is_coded
 
         for entry in reversed([entry for entry in self.entries if is_coded(entry)]):
             coded = self.read_coded(self.app.library.original(entry.id, self.scope))
@@ -373,7 +373,7 @@ class RecordDocuments:
 
 def _readable(source: Source) -> Source:
     """A picture as a page that can be read; a film, a sound or a photo in a form that nobody here reads is refused."""
-    from citewell.adapters.records.picture import as_pdf, is_picture
+    from citewell.adapters.records.photo_to_pdf import as_pdf, is_picture
 
     if is_picture(source):
         return as_pdf(source)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from citewell.errors import InputError
 from citewell.types.emergencies import Emergency
-from citewell.types.shelf import chunk_id, source_id
+from citewell.types.library import chunk_id, source_id
 
 Near = tuple[int, int, float]
 """Offsets of a sentence, and its cosine with the question."""
@@ -313,7 +313,7 @@ class Answer:
     @property
     def shortened(self) -> int:
         """Passages of which only the beginning was shown to the model."""
-        return sum(one.is_shortened for one in self.evidence)
+        return sum(evidence.is_shortened for evidence in self.evidence)
 
     @property
     def is_grounded(self) -> bool:

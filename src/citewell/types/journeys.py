@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from citewell.errors import InputError
-from citewell.types.shelf import LifecycleState
+from citewell.types.library import LifecycleState
 
 UNIVERSAL = "universal"
 """In addresses: no journey, so documents for everyone only."""

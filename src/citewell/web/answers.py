@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from citewell.answer.answer_json import left_out_words
 from citewell.answer.service import CitedPassage
-from citewell.answer.view import left_out_words
-from citewell.web.source import SourceTarget
+from citewell.web.source_panel import SourceTarget
 
 GIVEN = "given"
 """The name of words that were sent along, which stand in no document."""
@@ -149,6 +149,6 @@ def _quoted(n: int, words: Mapping[str, Any], titles: Mapping[str, str]) -> Evid
 
 def tally(sentences: Sequence[CheckedSentence]) -> list[tuple[str, int]]:
     """How many sentences got each verdict, the worst first."""
-    counts = Counter(one.verdict for one in sentences)
+    counts = Counter(sentence.verdict for sentence in sentences)
     order = ("contradicted", "not_found", "partly", "supported")
     return [(verdict, counts[verdict]) for verdict in order if counts[verdict]]

@@ -12,14 +12,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.adapters.index.block_maxima import BlockMaxima, floor
 from citewell.adapters.index.bm25 import TUNING, Bm25Settings, Matches, Scores, match
-from citewell.adapters.index.compact import CompactIndex, compact, is_quick, is_small
+from citewell.adapters.index.candidate_list import Passages
+from citewell.adapters.index.compact_scope import CompactIndex, compact, is_quick, is_small
 from citewell.adapters.index.dense import Scored, cosines_of, nearest, scored_together
-from citewell.adapters.index.hands import HelperThreads, core_count
-from citewell.adapters.index.heights import BlockMaxima, floor
-from citewell.adapters.index.listing import Passages
+from citewell.adapters.index.helper_threads import HelperThreads, core_count
+from citewell.adapters.index.scope_view import SegmentView, look
 from citewell.adapters.index.segment import ROUGH_ROWS, Integers, Segment, build, join, keep, read
-from citewell.adapters.index.view import SegmentView, look
 from citewell.errors import EmbedderMismatch, LibraryBusy, LibraryError
 from citewell.ports import Asked, Candidate, Shelf, Vector
 from citewell.types import Scope
@@ -122,7 +122,9 @@ class ExactIndex:
         segments = self._snapshot.segments
         with self._viewing:
             views = sum(map(_bytes, self._views.values()))
-        return Size(len(segments), sum(one.rows for one in segments), sum(one.bytes for one in segments) + views)
+        return Size(
+            len(segments), sum(segment.rows for segment in segments), sum(segment.bytes for segment in segments) + views
+        )
 
     def _view(self, scope: Scope) -> View:
         """What the scope may see now, all of it loaded; a small view that is seen again is laid out for itself."""
@@ -256,7 +258,7 @@ def _best(scores: Sequence[Scores], limit: int) -> list[Integers]:
     """Positions, part by part, that hold at least the `limit` best scores above zero."""
     heights = [BlockMaxima(score) for score in scores]
     least = max(floor(heights, limit), SMALLEST)
-    return [one.reaching(least) for one in heights]
+    return [height.reaching(least) for height in heights]
 
 
 def _passages(
@@ -276,9 +278,9 @@ def _union(first: Integers, second: Integers) -> Integers:
     return both[np.flatnonzero(np.diff(both, prepend=-1))]
 
 
-def _ranked(found: Passages, *, limit: int) -> list[Candidate]:
+def _ranked(passages: Passages, *, limit: int) -> list[Candidate]:
     """The first `limit` of both lists, the nearest first; equal scores stand in the order of the library."""
-    library = (found.chunks, found.generations)
-    dense = np.lexsort((*library, -found.cosines))[:limit]
-    lexical = np.lexsort((*library, -found.scores))[: min(limit, np.count_nonzero(found.scores > 0))]
-    return found.listed(dense, lexical)
+    library = (passages.chunks, passages.generations)
+    dense = np.lexsort((*library, -passages.cosines))[:limit]
+    lexical = np.lexsort((*library, -passages.scores))[: min(limit, np.count_nonzero(passages.scores > 0))]
+    return passages.listed(dense, lexical)

@@ -16,12 +16,12 @@ from typing import Protocol
 import numpy as np
 
 from citewell.adapters.index.bm25 import TUNING, Bm25Settings, match
-from citewell.adapters.index.compact import CompactIndex
+from citewell.adapters.index.candidate_list import Passages
+from citewell.adapters.index.compact_scope import CompactIndex
 from citewell.adapters.index.dense import cosines_of
 from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, _best, _checked, _ranked, _too_busy
-from citewell.adapters.index.listing import Passages
+from citewell.adapters.index.scope_view import SegmentView, look
 from citewell.adapters.index.segment import Integers, build, read
-from citewell.adapters.index.view import SegmentView, look
 from citewell.ports import Asked, Candidate, IndexedVersion, Shelf, Vector
 from citewell.types import Scope
 
@@ -72,9 +72,9 @@ class PostgresIndex:
     def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
         """The same of several questions, after one look at what the scope may see."""
         index = self._index_of(scope.tenant)
-        found = index.candidates_of_each(asked, scope=scope, limit=limit)
+        candidateses = index.candidates_of_each(asked, scope=scope, limit=limit)
         self._weigh(scope.tenant, index)
-        return found
+        return candidateses
 
     def size(self) -> Size:
         """What is in memory now, of all tenants."""
@@ -198,12 +198,12 @@ def _keys(parts: Sequence[SegmentView], positions: Sequence[Integers]) -> list[K
 def _places(parts: Sequence[SegmentView], keys: Sequence[Key]) -> list[ChunkPlace]:
     """Where chunks stand, part by part; a chunk stands in one of them."""
     wanted = np.array(keys, dtype=np.int64).reshape(-1, 2)
-    found = []
+    chunk_places = []
     for part in parts:
         known = part.segment.generations[part.ordinals]
         order = np.argsort(known, kind="stable")
         at = known[order].searchsorted(wanted[:, 0])
         at[at == len(known)] = 0
         here = np.flatnonzero(known[order[at]] == wanted[:, 0])
-        found.append(ChunkPlace(here, part.ordinals[order[at[here]]].astype(np.int64), wanted[here, 1]))
-    return found
+        chunk_places.append(ChunkPlace(here, part.ordinals[order[at[here]]].astype(np.int64), wanted[here, 1]))
+    return chunk_places

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.rough import BLOCK, MAX_ROWS, LazyScoreBounds
+from citewell.adapters.index.score_bounds import BLOCK, MAX_ROWS, LazyScoreBounds
 from citewell.errors import EmbedderMismatch, LibraryError
 from citewell.ingest.postings import unpack
 from citewell.ports import IndexedVersion, Vectors
@@ -61,7 +61,7 @@ class Segment:
     def bytes(self) -> int:
         """Memory held."""
         arrays = (getattr(self, name) for name in self.__slots__)
-        return sum(one.nbytes for one in arrays if isinstance(one, np.ndarray)) + (
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) + (
             self.rough.bytes if self.rough else 0
         )
 

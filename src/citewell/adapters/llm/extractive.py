@@ -11,8 +11,8 @@ from citewell.answer.select import AnswerScorer, select
 from citewell.answer.statements import Statement
 from citewell.clinical import Lexicon
 from citewell.minilm.tokenizer import WordPiece
+from citewell.sentences import sentences
 from citewell.types import Context
-from citewell.words import sentences
 
 WINDOW_TOKENS = 1_000_000
 """Nothing is sent anywhere, so all evidence fits."""
@@ -50,8 +50,8 @@ class Extractive:
     def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """Statement by statement, a blank line between two; every sentence ends in its mark."""
         expansions = expand(question, lexicon=self._lexicon, to_answer=True)
-        found = select(question, context.evidence, reader=self._reader, expansions=expansions)
-        for position, statement in enumerate(found):
+        statements = select(question, context.evidence, reader=self._reader, expansions=expansions)
+        for position, statement in enumerate(statements):
             yield ("\n\n" if position else "") + marked(statement)
 
     def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002

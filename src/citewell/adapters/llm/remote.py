@@ -16,11 +16,54 @@ from urllib.parse import urlsplit
 
 from citewell.adapters.llm.counting import TokenCounter
 from citewell.adapters.llm.failures import Endpoint, TransientFailure, failure
-from citewell.adapters.llm.limits import ModelLimits
-from citewell.adapters.llm.patience import ReplyTimeouts, patience_for
-from citewell.adapters.llm.thinking import ThinkingFilter
+from citewell.adapters.llm.model_limits import ModelLimits
+from citewell.adapters.llm.timeouts import ReplyTimeouts, patience_for
 from citewell.errors import LLMTimeoutError, ModelError, ModelReply, ReplyCut, TokenBudgetExceededError
 from citewell.ports import ModelInfo, Progress, Prompt
+
+OPENED, CLOSED = "<think>", "</think>"
+
+
+class ThinkingFilter:
+    """What a reply says outside of `<think>` blocks, piece by piece; a tag may be split over pieces.
+
+    >>> visible = ThinkingFilter()
+    >>> [visible.feed(piece) for piece in ("Take <thi", "nk>hm</", "think> 5 m", "g <b")], visible.rest()
+    (['Take ', '', ' 5 m', 'g <b'], '')
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._is_thinking = False
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now."""
+        self._held += piece
+        shown = []
+        while True:
+            tag = CLOSED if self._is_thinking else OPENED
+            before, found, after = self._held.partition(tag)
+            if not found:
+                break
+            if not self._is_thinking:
+                shown.append(before)
+            self._held, self._is_thinking = after, not self._is_thinking
+        kept = _possible_start(self._held, tag)
+        if not self._is_thinking:
+            shown.append(self._held[: len(self._held) - kept])
+        self._held = self._held[len(self._held) - kept :]
+        return "".join(shown)
+
+    def rest(self) -> str:
+        """What was held back in case it was a tag, once it is known that nothing follows."""
+        rest, self._held = "" if self._is_thinking else self._held, ""
+        return rest
+
+
+def _possible_start(text: str, tag: str) -> int:
+    """How many characters at the end of the text may begin the tag."""
+    return next((size for size in range(len(tag) - 1, 0, -1) if text.endswith(tag[:size])), 0)
+
 
 TEMPERATURE = 0.1
 RETRY_AFTER_S = (1.0, 2.0, 4.0)
@@ -258,13 +301,13 @@ class RemoteServer(ABC):
 
     def names(self) -> list[str] | None:
         """What the models are called that are there now; None where the server does not tell."""
-        return [one.name for one in self.models()]
+        return [model.name for model in self.models()]
 
     def check(self, name: str) -> ModelInfo:
         """The model of exactly this name."""
-        for one in self.models():
-            if one.name == name:
-                return one
+        for model in self.models():
+            if model.name == name:
+                return model
         raise self.endpoint.unavailable(name)
 
     def pull(self, name: str, progress: Progress) -> None:  # noqa: ARG002 - only Ollama can
@@ -283,8 +326,8 @@ class RemoteServer(ABC):
 
     def _failure(self, error: Exception, model: str) -> Exception:
         """Our error for a vendor's; what a server tells of its models is not asked for twice."""
-        found = failure(error, self.endpoint, model=model, detail=self._detail(error))
-        return found.error if isinstance(found, TransientFailure) else found
+        transient_failure = failure(error, self.endpoint, model=model, detail=self._detail(error))
+        return transient_failure.error if isinstance(transient_failure, TransientFailure) else transient_failure
 
     def _detail(self, error: Exception) -> str | None:  # noqa: ARG002 - for vendors whose errors repeat no prompt
         """The server's own reason."""
@@ -294,7 +337,7 @@ class RemoteServer(ABC):
 def turns(prompt: Prompt) -> list[dict[str, str]]:
     """Rules, if there are any, and messages, in the form that most protocols share."""
     rules = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    return [*rules, *({"role": one.role, "content": one.text} for one in prompt.messages)]
+    return [*rules, *({"role": message.role, "content": message.text} for message in prompt.messages)]
 
 
 def _texts(prompt: Prompt) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import children_named, has_own_text, local_name
-from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
+from citewell.adapters.parsers.markup_flow import children_named, has_own_text, local_name
+from citewell.adapters.parsers.table_rows import Cell, guess_header_rows, table_lines
 
 SECTIONS = frozenset("thead tbody tfoot tgroup".split())
 ROWS = frozenset({"tr", "row"})
@@ -56,15 +56,15 @@ def markup_lines(table: etree._Element, line: Callable[[etree._Element], str]) -
 
 def _rows(table: etree._Element) -> list[etree._Element]:
     """The rows of a table in document order, and whatever else stands beside them; captions are read elsewhere."""
-    found: list[etree._Element] = []
+    elements: list[etree._Element] = []
     waiting = list(reversed(table))
     while waiting:
         part = waiting.pop()
         if local_name(part) in SECTIONS and not has_own_text(part):
             waiting.extend(reversed(part))
         elif local_name(part) != "caption" or part.getparent() is not table:
-            found.append(part)
-    return found
+            elements.append(part)
+    return elements
 
 
 def _cell(element: etree._Element, columns: dict[str | None, int], text: str) -> Cell:

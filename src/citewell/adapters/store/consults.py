@@ -12,12 +12,12 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, insert, select, update
 
 from citewell.adapters.store.audit import SqlAudit
+from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.rows import now
+from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import consult_events, consults
-from citewell.adapters.store.seal import TextCipher
 from citewell.errors import ChangedMeanwhile, InputError, NotFound
-from citewell.keeping import KeptOutcome
+from citewell.history import KeptOutcome
 from citewell.ports.consult import ConsultEntry, ConsultEvent
 from citewell.types import User
 
@@ -110,8 +110,8 @@ class SqlConsults:
         return select(consults).where(consults.c.id == consult_id, owned)
 
     def _add(self, connection: Connection, consult_id: str, events: Sequence[ConsultEvent], *, after: int) -> None:
-        for position, one in enumerate(events, after + 1):
-            sealed = self._seal.close(json.dumps(asdict(one)), about=_about(consult_id, position))
+        for position, event in enumerate(events, after + 1):
+            sealed = self._seal.close(json.dumps(asdict(event)), about=_about(consult_id, position))
             connection.execute(insert(consult_events).values(consult_id=consult_id, position=position, body=sealed))
 
     def _opened(self, row: Row[Any]) -> ConsultEvent:

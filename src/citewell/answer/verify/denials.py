@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from citewell.answer.negation import Denial
-from citewell.answer.verify.findings import Mismatch, MismatchGrade
-from citewell.answer.verify.read import ContentWord, ReadSentence, meanings
+from citewell.answer.denial_cues import Denial
+from citewell.answer.verify.claim_words import ContentWord, ReadSentence, meanings
+from citewell.answer.verify.mismatches import Mismatch, MismatchGrade
 
 _LACK = re.compile(r"\b(?:lack\w*|absence|absent|without|devoid)\b", re.IGNORECASE)
 _WANT = re.compile(
@@ -127,7 +127,9 @@ def _is_of_others(source: ReadSentence, denial: Denial, pairs: list[tuple[Conten
 
     “Someone who does not take warfarin has an INR of about 1” denies nobody their warfarin.
     """
-    clause = next((one for one in _WHO.finditer(source.text) if one.start() < denial.start < one.end("not")), None)
+    clause = next(
+        (match for match in _WHO.finditer(source.text) if match.start() < denial.start < match.end("not")), None
+    )
     if clause is None:
         return False
     closing = _SAYS.search(source.text, clause.end())

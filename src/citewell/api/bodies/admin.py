@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from citewell.adapters.store.catalogue import MAX_TITLE_CHARACTERS
+from citewell.adapters.store.document_lists import MAX_TITLE_CHARACTERS
 from citewell.api.bodies.documents import DocumentResponse
 from citewell.api.bodies.journeys import Slug
 from citewell.api.bodies.lifecycle import ChangeResponse

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
-from citewell.adapters.store.catalogue import DocumentFilter, ListOrder, Order
+from citewell.adapters.store.document_lists import DocumentFilter, ListOrder, Order
 from citewell.api.admin import acted, chunking, edited
 from citewell.api.admin_audit import Sought, search
 from citewell.api.bodies.admin import (

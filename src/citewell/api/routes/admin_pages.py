@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from citewell.adapters.store.catalogue import DocumentFilter, ListOrder, Order
+from citewell.adapters.store.document_lists import DocumentFilter, ListOrder, Order
 from citewell.api.admin import Action, Outcome, acted, chosen, chunking, edited
 from citewell.api.bodies.sent import Revision
 from citewell.api.errors import Problem, problem_of

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 
-from citewell.answer.kept_view import entry_json, proof_json, record_json, replay_json
+from citewell.answer.history_json import entry_json, proof_json, record_json, replay_json
 from citewell.api.asking import in_turn
 from citewell.api.bodies.kept import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
 from citewell.api.bodies.sent import MAX_NUMBER

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.answer.kept_view import conversation_page_json, turns_json
+from citewell.answer.history_json import conversation_page_json, turns_json
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.kept import ConversationsResponse, TurnsResponse
 from citewell.api.parts import Wanted

@@ -17,7 +17,7 @@ from citewell.api.parts import Wanted
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Governor, Member, Visitor
-from citewell.keeping import AuditRecord, Proof
+from citewell.history import AuditRecord, Proof
 from citewell.web.answers import passage_chip, turn
 
 router = APIRouter()

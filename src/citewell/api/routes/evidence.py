@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 
-from citewell.answer.view import done_json
+from citewell.answer.answer_json import done_json
 from citewell.api import stream
 from citewell.api.asking import answered, streamed
 from citewell.api.bodies.documents import DeletedResponse

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.answer.kept_view import case_json, routed_json, routed_page_json
+from citewell.answer.history_json import case_json, routed_json, routed_page_json
 from citewell.api.bodies.kept import CaseResponse, Reply, RoutedListResponse, RoutedResponse
 from citewell.api.parts import Wanted
 from citewell.api.requests import our_request

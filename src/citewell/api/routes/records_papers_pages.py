@@ -20,8 +20,8 @@ from citewell.ports.models import EXTRACTIVE
 from citewell.ports.records import PaperKind
 from citewell.records.record import Removed
 from citewell.types.facts_line import line_of
-from citewell.web.results import without_title
-from citewell.web.source import SourceTarget, view
+from citewell.web.search_results import without_title
+from citewell.web.source_panel import SourceTarget, view
 
 router = APIRouter(prefix="/records/{vault}")
 

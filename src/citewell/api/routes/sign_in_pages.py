@@ -17,7 +17,7 @@ from citewell.api.guard import NO_ENTRY, SIGN_IN, own_path
 from citewell.api.requests import require_our_form
 from citewell.api.site import Here
 from citewell.api.visitor import Reader
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
 router = APIRouter()

@@ -12,7 +12,7 @@ from citewell.answer.service import AskService
 from citewell.assistants.evidence import NAME
 from citewell.assistants.evidence.standing import CitationStanding
 from citewell.errors import InputError
-from citewell.keeping import AuditRecord
+from citewell.history import AuditRecord
 from citewell.types import LifecycleState, Scope, User
 from citewell.types.journeys import Journey, VersionStanding
 

@@ -11,18 +11,18 @@ from typing import Protocol
 from citewell.answer.events import AnswerDone, Event
 from citewell.answer.gate import Verify
 from citewell.answer.service import AskService, Assistant, AssistantAt, ServiceLibrary
-from citewell.answer.verify.score import calibrated
+from citewell.answer.verify.support_model import calibrated
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.chat import Chat
+from citewell.assistants.guidelines.chat_queries import rewriting
+from citewell.assistants.guidelines.class_examples import examples, nearness
 from citewell.assistants.guidelines.classify import Nearness
-from citewell.assistants.guidelines.examples import examples, nearness
+from citewell.assistants.guidelines.extractive_answer import Quoter
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import PatientInput
-from citewell.assistants.guidelines.queries import rewriting
-from citewell.assistants.guidelines.quote import Quoter
 from citewell.assistants.guidelines.retrieve import RetrievedEntry, query_for, retrieve_for
+from citewell.assistants.guidelines.search_index import Books, SearchableGuideline
 from citewell.assistants.guidelines.service import GuidelineService, order
-from citewell.assistants.guidelines.shelve import Books, SearchableGuideline
 from citewell.config import Settings
 from citewell.errors import InputError, NotFound
 from citewell.ports import Embedder, Library, Writer

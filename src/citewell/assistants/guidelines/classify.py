@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
-from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, GuidelineTopics
-from citewell.assistants.guidelines.match import is_clinical
-from citewell.assistants.guidelines.queries import goes_on, is_follow_up
+from citewell.assistants.guidelines.chat_queries import goes_on, is_follow_up
+from citewell.assistants.guidelines.concept_match import is_clinical
+from citewell.assistants.guidelines.guideline_topics import NOTHING, TOPICS, GuidelineTopics
 from citewell.assistants.guidelines.retrieve import RULE_ID
-from citewell.assistants.guidelines.words_shared import focus
+from citewell.assistants.guidelines.shared_terms import focus
 from citewell.clinical import broader, mentions
 from citewell.clinical.emergencies import EmergencyReading, find_emergencies
 from citewell.clinical.medicines import medicine_words
@@ -200,5 +200,5 @@ def _is_specific(message: str) -> bool:
     """Whether a message names a finding, a test or a disease that can be looked up; “tired” and “cancer” are none."""
     plain = without("vague", message)
     vague = patterns("vague name")
-    is_named = any(not any(pattern.fullmatch(one.name) for _, pattern in vague) for one in mentions(plain))
+    is_named = any(not any(pattern.fullmatch(mention.name) for _, pattern in vague) for mention in mentions(plain))
     return is_named or RULE_ID.search(message) is not None

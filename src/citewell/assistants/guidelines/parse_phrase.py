@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from citewell.assistants.guidelines.concept_match import is_known
 from citewell.assistants.guidelines.criteria import (
     Absence,
     Criteria,
@@ -14,8 +15,7 @@ from citewell.assistants.guidelines.criteria import (
     all_of,
     any_of,
 )
-from citewell.assistants.guidelines.match import is_known
-from citewell.assistants.guidelines.said import qualities
+from citewell.assistants.guidelines.record_clauses import qualities
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import concept_ids
 from citewell.clinical.quantities import days_in
@@ -81,7 +81,7 @@ def parse_phrase(text: str) -> Criteria:
         text, detail = f"{text} {detail}", None  # “symptoms that suggest …”: what is suggested is the finding
     pieces = _pieces(text, more)
     findings: list[Criteria] = [_finding(piece, inherited, shared, detail) for piece, inherited in pieces]
-    if not findings or any(isinstance(one, NeedsReading) for one in findings):
+    if not findings or any(isinstance(finding, NeedsReading) for finding in findings):
         return NeedsReading(original)
     if aside:
         findings = _but_not(findings, aside)
@@ -97,9 +97,9 @@ def _but_not(findings: list[Criteria], aside: re.Match[str]) -> list[Criteria]:
     """
     head = aside.string[: aside.start()].split()[-1:]
     meant = [
-        one for one in findings if isinstance(one, FindingCriterion) and one.phrase.split()[-1:] == head
+        finding for finding in findings if isinstance(finding, FindingCriterion) and finding.phrase.split()[-1:] == head
     ] or findings
-    others = [one for one in findings if one not in meant]
+    others = [finding for finding in findings if finding not in meant]
     return [*others, all_of(any_of(*meant), Absence(aside.group().strip(" ()"), aside.group("what")))]
 
 

@@ -21,7 +21,7 @@ from citewell.assistants.guidelines.patient import (
 )
 from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
 from citewell.errors import InputError
-from citewell.fields import unknown_fields
+from citewell.unknown_fields import unknown_fields
 
 MAX_ITEMS = 500
 MAX_CHARACTERS = 2_000

@@ -16,21 +16,28 @@ from citewell.answer.service import AskService
 from citewell.assistants.guidelines import PUBLIC, TAG
 from citewell.assistants.guidelines.assess import Assessment, assess, assessment_json
 from citewell.assistants.guidelines.diff import Diff, diff
-from citewell.assistants.guidelines.edition import is_newer
+from citewell.assistants.guidelines.editions import is_newer
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.kept import ChangedAssessment, again, asked, changed_by, editions_of, words
 from citewell.assistants.guidelines.patient import Complaint, PatientInput
+from citewell.assistants.guidelines.patients_on_file import Roster, find_patient, roster
 from citewell.assistants.guidelines.problems import check_whole
-from citewell.assistants.guidelines.read import read
-from citewell.assistants.guidelines.roster import Roster, find_patient, roster
-from citewell.assistants.guidelines.word import Wording
+from citewell.assistants.guidelines.read_guideline import read
+from citewell.assistants.guidelines.saved_assessments import (
+    ChangedAssessment,
+    again,
+    asked,
+    changed_by,
+    editions_of,
+    words,
+)
+from citewell.assistants.guidelines.word_reasons import Wording
 from citewell.config import Settings
 from citewell.errors import InputError, NoModel, NotFound
+from citewell.history import AuditRecord, KeptOutcome
 from citewell.ingest.files import read_source
-from citewell.ingest.library import AddedDocument, check_embedder, refiled, unwatched
+from citewell.ingest.library_changes import AddedDocument, check_embedder, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
-from citewell.ingest.read import FileReader, Step, Watch
-from citewell.keeping import AuditRecord, KeptOutcome
+from citewell.ingest.read_file import FileReader, Step, Watch
 from citewell.ports import Library
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import EVERY, Emergency, Filing, LibraryEntry, LifecycleState, Scope, Source, User

@@ -23,31 +23,32 @@ from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.align import align
-from citewell.assistants.records.asked import GatheredFacts
 from citewell.assistants.records.confidence import confidence
-from citewell.assistants.records.examples import Nearness
+from citewell.assistants.records.fact_places import FactDocuments, is_coded, unread
+from citewell.assistants.records.fact_query import GatheredFacts
 from citewell.assistants.records.fetch import allergies, fetch
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import Intent, Intents, intents_of
-from citewell.assistants.records.kinds import QuestionKindRule, classify
-from citewell.assistants.records.known import LONG_AGO, KnownFacts, when
+from citewell.assistants.records.kind_examples import Nearness
+from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
-from citewell.assistants.records.mentions import Paper, PaperMention, mentions, on_topic
-from citewell.assistants.records.names import Names
+from citewell.assistants.records.named_facts import Names
 from citewell.assistants.records.newer import newer
 from citewell.assistants.records.notes import notes
+from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions, on_topic
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
-from citewell.assistants.records.place import FactDocuments, is_coded, unread
+from citewell.assistants.records.question_kinds import QuestionKindRule, classify
 from citewell.assistants.records.release import ReleaseCounts, release
-from citewell.assistants.records.safety import counted, template
+from citewell.assistants.records.safety_filter import counted, template
 from citewell.assistants.records.screening import FILTERED, ScreenedQuestion, screen
-from citewell.assistants.records.sources import Sources
+from citewell.assistants.records.source_sentences import Sources
 from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.unused import unused
 from citewell.clinical.languages import Language, language_of
 from citewell.ports import Writer
 from citewell.prompts import Template
+from citewell.sentences import sentences
 from citewell.types import (
     Claim,
     Context,
@@ -64,8 +65,7 @@ from citewell.types import (
 )
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
-from citewell.types.logged import logged
-from citewell.words import sentences
+from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
 

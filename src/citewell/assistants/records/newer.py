@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from citewell.assistants.records.asked import GatheredFacts
-from citewell.assistants.records.known import LONG_AGO, when
+from citewell.assistants.records.fact_query import GatheredFacts
+from citewell.assistants.records.known_facts import LONG_AGO, when
 from citewell.types import Hit
 
 PAPERS_FIRST = (
@@ -26,7 +26,7 @@ def newer(
         return (gathered.if_mentioned if said else gathered.lead), [*said, *hits]
     if not said or not gathered.facts:
         return gathered.lead, [*hits, *said]
-    newest = max(when(one) or LONG_AGO for one in gathered.facts)
+    newest = max(when(fact) or LONG_AGO for fact in gathered.facts)
     if any(day is None or day > newest for day in dated):
         return gathered.with_papers or PAPERS_FIRST, [*said, *hits]
     return gathered.lead, [*hits, *said]

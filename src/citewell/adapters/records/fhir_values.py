@@ -1,0 +1,145 @@
+"""Small values of FHIR resources: names of codes, moments, people, amounts, how often."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from citewell.adapters.records.bundle import Bundle, Json
+from citewell.types.facts import PartialDate
+
+Value = TypeVar("Value")
+_KIND = re.compile(
+    r"\s*\((?:finding|disorder|situation|procedure|person|morphologic abnormality|substance|regime/therapy|event|"
+    r"observable entity|qualifier value)\)$"
+)
+UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
+"""Characters without a width, which some systems put into long names; they make two tests of one."""
+_UNITS = {"s": "second", "min": "minute", "h": "hour", "d": "day", "wk": "week", "mo": "month", "a": "year"}
+_TIMES = {1: "once", 2: "twice"}
+
+
+def name_of(concept: Any) -> str | None:
+    """What a code is called, without the kind that SNOMED CT puts behind it.
+
+    >>> name_of({"coding": [{"display": "Sprain of ankle (disorder)"}]})
+    'Sprain of ankle'
+    """
+    if not isinstance(concept, Mapping):
+        return None
+    names = [concept.get("text"), *(one.get("display") for one in concept.get("coding", []))]
+    written = next((name for name in names if isinstance(name, str) and name.strip()), None)
+    return None if written is None else plain_name(written)
+
+
+def plain_name(written: str) -> str:
+    """A name on one line, without the kind that SNOMED CT puts behind it, and without what nobody sees.
+
+    >>> plain_name("Leukocytes [#/\u200bvolume]  in Blood (procedure)")
+    'Leukocytes [#/volume] in Blood'
+    """
+    return _KIND.sub("", " ".join(UNSEEN.sub("", written).split()))
+
+
+def must_name(concept: Any) -> str:
+    """The same where a resource is worth nothing without a name."""
+    name = name_of(concept)
+    if name is None:
+        raise ValueError("it does not say what it is about")
+    return name
+
+
+def code_of(concept: Any) -> str | None:
+    """The first code."""
+    codings = concept.get("coding", []) if isinstance(concept, Mapping) else []
+    return next((str(coding["code"]) for coding in codings if coding.get("code")), None)
+
+
+def first(resource: Json, key: str) -> Any:
+    """The first of a list, or nothing."""
+    found = resource.get(key)
+    return found[0] if isinstance(found, list) and found else None
+
+
+def moment(resource: Json, *keys: str) -> PartialDate | None:
+    """The first of these that is there; of a period, its beginning."""
+    for key in keys:
+        found = resource.get(key)
+        found = found.get("start") if isinstance(found, Mapping) else found
+        if isinstance(found, str):
+            return PartialDate(found)
+    return None
+
+
+def ending(resource: Json, *keys: str) -> PartialDate | None:
+    """The end of the first period that is there."""
+    for key in keys:
+        found = resource.get(key)
+        found = found.get("end") if isinstance(found, Mapping) else found
+        if isinstance(found, str):
+            return PartialDate(found)
+    return None
+
+
+def known(table: Mapping[str, Value], given: Any, what: str) -> Value:
+    """The value that a code stands for; an unknown code is an error, never a default."""
+    if given not in table:
+        raise ValueError(f"its {what} is not one that FHIR R4 defines")
+    return table[given]
+
+
+def person_name(resource: Json) -> str | None:
+    """The name of a person, as they are addressed.
+
+    >>> person_name({"name": [{"family": "Schultz", "given": ["Terrance"], "prefix": ["Dr."]}]})
+    'Dr. Terrance Schultz'
+    """
+    name = first(resource, "name") if isinstance(resource.get("name"), list) else resource.get("name")
+    if isinstance(name, str):
+        return name.strip() or None
+    if not isinstance(name, Mapping):
+        return None
+    parts = [*name.get("prefix", []), *name.get("given", []), name.get("family") or "", *name.get("suffix", [])]
+    return " ".join(part for part in parts if part) or name.get("text") or None
+
+
+def called(bundle: Bundle, reference: Any) -> str | None:
+    """The name of a person or an organisation that is referred to."""
+    entry = bundle.referred(reference)
+    if entry is None:
+        shown = reference.get("display") if isinstance(reference, Mapping) else None
+        return shown if isinstance(shown, str) and shown.strip() else None
+    if entry.kind == "PractitionerRole":
+        return called(bundle, entry.resource.get("practitioner"))
+    return person_name(entry.resource)
+
+
+def about(bundle: Bundle, reference: Any) -> str | None:
+    """What a condition or an observation that is referred to is called."""
+    if isinstance(reference, Mapping) and isinstance(reference.get("display"), str):
+        return _KIND.sub("", reference["display"])
+    entry = bundle.referred(reference)
+    return None if entry is None else name_of(entry.resource.get("code"))
+
+
+def how_often(timing: Any) -> str | None:
+    """A timing in words.
+
+    >>> how_often({"repeat": {"frequency": 1, "period": 6, "periodUnit": "h"}})
+    'every 6 hours'
+    >>> how_often({"repeat": {"frequency": 2, "period": 1, "periodUnit": "d"}})
+    'twice a day'
+    """
+    if not isinstance(timing, Mapping):
+        return None
+    repeat = timing.get("repeat")
+    if not isinstance(repeat, Mapping) or "period" not in repeat or "periodUnit" not in repeat:
+        return name_of(timing.get("code"))
+    unit = known(_UNITS, repeat["periodUnit"], "unit of time")
+    frequency, period = int(repeat.get("frequency", 1)), float(repeat["period"])
+    each = f"a {unit}" if unit != "hour" else "an hour"
+    if period == 1:
+        return f"{_TIMES.get(frequency, f'{frequency} times')} {each}"
+    every = f"every {period:g} {unit}s"
+    return every if frequency == 1 else f"{_TIMES.get(frequency, f'{frequency} times')} {every}"

@@ -1,0 +1,119 @@
+"""Findings that cannot both hold: shown as such, and asked about, never settled by guessing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from citewell.assistants.consult.tables import rows
+from citewell.types.consult import Category, Contradiction, Finding, Polarity
+
+SAME_YEARS = 1.0
+SAME_SHARE = 0.05
+"""Two weights this near each other are one."""
+SETTLED = frozenset({"temperature", "pulse", "respiratory rate", "oxygen saturation", "glucose"})
+"""Measurements that change in an hour: the last one holds, and none contradicts another."""
+_HELD = (Polarity.PRESENT, Polarity.ABSENT)
+_LISTED = (Category.ALLERGY, Category.MEDICATION)
+_MEASURED = (Category.VITAL, Category.DEMOGRAPHIC)
+
+
+def contradictions(findings: Sequence[Finding]) -> tuple[Contradiction, ...]:
+    """Every pair that cannot both hold, with the question that settles it.
+
+    >>> from citewell.types.consult import FindingSource
+    >>> one = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, FindingSource.RULES)
+    >>> other = Finding("f2", Category.SYMPTOM, "Fever", Polarity.ABSENT, FindingSource.RULES)
+    >>> contradictions([one, other])[0].question
+    'Both “Fever” and “no Fever” were recorded. Which is right?'
+    """
+    return (*_opposites(findings), *_numbers(findings), *_impossible(findings), *_unlikely(findings))
+
+
+def _opposites(findings: Sequence[Finding]) -> Iterator[Contradiction]:
+    for same in _alike(finding for finding in findings if finding.polarity in _HELD):
+        for first, second in _pairs(same, lambda finding, other: finding.polarity is not other.polarity):
+            name = first.name if first.name != "any" else _any(first)
+            denied = f"{'not' if first.category is Category.DEMOGRAPHIC else 'no'} {name}"
+            yield Contradiction(first.id, second.id, f"Both “{name}” and “{denied}” were recorded. Which is right?")
+    for none in findings:
+        if none.name == "any" and none.polarity is Polarity.ABSENT and none.category in _LISTED:
+            told = "an allergy" if none.category is Category.ALLERGY else "a medicine"
+            for some in findings:
+                if some.category is none.category and some.name != "any" and some.polarity is Polarity.PRESENT:
+                    question = f"Both none at all and {told} ({some.name}) were recorded. Which is right?"
+                    yield Contradiction(none.id, some.id, question)
+
+
+def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Findings about the same thing, together."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.key, []).append(finding)
+    return groups.values()
+
+
+def _pairs(same: list[Finding], contradict: Callable[[Finding, Finding], bool]) -> Iterator[tuple[Finding, Finding]]:
+    """Each with the first one that it contradicts, once: nobody is asked about every pair of a hundred values."""
+    told = set()
+    for at, finding in enumerate(same):
+        other = next((place for place, two in enumerate(same) if contradict(finding, two)), None)
+        if other is not None:
+            told.add((min(at, other), max(at, other)))
+    return ((same[first], same[second]) for first, second in sorted(told))
+
+
+def _any(finding: Finding) -> str:
+    return "allergies" if finding.category is Category.ALLERGY else "medicines"
+
+
+def _numbers(findings: Sequence[Finding]) -> Iterator[Contradiction]:
+    measured = (finding for finding in findings if finding.category in _MEASURED and finding.name not in SETTLED)
+    for same in _alike(measured):
+        if same[0].name == "sex":
+            for first, second in _pairs(same, lambda finding, other: finding.unit != other.unit):
+                question = f"Both “{first.unit}” and “{second.unit}” were recorded. Which is right?"
+                yield Contradiction(first.id, second.id, question)
+            continue
+        for first, second in _pairs([finding for finding in same if finding.value is not None], _differ):
+            told = f"{first.name} {first.value:g} and {second.value:g} {second.unit}"
+            yield Contradiction(first.id, second.id, f"Two values were recorded: {told}. Which is right?")
+
+
+def _differ(first: Finding, second: Finding) -> bool:
+    one, other = first.value or 0.0, second.value or 0.0
+    if first.name in ("age", "pregnant"):
+        return abs(one - other) > SAME_YEARS
+    return abs(one - other) > SAME_SHARE * max(one, other)
+
+
+def _impossible(findings: Sequence[Finding]) -> Iterator[Contradiction]:
+    """A pregnancy beside a record that says male."""
+    male = next((finding for finding in findings if finding.name == "sex" and finding.unit == "male"), None)
+    pregnant = next(
+        (finding for finding in findings if finding.name == "pregnant" and finding.polarity is Polarity.PRESENT), None
+    )
+    if male is not None and pregnant is not None:
+        where = "The record says male" if male.by.value == "record" else "The sex was recorded as male"
+        question = f"{where}, and a pregnancy was recorded. Correct the one that is wrong. Until then neither is used."
+        yield Contradiction(male.id, pregnant.id, question)
+
+
+def _unlikely(findings: Sequence[Finding]) -> Iterator[Contradiction]:
+    """A weight that nobody of this age has, as far as a table knows; where it is confirmed, it holds."""
+    age = next((finding for finding in reversed(findings) if finding.name == "age" and finding.value is not None), None)
+    weight = next(
+        (finding for finding in reversed(findings) if finding.name == "weight" and finding.value is not None), None
+    )
+    if age is None or weight is None or weight.is_confirmed:
+        return
+    assert age.value is not None
+    assert weight.value is not None
+    for low, high, least, most in (tuple(map(float, row)) for row in rows("weights.tsv")):
+        if low <= age.value < high and not least <= weight.value <= most:
+            told = "little" if weight.value < least else "much"
+            question = (
+                f"A weight of {weight.value:g} kg and an age of {age.value:.3g} years were recorded: hardly anyone "
+                f"weighs so {told} at that age. Check the weight, or correct the age. No dose is calculated from it "
+                "until then."
+            )
+            yield Contradiction(weight.id, weight.id, question)

@@ -1,0 +1,58 @@
+"""Between the nouns of a consult and JSON: what events hold, and what views show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from citewell.types.consult import (
+    Category,
+    Differential,
+    Finding,
+    FindingBearing,
+    FindingSource,
+    MessageWords,
+    Polarity,
+)
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding as it is written down."""
+    return asdict(finding)
+
+
+def finding_of(told: Mapping[str, Any]) -> Finding:
+    """The finding that was written down.
+
+    >>> words = MessageWords(1, 0, 5, "fever")
+    >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, FindingSource.RULES, words)
+    >>> finding_of(finding_json(fever)) == fever
+    True
+    """
+    words = told.get("words")
+    return Finding(
+        **{
+            **told,
+            "category": Category(told["category"]),
+            "polarity": Polarity(told["polarity"]),
+            "by": FindingSource(told["by"]),
+            "words": None if words is None else MessageWords(**words),
+        }
+    )
+
+
+def differential_json(differential: Differential) -> dict[str, Any]:
+    """A differential as it is written down."""
+    return asdict(differential)
+
+
+def differential_of(told: Mapping[str, Any]) -> Differential:
+    """The differential that was written down."""
+    return Differential(
+        condition=told["condition"],
+        confidence=told["confidence"],
+        by=FindingSource(told["by"]),
+        supports=tuple(FindingBearing(**one) for one in told["supports"]),
+        opposes=tuple(FindingBearing(**one) for one in told["opposes"]),
+    )

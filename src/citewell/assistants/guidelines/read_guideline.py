@@ -1,0 +1,83 @@
+"""Reads a parsed document as a guideline: numbered rules, index by symptom, definitions, and what to look at."""
+
+from __future__ import annotations
+
+import re
+
+from citewell.assistants.guidelines.guideline import Definition, Guideline
+from citewell.assistants.guidelines.parse_rules import Terms, parse_rules
+from citewell.assistants.guidelines.problems import problems
+from citewell.assistants.guidelines.read_rules import RawRule, read_passages
+from citewell.assistants.guidelines.read_symptoms import read_symptoms
+from citewell.errors import InputError
+from citewell.types import Document
+
+TERMS_HEADING = re.compile(r"\bterms used\b|\bglossary\b|\bdefinitions\b", re.IGNORECASE)
+_GUIDANCE = re.compile(r"/guidance/([a-z]{2,4}\d+)\b", re.IGNORECASE)
+_NUMBERED = re.compile(r"\bguideline ([A-Z]{2,4}\d{1,4})\b")
+_UPDATED = re.compile(r"\blast (?:updated|modified|amended)(?: on)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
+_PUBLISHED = re.compile(r"\bpublished(?: on)?(?: date)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
+FRONT_CHARACTERS = 1_500
+"""Name and dates stand on the first page."""
+
+
+def read(document: Document) -> Guideline:
+    """One document, one guideline; a document without numbered recommendations is refused."""
+    passages = read_passages(document)
+    if not any(_recommends(passage) for passage in passages):
+        raise InputError(
+            "No numbered recommendations (1.1.1, 1.1.2, …) were found in this file. Add a guideline that numbers "
+            "them, or add the file as a document with `citewell add`."
+        )
+    definitions = read_definitions(document)
+    terms = Terms.of(definitions)
+    rules = parse_rules(passages, terms)
+    symptoms = read_symptoms(document)
+    front = document.text[:FRONT_CHARACTERS]
+    return Guideline(
+        title=document.title,
+        name=_name(document, front),
+        edition=_edition(document, front),
+        rules=rules,
+        symptoms=symptoms,
+        definitions=definitions,
+        problems=problems(document, rules, symptoms),
+    )
+
+
+def _recommends(passage: RawRule) -> bool:
+    """Whether it is a sentence: the numbered entries of a table or of a list of functions are none."""
+    return passage.date is not None or passage.text.rstrip(')”"’ ').endswith((".", "!", "?"))
+
+
+def read_definitions(document: Document) -> tuple[Definition, ...]:
+    """Each heading under “Terms used”, with the text below it."""
+    definitions: list[Definition] = []
+    term: tuple[str, ...] | None = None
+    for block in document.blocks:
+        depth = next((n for n, title in enumerate(block.section) if TERMS_HEADING.search(title)), None)
+        if depth is None or len(block.section) <= depth + 1:
+            term = None
+        elif block.kind == "heading":
+            term = block.section
+        elif term is not None and block.section == term:
+            start = definitions[-1].start if definitions and definitions[-1].term == term[-1] else block.start
+            if start != block.start:
+                definitions.pop()
+            page = document.layout.page_at(start) or 0
+            definitions.append(Definition(term[-1], document.text[start : block.end], page, start, block.end))
+    return tuple(definitions)
+
+
+def _name(document: Document, front: str) -> str:
+    """The short name by which a guideline is cited; its title where it has none."""
+    address = document.metadata.source_url or ""
+    guidance = _GUIDANCE.search(front) or _GUIDANCE.search(address) or _NUMBERED.search(front)
+    return guidance.group(1).upper() if guidance else document.title
+
+
+def _edition(document: Document, front: str) -> str | None:
+    dated = _UPDATED.search(front) or _PUBLISHED.search(front)
+    if dated:
+        return dated.group(1)
+    return document.metadata.published.isoformat() if document.metadata.published else None

@@ -1,0 +1,272 @@
+"""Which facts a question names: medicines by any name or class, tests as patients call them, people by surname."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+
+from citewell.assistants.records.tables import rows
+from citewell.assistants.records.topic import topic
+from citewell.clinical import Lexicon, fold
+from citewell.clinical.languages import spelled, whole_words
+from citewell.clinical.medicines import Medicine, medicines
+from citewell.clinical.misspellings import corrections, is_misspelling, long_words
+from citewell.types.facts import (
+    Allergy,
+    Appointment,
+    Diagnosis,
+    Fact,
+    LabResult,
+    Medication,
+    Procedure,
+    Professional,
+    Referral,
+    Symptom,
+    Vaccination,
+)
+
+_WORD = re.compile(r"[^\W\d_]{3,}|[^\W_]*\d[^\W_]*")
+_OWN = re.compile(r"\b(?:my|mine|i|me|mon|ma|mes|je|mein\w*|ich|mir|mich)\b")
+_GENERIC = re.compile(
+    r"procedure|operat|surger|interven|vaccin|immuni|booster|inoculat|referr|symptom|complain|appoint|history|record"
+    r"|recent|latest|against|hospital|impf|eingriff|opéra|document|already|receive|perform|mention|anything|happened"
+)
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+MISSPELT = (Medication, Allergy, Diagnosis, Vaccination)
+"""Kinds of facts whose names people misspell."""
+SHORTEST_NAME = 3
+"""Letters up to which another name of something could be anything."""
+SPECIFIC = 7
+"""Letters from which a word names something, when nothing in the record is called so."""
+COMMON = frozenset(
+    """hydrochloride hydrobromide sodium potassium calcium acid sulfate bitartrate succinate tartrate maleate oral
+    tablet capsule solution injection human extended release allergy drug substance food product class with the and for
+    from disorder finding situation condition status history normal body blood encounter problem symptom check total
+    mass volume serum plasma count automated dr mrs mr miss type chronic acute seasonal injectable preservative free
+    general examination visit screening test level due primary unspecified patient procedure therapy of in to my is am
+    what how when was were did does have has had are can take last next new any all about this that not who which
+    medication medicine reaction since stop started stopped long should ask doctor""".split()
+)
+"""Words of names that tell nothing apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names in one question."""
+
+    words: frozenset[str]
+    concepts: frozenset[str]
+    medicines: tuple[Medicine, ...]
+    classes: frozenset[str]
+    """Classes of medicines, as patients call them."""
+    class_words: tuple[tuple[str, frozenset[str]], ...]
+    """The words for a kind of medicines in the question, with the classes that they mean."""
+    tests: tuple[tuple[str, re.Pattern[str]], ...]
+    """What the question calls a test, and how records call it."""
+    lexicon: Lexicon
+    text: str
+    corrected: Mapping[str, str] = field(default_factory=dict)
+    """The misspelt words of the question, each with the word that it is read as."""
+
+    @classmethod
+    def of(cls, question: str, lexicon: Lexicon) -> Names:
+        """Read once for all facts."""
+        text = spelled(question).casefold()
+        corrected = corrections(question)
+        text += "".join(f" ({right})" for right in corrected.values())
+        for words, also in rows("lay.tsv"):
+            if whole_words(words).search(text):
+                text += f" ({also})"
+        kinds = tuple(
+            (match.group(), frozenset(families.split("|")))
+            for words, families in _classes()
+            if (match := words.search(text))
+        )
+        return cls(
+            words=frozenset(fold(word) for word in _WORD.findall(text)) - COMMON,
+            concepts=frozenset(_concepts(" ".join((question, *corrected.values())), lexicon)),
+            medicines=medicines(text),
+            classes=frozenset(family for _, families in kinds for family in families),
+            class_words=kinds,
+            tests=tuple((match.group(), name) for words, name in _pairs("tests.tsv") if (match := words.search(text))),
+            lexicon=lexicon,
+            text=text,
+            corrected=corrected,
+        )
+
+    def fit(self, fact: Fact) -> bool:
+        """Whether the question names this fact."""
+        if isinstance(fact, LabResult) and self.tests:
+            return any(name.search(part) for _, name in self.tests for part in _tests_of(fact))
+        if isinstance(fact, Vaccination) and any(name.search(fact.name) for name in self._vaccines):
+            return True
+        if isinstance(fact, Procedure | Vaccination) and self._fits_part(fact.name):
+            return True
+        if isinstance(fact, MISSPELT) and self._misspelt(fact):
+            return True
+        if isinstance(fact, Medication | Allergy) and (self.medicines or self.classes):
+            return any(self._fits_medicine(medicine) for name in names_of(fact) for medicine in medicines(name))
+        return any(self._fits_words(name) for name in names_of(fact))
+
+    def among(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
+        """The facts that the question names, in the order given; thousands of results share a few names."""
+        known: dict[tuple[type[Fact], tuple[str, ...]], bool] = {}
+        found = []
+        for fact in facts:
+            key = (type(fact), _tests_of(fact) if isinstance(fact, LabResult) else tuple(names_of(fact)))
+            if key not in known:
+                known[key] = self.fit(fact)
+            if known[key]:
+                found.append(fact)
+        return tuple(found)
+
+    def unknown(self, facts: Iterable[Fact]) -> list[str]:
+        """The medicines, kinds of them and tests that the question names and the record has not, as written."""
+        if not self.medicines and not self.tests and not self.classes:
+            return []
+        known = [one for one in facts if isinstance(one, Medication | Allergy)]
+        held = {other.family for fact in known for name in names_of(fact) for other in medicines(name)}
+        results = {test for one in facts if isinstance(one, LabResult) for test in _tests_of(one)}
+        lost = [
+            self.text[medicine.start : medicine.end]
+            for medicine in self.medicines
+            if not any(
+                is_kin(medicine, other) for fact in known for name in names_of(fact) for other in medicines(name)
+            )
+            and not any(self._misspelt(fact) for fact in known)
+        ]
+        lost += [words for words, families in self.class_words if families.isdisjoint(held)]
+        kinds = " ".join(words for words, _ in self.class_words)
+        tests = [one for one in self.tests if one[0] not in kinds]  # “blood pressure tablets” are no blood pressure
+        lost += [words for words, name in tests if not any(name.search(test) for test in results)]
+        return list(dict.fromkeys(lost))
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The medicines and kinds of medicines that it names, as it calls them."""
+        found = [self.text[medicine.start : medicine.end] for medicine in self.medicines]
+        return tuple(dict.fromkeys([*found, *(words for words, _ in self.class_words)]))
+
+    def otherwise(self, named: Iterable[Fact]) -> tuple[str, ...]:
+        """How the record spells what the question spells otherwise."""
+        found = (held for fact in named if isinstance(fact, MISSPELT) for _, held in self._misspelt(fact))
+        return tuple(dict.fromkeys(found))
+
+    def _misspelt(self, fact: Fact) -> list[tuple[str, str]]:
+        """Words of the question beside those of a fact that they are but for a letter."""
+        held = long_words(names_of(fact))
+        if not held or held & self.words:
+            return []
+        return [(word, other) for word in sorted(self.words) for other in sorted(held) if is_misspelling(word, other)]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the question is about the person who asks."""
+        return _OWN.search(self.text) is not None
+
+    def about(self, named: Iterable[Fact]) -> tuple[str, ...]:
+        """The words that say what exactly is asked for, and that no fact it names has in its name."""
+        said = [*self.said, *(words for words, _ in self.tests)]
+        said += [name.casefold() for fact in named for name in names_of(fact)]
+        said += [word for fact in named for word, _ in self._misspelt(fact)]
+        told = frozenset(word for words in said for word in _PLAIN_WORD.findall(words))
+        return topic(self.text, spoken_for=told)
+
+    @property
+    def names_something(self) -> bool:
+        """Whether it asks for something of its own, not for all of a kind."""
+        return bool(self.medicines or self.classes or self.tests or self.about(()))
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """Other names of what it is about: “myocardial infarction” for a heart attack."""
+        told = " ".join(self.about(()))
+        return tuple(
+            name.text
+            for hit in self.lexicon.find(told)
+            if hit.tag != "ambiguous"
+            for name in hit.concept.names
+            if name.tag != "ambiguous" and len(name.text) > SHORTEST_NAME
+        )
+
+    @property
+    def _vaccines(self) -> list[re.Pattern[str]]:
+        """How records call the vaccines that it names."""
+        return [name for words, name in _pairs("vaccines.tsv") if words.search(self.text)]
+
+    def _fits_medicine(self, held: Medicine) -> bool:
+        return held.family in self.classes or any(is_kin(medicine, held) for medicine in self.medicines)
+
+    def _fits_part(self, name: str) -> bool:
+        """Whether one long word of a name is asked for: nobody says all of “zoster vaccine, live”."""
+        long = (word for word in _telling(name) if len(word) >= SPECIFIC and not _GENERIC.match(word))
+        return any(word in self.words for word in long)
+
+    def _fits_words(self, name: str) -> bool:
+        """Whether all telling words of a name are asked for, or it is another name of what is asked for."""
+        telling = _telling(name)
+        return bool(telling and telling <= self.words) or not self.concepts.isdisjoint(_concepts(name, self.lexicon))
+
+
+def is_kin(medicine: Medicine, other: Medicine) -> bool:
+    """The same medicine, or a class and one of its own."""
+    return medicine.name == other.name or (medicine.is_class != other.is_class and medicine.family == other.family)
+
+
+@cache
+def _pairs(table: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Patients' words of a table, each with the pattern of what records call the same."""
+    return tuple((whole_words(words), re.compile(name, re.IGNORECASE)) for words, name in rows(table))
+
+
+@cache
+def _classes() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((whole_words(words), families) for words, families in rows("classes.tsv"))
+
+
+@lru_cache(maxsize=20_000)
+def _telling(name: str) -> frozenset[str]:
+    return frozenset(fold(word) for word in _WORD.findall(name.casefold())) - COMMON
+
+
+def _tests_of(fact: LabResult) -> tuple[str, ...]:
+    return (fact.test_name, *(part.test_name for part in fact.parts))
+
+
+@lru_cache(maxsize=20_000)
+def _concepts(text: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """The concepts that a text names; words for a kind of thing, such as “vaccination”, name none of its kind."""
+    return tuple(
+        hit.concept.id
+        for hit in lexicon.find(text)
+        if hit.tag != "ambiguous" and not _GENERIC.match(text[hit.start : hit.end].casefold())
+    )
+
+
+def names_of(fact: Fact) -> Iterator[str]:
+    """What a fact may be called."""
+    match fact:
+        case Medication():
+            yield from (one for one in (fact.generic_name, fact.brand_name) if one)
+            yield from (ingredient.name for ingredient in fact.ingredients)
+        case LabResult():
+            yield fact.test_name.partition(" [")[0].partition(" in ")[0]
+        case Allergy():
+            yield fact.allergen
+        case Symptom():
+            yield fact.specific
+        case Professional():
+            yield surname(fact.name)
+        case Diagnosis() | Procedure() | Vaccination() | Appointment() | Referral():
+            yield fact.name
+
+
+def surname(name: str) -> str:
+    """The last name of a person, by which others call them.
+
+    >>> surname("Dr. Terrance Schultz")
+    'Schultz'
+    """
+    return name.rsplit(maxsplit=1)[-1] if name.strip() else name
