@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from citewell import sentences
 from citewell.adapters.parsers.pdf_lines import LARGEST_STEP, TextLine
 from citewell.types import BlockKind
 
