@@ -125,7 +125,7 @@ def _print_case(case: Case) -> None:
         lines.append(passage.text or "    This version has since been erased or re-processed.")
     if case.hidden_passages:
         lines.append(f"{case.hidden_passages} passages not shown: from documents you do not have access to.")
-    lines += [f"\nWithheld draft, {one['verdict']}: {one['text']}" for one in case.draft]
+    lines += [f"\nWithheld draft, {entry['verdict']}: {entry['text']}" for entry in case.draft]
     if case.routed.reply:
         lines.append(f"\nReply: {case.routed.reply}")
     typer.echo(printable("\n".join(lines)))

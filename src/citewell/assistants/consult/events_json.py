@@ -22,7 +22,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     return asdict(finding)
 
 
-def finding_of(told: Mapping[str, Any]) -> Finding:
+def finding_of(entry: Mapping[str, Any]) -> Finding:
     """The finding that was written down.
 
     >>> words = MessageWords(1, 0, 5, "fever")
@@ -30,13 +30,13 @@ def finding_of(told: Mapping[str, Any]) -> Finding:
     >>> finding_of(finding_json(fever)) == fever
     True
     """
-    words = told.get("words")
+    words = entry.get("words")
     return Finding(
         **{
-            **told,
-            "category": Category(told["category"]),
-            "polarity": Polarity(told["polarity"]),
-            "by": FindingSource(told["by"]),
+            **entry,
+            "category": Category(entry["category"]),
+            "polarity": Polarity(entry["polarity"]),
+            "by": FindingSource(entry["by"]),
             "words": None if words is None else MessageWords(**words),
         }
     )
@@ -47,12 +47,12 @@ def differential_json(differential: Differential) -> dict[str, Any]:
     return asdict(differential)
 
 
-def differential_of(told: Mapping[str, Any]) -> Differential:
+def differential_of(entry: Mapping[str, Any]) -> Differential:
     """The differential that was written down."""
     return Differential(
-        condition=told["condition"],
-        confidence=told["confidence"],
-        by=FindingSource(told["by"]),
-        supports=tuple(FindingBearing(**one) for one in told["supports"]),
-        opposes=tuple(FindingBearing(**one) for one in told["opposes"]),
+        condition=entry["condition"],
+        confidence=entry["confidence"],
+        by=FindingSource(entry["by"]),
+        supports=tuple(FindingBearing(**one) for one in entry["supports"]),
+        opposes=tuple(FindingBearing(**one) for one in entry["opposes"]),
     )
