@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from citewell.bootstrap import build
-from citewell.bootstrap.app import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Source
 from citewell.types.answers import Answer, Cite, Qualified

@@ -16,7 +16,7 @@ from citewell.api import changes
 from citewell.api.auth import TokenSigner
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import ModelError
 from citewell.types import Filing, LifecycleState, Scope, Source

@@ -67,7 +67,7 @@ from citewell.api.routes import (
 )
 from citewell.api.site import Site
 from citewell.api.upload import NEVER
-from citewell.bootstrap import App
+from citewell.app import App
 
 API = (
     ask,

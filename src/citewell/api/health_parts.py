@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from citewell.adapters.blobs import try_blobs
 from citewell.adapters.index.qdrant import QdrantIndex
 from citewell.adapters.llm import split_spec
 from citewell.adapters.llm.model_list import server_of
@@ -11,7 +12,6 @@ from citewell.adapters.queue.celery import AWAY, CeleryQueue
 from citewell.adapters.store.engine import refuse_full, refuse_newer
 from citewell.answer.retrieve import refuse_misfit
 from citewell.api.site import Site
-from citewell.bootstrap.workers import try_blobs
 from citewell.errors import Unavailable
 
 NO_WORKER = "No workers are running. Start one with `citewell worker`."

@@ -15,8 +15,8 @@ from citewell.api.records import VaultSession, in_use
 from citewell.api.requests import require_our_form
 from citewell.api.site import site_of
 from citewell.api.upload import Received, received, whole_body
-from citewell.bootstrap.records import Imported
 from citewell.errors import CitewellError, InputError, VaultLocked
+from citewell.records.record import Imported
 from citewell.types import Source
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from citewell.api.progress import Progress
-from citewell.bootstrap import Results
+from citewell.app import Results
 from citewell.types import Box, Hit, LibraryEntry, MatchReason
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from citewell.adapters.oidc.provider import Provider
 from citewell.adapters.store.sharing import tenants
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.errors import LibraryError, NotFound
 
 

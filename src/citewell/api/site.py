@@ -27,7 +27,7 @@ from citewell.api.metrics import Metrics
 from citewell.api.progress import Progress, Stopwatch
 from citewell.api.sign_in import SignInMethods
 from citewell.api.visitor import Visitor
-from citewell.bootstrap import App, Results
+from citewell.app import App, Results
 from citewell.errors import NotFound
 from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.ports.queue import Queue

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from citewell.api.bodies.answers import Words
 from citewell.api.bodies.documents import TurnedResponse
 from citewell.api.bodies.sent import Id, RequestBody
-from citewell.bootstrap.profile import MAX_LOCK_MINUTES
+from citewell.records.vaults import MAX_LOCK_MINUTES
 
 Kind = Literal[
     "person",

@@ -18,7 +18,7 @@ from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member
 from citewell.assistants.guidelines.chat_view import chat_json, history_json, related_json
-from citewell.assistants.guidelines.patient import patient_from_object
+from citewell.assistants.guidelines.read_patient import patient_from_object
 
 router = APIRouter(prefix="/api/v1")
 

@@ -19,8 +19,8 @@ from citewell.api.records import Known, Opened, OpenVaults, Owner, Vaulted, Vaul
 from citewell.api.requests import our_form
 from citewell.api.site import Here, Site
 from citewell.api.visitor import Visitor
-from citewell.bootstrap.record_models import elsewhere
 from citewell.errors import CitewellError, InputError, NotFound, VaultLocked
+from citewell.model_choice import elsewhere
 from citewell.web.records import RecordTurn, record_turn
 
 router = APIRouter(prefix="/records")

@@ -27,7 +27,7 @@ from citewell.api.bodies.records import (
 )
 from citewell.api.records import IS_LOCKED, Opened, Owner, VaultSession, begun
 from citewell.api.requests import our_request
-from citewell.bootstrap.record_models import elsewhere
+from citewell.model_choice import elsewhere
 from citewell.ports.records import Paper, PaperKind, RecordSettings
 
 router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)
