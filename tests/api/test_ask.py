@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 from citewell.answer.events import Event, Working
 from citewell.api import stream
@@ -53,7 +54,7 @@ def test_the_stream_ends_in_the_same_answer_and_every_sentence_came_before_it(re
     assert [sources[n] for n in sorted(sources)] == done["citations"]
     assert told[0][1]["conversation_id"] == done["conversation_id"]
     for name, data in told:
-        EVENTS[name].model_validate_json(json.dumps(data), strict=True)
+        TypeAdapter(EVENTS[name]).validate_json(json.dumps(data), strict=True)
 
 
 @pytest.mark.slow

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, assert_never
 
 from citewell.adapters.store.catalogue import Edit
 from citewell.adapters.store.library import NEVER_READ
 from citewell.api import changes
+from citewell.api.bodies.documents import Outcome
 from citewell.api.changes import who
 from citewell.api.site import Site
 from citewell.api.visitor import Visitor
@@ -24,16 +25,6 @@ ALL_TENANTS = (
     "that runs this server must start it. Nothing was changed."
 )
 NEVER_DONE = frozenset({State.PENDING, State.QUEUED, State.FAILED})
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one document of a selection."""
-
-    document_id: str
-    title: str
-    is_done: bool
-    detail: str
 
 
 def chosen(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> list[Entry]:
@@ -53,20 +44,20 @@ def acted(site: Site, visitor: Visitor, action: Action, document_ids: Sequence[s
     entries = chosen(site, visitor, document_ids)
     deed = _deed(site, visitor, action)
     gone: set[str] = set()
-    found = []
+    outcomes = []
     for entry in entries:
         if entry.id in gone:  # it went with another version
-            found.append(Outcome(entry.id, entry.title, is_done=True, detail="erased"))
+            outcomes.append(Outcome(entry.id, entry.title, is_done=True, detail="erased"))
             continue
         try:
             detail, more = deed(entry)
             gone |= more
-            found.append(Outcome(entry.id, entry.title, is_done=True, detail=detail))
+            outcomes.append(Outcome(entry.id, entry.title, is_done=True, detail=detail))
         except CitewellError as error:
-            found.append(Outcome(entry.id, entry.title, is_done=False, detail=str(error)))
+            outcomes.append(Outcome(entry.id, entry.title, is_done=False, detail=str(error)))
     if action == "ingest":
         site.worker().nudge()
-    return found
+    return outcomes
 
 
 def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[Entry], tuple[str, set[str]]]:
@@ -91,7 +82,7 @@ def _deed(site: Site, visitor: Visitor, action: Action) -> Callable[[Entry], tup
     def erase(entry: Entry) -> tuple[str, set[str]]:
         family = site.app.catalogue.versions(entry.lineage, Scope.owner(entry.tenant))
         changes.refuse_unless_theirs([entry] if entry.state in NEVER_READ else family, visitor)
-        return "erased", {one.id for one in site.app.erase(entry.id, scope, by=by)}
+        return "erased", {version.id for version in site.app.erase(entry.id, scope, by=by)}
 
     match action:
         case "ingest":
@@ -118,27 +109,27 @@ def reread_all(site: Site, visitor: Visitor, *, is_dry: bool = False) -> list[st
     if is_new and not runs_server(site, visitor):
         raise ScopeRefused(ALL_TENANTS)
     if is_dry:
-        found = library.to_reread(visitor.whole, embedder=embedder)
+        queued = library.to_reread(visitor.whole, embedder=embedder)
     else:
-        found = library.reread(visitor.whole, by=who(visitor), embedder=embedder)
+        queued = library.reread(visitor.whole, by=who(visitor), embedder=embedder)
         site.worker().nudge()
-    theirs = {entry.id for entry in site.app.entries(visitor.whole)} if is_new else set(found)
-    return [document_id for document_id in found if document_id in theirs]
+    theirs = {entry.id for entry in site.app.entries(visitor.whole)} if is_new else set(queued)
+    return [document_id for document_id in queued if document_id in theirs]
 
 
 def queue_of(site: Site, visitor: Visitor) -> QueueStatus:
     """How the queue stands, without the workers where they work for others too."""
-    told = site.app.library.status(visitor.whole)
-    return told if runs_server(site, visitor) else replace(told, workers=())
+    status = site.app.library.status(visitor.whole)
+    return status if runs_server(site, visitor) else replace(status, workers=())
 
 
-def edited(site: Site, visitor: Visitor, document_id: str, said: Mapping[str, Any], revision: int | None) -> Entry:
+def edited(site: Site, visitor: Visitor, document_id: str, fields: Mapping[str, Any], revision: int | None) -> Entry:
     """A document after an edit: journeys that exist, tags that the visitor may give, and nobody else's edit undone."""
     before = site.entry(document_id, visitor.whole)
-    tags = visitor.filed(said.get("tags"), before=frozenset(before.tags))
-    journeys = said.get("journeys")
+    tags = visitor.filed(fields.get("tags"), before=frozenset(before.tags))
+    journeys = fields.get("journeys")
     known = None if journeys is None else site.app.journeys.known(journeys, visitor.whole)
-    edit = Edit(said.get("title"), tags, known, said.get("chunking"))
+    edit = Edit(fields.get("title"), tags, known, fields.get("chunking"))
     return site.app.catalogue.edit(document_id, edit, scope=visitor.whole, by=who(visitor), revision=revision)
 
 

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from citewell import errors
 from citewell.api.advise import advised, pieces
 from citewell.api.auth import VISITOR
-from citewell.api.bodies.sent import UNKNOWN_FIELD
+from citewell.api.bodies.base import UNKNOWN_FIELD
 from citewell.web.pages import page
 from citewell.web.phrases import advice
 

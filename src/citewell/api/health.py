@@ -17,7 +17,8 @@ from citewell.api.site import Site
 KEPT_S = 5.0
 """So long an answer counts: whoever asks every second does not keep the parts busy."""
 
-LIMITS_S: Mapping[str, float] = MappingProxyType(
+PartName = Literal["store", "embedder", "model", "entailment", "replica", "broker", "originals"]
+LIMITS_S: Mapping[PartName, float] = MappingProxyType(
     {"store": 2.0, "embedder": 5.0, "model": 5.0, "entailment": 5.0, "replica": 5.0, "broker": 5.0, "originals": 5.0}
 )
 DONE_WITHOUT = frozenset({"replica", "broker", "originals"})
@@ -39,36 +40,37 @@ class Part:
 class Health:
     """Asks each part in a thread, never twice at the same time: one that hangs holds one thread, not all."""
 
-    def __init__(self, asked: Mapping[str, Ask], *, limits_s: Mapping[str, float] = LIMITS_S) -> None:
+    def __init__(self, asked: Mapping[PartName, Ask], *, limits_s: Mapping[PartName, float] = LIMITS_S) -> None:
         self._asked, self._limits_s = asked, limits_s
-        self._known: dict[str, tuple[float, Part]] = {}
-        self._running: dict[str, asyncio.Task[Part]] = {}
+        self._known: dict[PartName, tuple[float, Part]] = {}
+        self._running: dict[PartName, asyncio.Task[Part]] = {}
 
     @classmethod
     def of(cls, site: Site) -> Health:
         """The health of a site."""
         chosen = site.app.settings
-        asked: dict[str, Ask] = {
+        asked: dict[PartName, Ask] = {
             "store": lambda: health_parts.ask_store(site),
             "embedder": lambda: health_parts.ask_embedder(site),
             "model": lambda: health_parts.ask_model(site),
         }
-        for name, is_set, ask in (
+        optional: tuple[tuple[PartName, object, Callable[[Site], object]], ...] = (
             ("entailment", chosen.entailment, health_parts.ask_entailment),
             ("replica", chosen.qdrant_url, health_parts.ask_replica),
             ("broker", chosen.broker_url, health_parts.ask_broker),
             ("originals", chosen.blobs, health_parts.ask_originals),
-        ):
+        )
+        for name, is_set, ask in optional:
             if is_set is not None:
                 asked[name] = partial(ask, site)
         return cls(asked)
 
-    async def parts(self) -> dict[str, Part]:
+    async def parts(self) -> dict[PartName, Part]:
         """The state of every part, within the longest of the limits."""
         found = await asyncio.gather(*map(self._part, self._asked))
         return dict(zip(self._asked, found, strict=True))
 
-    async def _part(self, name: str) -> Part:
+    async def _part(self, name: PartName) -> Part:
         at_s, known = self._known.get(name, (0.0, None))
         if known is not None and time.monotonic() - at_s < KEPT_S:
             return known
@@ -87,7 +89,7 @@ class Health:
         return part
 
 
-def is_ready(parts: Mapping[str, Part]) -> bool:
+def is_ready(parts: Mapping[PartName, Part]) -> bool:
     """Whether everything answers that questions need."""
     return all(part.state in ("ok", "away") for part in parts.values())
 
@@ -96,8 +98,8 @@ def _asked(ask: Ask) -> Part:
     """What came of asking; an error is told in its own calm words."""
     started = time.perf_counter()
     try:
-        told = ask()
-        part = Part("ok", 0.0, told if isinstance(told, str) else None)
+        detail = ask()
+        part = Part("ok", 0.0, detail if isinstance(detail, str) else None)
     except Exception as error:
         part = Part("failed", 0.0, problem_of(error).detail)
     return replace(part, took_ms=round((time.perf_counter() - started) * 1000, 1))

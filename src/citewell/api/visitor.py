@@ -69,9 +69,14 @@ class Visitor:
         """Whether this is whoever keeps the library; the vaults beside it are theirs alone."""
         return self.user_id == OWNER_ID
 
+    @property
+    def deeds(self) -> frozenset[Deed]:
+        """All that the role includes."""
+        return MAY[self.role]
+
     def may(self, deed: Deed) -> bool:
         """Whether the role includes a deed."""
-        return deed in MAY[self.role]
+        return deed in self.deeds
 
     def may_change(self, tags: Iterable[str]) -> bool:
         """Whether this visitor may replace, file anew or erase a document that carries these tags."""

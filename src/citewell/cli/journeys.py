@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,7 +28,7 @@ def list_journeys(context: typer.Context, home: Home = None, json: Json = False)
     with opened(context, home) as library:
         found = library.journeys.all(library.scope_of_owner())
     if json:
-        print_json({"journeys": [asdict(one) for one in found]})
+        print_json({"journeys": found})
         return
     if not found:
         typer.echo("No journeys yet. Every document is for everyone. Add a journey with `journeys add NAME`.")
@@ -157,7 +156,7 @@ def _line(one: Journey) -> str:
 
 def _tell(one: Journey, *, json: bool) -> None:
     if json:
-        print_json({"journey": asdict(one)})
+        print_json({"journey": one})
     else:
         typer.echo(printable(_line(one)))
 

@@ -70,7 +70,7 @@ def check(context: typer.Context, name: Name, server: Vendor = None, home: Home 
         found = asked.check(model)
     (row,) = (one for one in rows(chosen, vendor, [found]) if one.is_present)
     if json:
-        print_json({"server": vendor, "model": asdict(row)})
+        print_json({"server": vendor, "model": row})
         return
     _print([row])
     if found.context_window is not None and found.context_window < limits.context_window:

@@ -42,6 +42,8 @@ def import_files(
     json: Json = False,
 ) -> None:
     """Add files to the record. A file that cannot be read changes nothing and says what is wrong."""
+    from citewell.api.bodies.records import imported_json
+
     done: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile, progress(quiet=json) as watch:
@@ -54,7 +56,7 @@ def import_files(
                 if not json:
                     watch.line(f"✗ {file.name}: {error}", err=True)
                 continue
-            done.append(_imported_json(file, imported))
+            done.append(imported_json(imported, path=str(file)))
             if not json:
                 watch.line(_imported_line(imported))
     if json:
@@ -159,19 +161,6 @@ def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False, none: st
         kind = f"{fact.kind:<12}  " if with_kind else ""
         mark = "" if fact.is_verified else "  (to confirm)"
         typer.echo(printable(f"{fact.id[:8]}  {kind}{line_of(fact)}{mark}"))
-
-
-def _imported_json(file: Path, imported: Imported) -> dict[str, Any]:
-    change, entry = imported.change, imported.added.entry if imported.added else None
-    return {
-        "path": str(file),
-        "document_id": entry.id if entry else None,
-        "title": entry.title if entry else None,
-        "was_there": imported.added.was_there if imported.added else False,
-        "facts": {"added": change.added, "changed": change.changed, "same": change.same},
-        "left_out": imported.left_out,
-        "notes": list(entry.notes) if entry else [],
-    }
 
 
 def _imported_line(imported: Imported) -> str:

@@ -139,7 +139,7 @@ def alerts(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         found = profile.record.alerts(with_dismissed=every)
     if json:
-        print_json({"alerts": [asdict(alert) for alert in found]})
+        print_json({"alerts": found})
         return
     if not found:
         typer.echo("No alerts.")
@@ -160,7 +160,7 @@ def dismiss(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         alert = profile.record.dismiss(alert_id, why=why)
     if json:
-        print_json({"alert": asdict(alert)})
+        print_json({"alert": alert})
     else:
         typer.echo(printable(f"Dismissed: {alert.text}"))
 

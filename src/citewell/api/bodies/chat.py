@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from citewell.api.bodies.answers import EmergencyResponse, UnusedInQuestionResponse, Words
-from citewell.api.bodies.sent import SEEN, Id, RequestBody
+from citewell.api.bodies.answers import UnusedInQuestionResponse, Words
+from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody
+from citewell.types import Emergency
 
 
 class ChatMessage(RequestBody):
@@ -20,7 +21,7 @@ class ChatMessage(RequestBody):
     """A guideline by its name, such as NG12, or by the id of its document."""
 
 
-class ChatCitationResponse(BaseModel):
+class ChatCitationResponse(ResponseBody):
     """A rule, a row of the index or a definition, in the guideline's own words."""
 
     label: str
@@ -35,7 +36,7 @@ class ChatCitationResponse(BaseModel):
     end: int
 
 
-class ChatChunkResponse(BaseModel):
+class ChatChunkResponse(ResponseBody):
     """A piece that was found: the score that gates saw, and the boost that only the order did."""
 
     guideline: str
@@ -47,7 +48,7 @@ class ChatChunkResponse(BaseModel):
     boost: float
 
 
-class ChatDebugResponse(BaseModel):
+class ChatDebugResponse(ResponseBody):
     """How an answer came about; null where nothing was looked up."""
 
     input_class: Literal[
@@ -66,20 +67,20 @@ class ChatDebugResponse(BaseModel):
     chunks: list[ChatChunkResponse]
 
 
-class ChatAnswerResponse(BaseModel):
+class ChatAnswerResponse(ResponseBody):
     """What a message got."""
 
     session_id: str
     answer_id: str
     answer: str
     citations: list[ChatCitationResponse]
-    emergency: EmergencyResponse | None
+    emergency: Emergency | None
     """Where the message tells of one; `answer` begins with the way to help."""
     unused: list[UnusedInQuestionResponse]
     debug: ChatDebugResponse
 
 
-class ChatTurnResponse(BaseModel):
+class ChatTurnResponse(ResponseBody):
     """One message of a session; one without an answer id still waits for its answer."""
 
     role: Literal["user", "assistant"]
@@ -88,14 +89,14 @@ class ChatTurnResponse(BaseModel):
     made_at: datetime
 
 
-class ChatHistoryResponse(BaseModel):
+class ChatHistoryResponse(ResponseBody):
     """A session, oldest message first."""
 
     session_id: str
     messages: list[ChatTurnResponse]
 
 
-class RelatedRuleResponse(BaseModel):
+class RelatedRuleResponse(ResponseBody):
     """A rule near a patient, in its own words."""
 
     label: str
@@ -110,7 +111,7 @@ class RelatedRuleResponse(BaseModel):
     boost: float
 
 
-class RelatedResponse(BaseModel):
+class RelatedResponse(ResponseBody):
     """The rules nearest to a patient, met or not, the nearest first."""
 
     rules: list[RelatedRuleResponse]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import Field
 
 from citewell.answer.cite import Marks
 from citewell.api.bodies.answers import AnswerResponse, Words
+from citewell.api.bodies.base import Id, RequestBody, ResponseBody
 from citewell.api.bodies.journeys import Slug
-from citewell.api.bodies.sent import Id, RequestBody
+from citewell.keeping import Conversation
 
 
 class EvidenceQuestion(RequestBody):
@@ -23,25 +23,15 @@ class EvidenceQuestion(RequestBody):
     marks: Marks = Marks.NUMBER
 
 
-class EvidenceTalkResponse(BaseModel):
-    """A conversation as it is listed."""
-
-    id: str
-    title: str
-    journey: str | None
-    made_at: datetime
-    changed_at: datetime
-
-
-class EvidenceTalksResponse(BaseModel):
+class EvidenceTalksResponse(ResponseBody):
     """Conversations, the last changed first."""
 
-    conversations: list[EvidenceTalkResponse]
+    conversations: list[Conversation] = Field(validation_alias="items")
     next: str | None
     """What to send as `after` for those that follow; null at the end."""
 
 
-class TurnCitationResponse(BaseModel):
+class TurnCitationResponse(ResponseBody):
     """What a turn cites: the words, the way to them, and whether it still leads there."""
 
     index: int
@@ -59,7 +49,7 @@ class TurnCitationResponse(BaseModel):
     """Opens the marked words within the journey; null where they are no longer shown."""
 
 
-class EvidenceTurnResponse(BaseModel):
+class EvidenceTurnResponse(ResponseBody):
     """A question and what it got; answer null while it waits for one."""
 
     question: str
@@ -70,7 +60,7 @@ class EvidenceTurnResponse(BaseModel):
     citations: list[TurnCitationResponse]
 
 
-class EvidenceHistoryResponse(BaseModel):
+class EvidenceHistoryResponse(ResponseBody):
     """A conversation, oldest turn first."""
 
     id: str

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from citewell.api.bodies.answers import EmergencyResponse
-from citewell.api.bodies.sent import RequestBody
+from citewell.api.bodies.base import RequestBody, ResponseBody
+from citewell.assistants.guidelines.account import Taken, Unused
 from citewell.assistants.guidelines.patient import OLDEST
-
-State = Literal["met", "assumed", "not met", "unknown"]
-
+from citewell.assistants.guidelines.state import State
+from citewell.assistants.guidelines.word import Wording
+from citewell.types import Emergency
 
 Words = Annotated[str, Field(max_length=2_000)]
 Some = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"[!-~]")]
@@ -65,7 +65,7 @@ class PatientRequest(RequestBody):
     organs: Annotated[list[Words] | None, Field(max_length=100)] = None
 
 
-class PatientRowResponse(BaseModel):
+class PatientRowResponse(ResponseBody):
     """A patient on file, as listed."""
 
     id: str
@@ -74,14 +74,14 @@ class PatientRowResponse(BaseModel):
     sex: str | None
 
 
-class PatientsResponse(BaseModel):
+class PatientsResponse(ResponseBody):
     """Patients on file, and the files there that could not be read."""
 
     patients: list[PatientRowResponse]
     unreadable: list[str]
 
 
-class EditionResponse(BaseModel):
+class EditionResponse(ResponseBody):
     """Which edition of which guideline."""
 
     document_id: str | None
@@ -90,7 +90,7 @@ class EditionResponse(BaseModel):
     edition: str | None
 
 
-class ConditionResponse(BaseModel):
+class ConditionResponse(ResponseBody):
     """One condition of a rule, and the fact that decided."""
 
     text: str
@@ -98,7 +98,7 @@ class ConditionResponse(BaseModel):
     fact: str | None
 
 
-class MatchedResponse(BaseModel):
+class MatchedResponse(ResponseBody):
     """A rule that the patient meets."""
 
     guideline: str
@@ -112,7 +112,7 @@ class MatchedResponse(BaseModel):
     conditions: list[ConditionResponse]
 
 
-class NearResponse(BaseModel):
+class NearResponse(ResponseBody):
     """A rule that the patient nearly meets."""
 
     guideline: str
@@ -126,7 +126,7 @@ class NearResponse(BaseModel):
     conditions: list[ConditionResponse]
 
 
-class UnknownResponse(BaseModel):
+class UnknownResponse(ResponseBody):
     """What to confirm, or to ask next, and for which rules."""
 
     kind: Literal["confirm", "ask"]
@@ -135,27 +135,7 @@ class UnknownResponse(BaseModel):
     rules: list[str]
 
 
-class TakenResponse(BaseModel):
-    """Words of the patient's record that spoke for or against a rule, and how they were read."""
-
-    words: str
-    field: str
-    index: int | None
-    read_as: Literal["present", "absent", "unclear", "given"]
-    note: str | None
-
-
-class UnusedResponse(BaseModel):
-    """Words that no rule could use, where they stand, and why."""
-
-    words: str
-    field: str
-    index: int | None
-    kind: Literal["not understood", "not used", "left out"]
-    why: str
-
-
-class RuleCitationResponse(BaseModel):
+class RuleCitationResponse(ResponseBody):
     """Where a matched rule stands."""
 
     guideline: str
@@ -168,16 +148,7 @@ class RuleCitationResponse(BaseModel):
     excerpt: str
 
 
-class WordingResponse(BaseModel):
-    """What a model made of the reasons: only sentences that the rules and the record carry."""
-
-    model: str
-    text: str
-    withheld: int
-    problem: str | None
-
-
-class AssessmentResponse(BaseModel):
+class AssessmentResponse(ResponseBody):
     """What guidelines say of a patient; the same patient and editions give the same bytes."""
 
     patient: dict[str, Any]
@@ -188,16 +159,16 @@ class AssessmentResponse(BaseModel):
     matched: list[MatchedResponse]
     near_misses: list[NearResponse]
     unknowns: list[UnknownResponse]
-    taken_into_account: list[TakenResponse]
-    unused: list[UnusedResponse]
+    taken_into_account: list[Taken]
+    unused: list[Unused]
     citations: list[RuleCitationResponse]
     reasoning: str
-    wording: WordingResponse | None
+    wording: Wording | None
     notes: list[str]
-    corrected: dict[str, str] = {}
+    corrected: dict[str, str]
     """Misspelt words, each with the word that it was read as."""
-    emergency: EmergencyResponse | None = None
-    """What the symptoms tell of that cannot wait, and the way to help; older results on record have none."""
+    emergency: Emergency | None
+    """What the symptoms tell of that cannot wait, and the way to help."""
 
 
 class GuidelineRowResponse(EditionResponse):
@@ -211,13 +182,13 @@ class GuidelineRowResponse(EditionResponse):
     problems: int
 
 
-class GuidelinesResponse(BaseModel):
+class GuidelinesResponse(ResponseBody):
     """The current guidelines."""
 
     guidelines: list[GuidelineRowResponse]
 
 
-class RuleResponse(BaseModel):
+class RuleResponse(ResponseBody):
     """One rule, verbatim; `criteria` is null where there is no criteria language."""
 
     id: str
@@ -233,7 +204,7 @@ class RuleResponse(BaseModel):
     criteria: dict[str, Any] | None
 
 
-class GuidelineResponse(BaseModel):
+class GuidelineResponse(ResponseBody):
     """A guideline as it was read."""
 
     title: str
@@ -245,7 +216,7 @@ class GuidelineResponse(BaseModel):
     problems: list[dict[str, Any]]
 
 
-class ChangedAssessmentResponse(BaseModel):
+class ChangedAssessmentResponse(ResponseBody):
     """A stored assessment that the newer edition would change."""
 
     answer_id: str
@@ -256,7 +227,7 @@ class ChangedAssessmentResponse(BaseModel):
     gained: list[str]
 
 
-class DiffResponse(BaseModel):
+class DiffResponse(ResponseBody):
     """Two editions side by side."""
 
     old: EditionResponse
@@ -271,7 +242,7 @@ class DiffResponse(BaseModel):
     assessments: list[ChangedAssessmentResponse]
 
 
-class PieceResponse(BaseModel):
+class PieceResponse(ResponseBody):
     """One thing that can be found in a guideline."""
 
     kind: Literal["rule", "search", "symptom", "definition"]
@@ -286,7 +257,7 @@ class PieceResponse(BaseModel):
     actions: list[str]
 
 
-class PiecesResponse(BaseModel):
+class PiecesResponse(ResponseBody):
     """Pieces, in the order of the document."""
 
     pieces: list[PieceResponse]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
-from citewell.api.bodies.sent import SEEN, RequestBody
+from citewell.api.bodies.base import SEEN, RequestBody, ResponseBody
+from citewell.keeping import AuditEntry, RoutedQuestion
 
 
 class Reply(RequestBody):
@@ -16,7 +17,7 @@ class Reply(RequestBody):
     text: Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
 
 
-class ConversationResponse(BaseModel):
+class ConversationResponse(ResponseBody):
     """A conversation as it is listed."""
 
     id: str
@@ -25,15 +26,15 @@ class ConversationResponse(BaseModel):
     changed_at: datetime
 
 
-class ConversationsResponse(BaseModel):
+class ConversationsResponse(ResponseBody):
     """Conversations, the last changed first."""
 
-    conversations: list[ConversationResponse]
-    next: str | None = None
+    conversations: list[ConversationResponse] = Field(validation_alias="items")
+    next: str | None
     """What to send as `after` for those that follow; null at the end."""
 
 
-class TurnResponse(BaseModel):
+class TurnResponse(ResponseBody):
     """One message of a conversation."""
 
     role: Literal["user", "assistant"]
@@ -44,72 +45,31 @@ class TurnResponse(BaseModel):
     made_at: datetime
 
 
-class TurnsResponse(BaseModel):
+class TurnsResponse(ResponseBody):
     """A conversation, oldest turn first."""
 
     id: str
     turns: list[TurnResponse]
 
 
-class RoutedResponse(BaseModel):
-    """A question that was handed to a person."""
-
-    id: str
-    answer_id: str
-    asked_by: str
-    tag: str
-    owner_id: str | None
-    reason: str
-    fallback: bool
-    state: Literal["open", "answered", "closed"]
-    reply: str | None
-    replied_by: str | None
-    made_at: datetime
-    replied_at: datetime | None
-
-
-class RoutedQuestionResponse(RoutedResponse):
-    """Such a question as it is listed; null where its record cannot be opened."""
-
-    question: str | None
-
-
-class RoutedListResponse(BaseModel):
+class RoutedListResponse(ResponseBody):
     """Questions that were handed to a person."""
 
-    questions: list[RoutedQuestionResponse]
-    next: str | None = None
+    questions: list[RoutedQuestion] = Field(validation_alias="items")
+    next: str | None
     """What to send as `after` for those that follow; null at the end."""
 
 
-class PassageResponse(BaseModel):
-    """A passage beside such a question; without words once its document is gone."""
+class RecordsResponse(ResponseBody):
+    """Records, newest first."""
 
-    source_id: str
-    document_id: str
-    document: str
-    version: int
-    page: int | None
-    section: str | None
-    start: int
-    end: int
-    text: str | None
+    records: list[AuditEntry]
 
 
-class CaseResponse(RoutedResponse):
-    """Such a question with its words, as far as the sender may see them."""
+class RecordResponse(ResponseBody):
+    """One record with its words: the question, what was searched, the answer and its verdicts."""
 
-    question: str
-    may_answer: bool
-    evidence: list[PassageResponse]
-    hidden_evidence: int
-    draft: list[dict[str, Any]]
-    hidden_draft: int
-    raw_text: str | None
-
-
-class AuditEntryResponse(BaseModel):
-    """One record of the audit log, without its words."""
+    model_config = ConfigDict(extra="allow")
 
     number: int
     answer_id: str
@@ -117,32 +77,19 @@ class AuditEntryResponse(BaseModel):
     made_at: datetime
     question_hash: str
     hash: str
-
-
-class RecordsResponse(BaseModel):
-    """Records, newest first."""
-
-    records: list[AuditEntryResponse]
-
-
-class RecordResponse(AuditEntryResponse):
-    """One record with its words: the question, what was searched, the answer and its verdicts."""
-
-    model_config = ConfigDict(extra="allow")
-
     question: str
 
 
-class ProofResponse(BaseModel):
+class ProofResponse(ResponseBody):
     """Whether the log is whole; the head can be noted elsewhere and compared later."""
 
     ok: bool
     records: int
-    head: str
+    head: Annotated[str, BeforeValidator(str)]
     problems: list[str]
 
 
-class ReplayResponse(BaseModel):
+class ReplayResponse(ResponseBody):
     """A question asked again, beside what it got then."""
 
     answer_id: str

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from citewell.api.bodies.answers import Words
+from citewell.api.bodies.base import Id, RequestBody, ResponseBody
 from citewell.api.bodies.documents import TurnedResponse
-from citewell.api.bodies.sent import Id, RequestBody
-from citewell.bootstrap.profile import MAX_LOCK_MINUTES
+from citewell.assistants.records.alerts import Alert
+from citewell.bootstrap.profile import MAX_LOCK_MINUTES, Profile
+from citewell.bootstrap.record_models import elsewhere
+from citewell.bootstrap.records import Imported
+from citewell.ports.records import Change, PaperKind
 
 Kind = Literal[
     "person",
@@ -69,7 +74,7 @@ class Choosing(RequestBody):
     model: Annotated[str, Field(max_length=200)] | None = None
 
 
-class ChoicesResponse(BaseModel):
+class ChoicesResponse(ResponseBody):
     """What is set for a record, and what it comes to."""
 
     lock_minutes: int | None
@@ -82,43 +87,39 @@ class ChoicesResponse(BaseModel):
     sent_to: str
     """Who outside this machine gets words of the record; empty where nobody does."""
 
-
-PaperKindName = Literal[
-    "prescription",
-    "lab_result",
-    "clinical_note",
-    "discharge_summary",
-    "radiology_report",
-    "pharmacy_record",
-    "other",
-]
+    @classmethod
+    def of(cls, profile: Profile) -> ChoicesResponse:
+        """What the owner of an open record has set."""
+        used = profile.app.settings
+        chosen = asdict(profile.choices)
+        return cls(**chosen, models=list(profile.models), in_use=used.model, sent_to=elsewhere(used))
 
 
 class Sorting(RequestBody):
     """What kind of paper a document is."""
 
-    kind: PaperKindName
+    kind: PaperKind
 
 
-class PaperResponse(BaseModel):
+class PaperResponse(ResponseBody):
     """A document of a record as a paper."""
 
     document_id: str
     title: str
-    kind: PaperKindName
+    kind: PaperKind
     professional: str | None
     ocr_confidence: float | None
     """How sure OCR was, in [0, 1]; null where nothing had to be read from a picture."""
     is_verified: bool
 
 
-class PapersResponse(BaseModel):
+class PapersResponse(ResponseBody):
     """Papers, newest first."""
 
     papers: list[PaperResponse]
 
 
-class RemovedResponse(BaseModel):
+class RemovedResponse(ResponseBody):
     """Whether a paper was there and is gone; what the person confirmed stays, as their own word."""
 
     removed: bool
@@ -128,14 +129,14 @@ class RemovedResponse(BaseModel):
     """The ids of the facts that stayed."""
 
 
-class FeedbackResponse(BaseModel):
+class FeedbackResponse(ResponseBody):
     """Whether an answer helped, as it is kept."""
 
     answer_id: str
     is_helpful: bool | None
 
 
-class RecordTurnResponse(BaseModel):
+class RecordTurnResponse(ResponseBody):
     """One message of a conversation with a record."""
 
     role: Literal["user", "assistant"]
@@ -145,7 +146,7 @@ class RecordTurnResponse(BaseModel):
     is_helpful: bool | None
 
 
-class RecordTurnsResponse(BaseModel):
+class RecordTurnsResponse(ResponseBody):
     """A conversation with a record, oldest turn first."""
 
     id: str
@@ -172,89 +173,76 @@ class FactResponse(BaseModel):
     is_verified: bool
 
 
-class FactsResponse(BaseModel):
+class FactsResponse(ResponseBody):
     """Facts, newest first."""
 
     facts: list[FactResponse]
 
 
-class OneFactResponse(BaseModel):
+class OneFactResponse(ResponseBody):
     """One fact, as it is now."""
 
     fact: FactResponse
 
 
-class QuotedResponse(BaseModel):
-    """Where words of a paper stand."""
-
-    document_id: str
-    start: int
-    end: int
-
-
-class AlertResponse(BaseModel):
-    """Something that somebody should look at, and the facts that it rests on."""
-
-    id: str
-    kind: str
-    text: str
-    fact_ids: list[str]
-    quotes: list[QuotedResponse]
-    """Words of papers that it rests on, which are no facts."""
-
-
-class AlertsResponse(BaseModel):
+class AlertsResponse(ResponseBody):
     """Alerts, the gravest first."""
 
-    alerts: list[AlertResponse]
+    alerts: list[Alert]
 
 
-class OneAlertResponse(BaseModel):
+class OneAlertResponse(ResponseBody):
     """An alert that was put away."""
 
-    alert: AlertResponse
+    alert: Alert
 
 
-class ChangeResponse(BaseModel):
-    """How many facts were new, were read otherwise than before, or were there already."""
-
-    added: int
-    changed: int
-    same: int
-
-
-class ProposedResponse(BaseModel):
+class ProposedResponse(ResponseBody):
     """What a model proposed from a paper; nothing of it is confirmed."""
 
     proposed: list[FactResponse]
     dropped: int
     """Lines of the model that the paper's own words do not hold."""
-    facts: ChangeResponse
+    facts: Change
 
 
-class ImportedResponse(BaseModel):
+class ImportedResponse(ResponseBody):
     """A file that was taken in; a whole record that is restored has no document of its own."""
 
     name: str
     document_id: str | None
     title: str | None
     was_there: bool
-    facts: ChangeResponse
+    facts: Change
     left_out: int
     notes: list[str]
 
 
-class ImportProgressResponse(BaseModel):
+def imported_json(imported: Imported, **file: str) -> dict[str, Any]:
+    """What became of a file, beside how it is called."""
+    entry = imported.added.entry if imported.added else None
+    return {
+        **file,
+        "document_id": entry.id if entry else None,
+        "title": entry.title if entry else None,
+        "was_there": imported.added.was_there if imported.added else False,
+        "facts": imported.change,
+        "left_out": imported.left_out,
+        "notes": entry.notes if entry else [],
+    }
+
+
+class ImportProgressResponse(ResponseBody):
     """How far an import is; all of it empty where none is under way."""
 
-    stage: str | None
-    done: int
-    total: int
-    time_left_s: float | None
-    words: str
+    stage: str | None = None
+    done: int = 0
+    total: int = 0
+    time_left_s: float | None = None
+    words: str = ""
 
 
-class ImportResponse(BaseModel):
+class ImportResponse(ResponseBody):
     """What became of the files of an import."""
 
     imported: list[ImportedResponse]

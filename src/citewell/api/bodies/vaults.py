@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
-from citewell.api.bodies.sent import RequestBody
+from citewell.api.bodies.base import RequestBody, ResponseBody
 
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS, pattern=r"^\w([ -]?\w)*$")]
 Passphrase = Annotated[str, Field(max_length=1_000)]
@@ -45,7 +45,7 @@ class Erasing(RequestBody):
     label: Annotated[str, Field(max_length=200)]
 
 
-class VaultResponse(BaseModel):
+class VaultResponse(ResponseBody):
     """A vault as it is known without being opened."""
 
     id: str
@@ -54,7 +54,7 @@ class VaultResponse(BaseModel):
     is_open: bool
 
 
-class VaultsResponse(BaseModel):
+class VaultsResponse(ResponseBody):
     """Every vault here, by label."""
 
     vaults: list[VaultResponse]
@@ -62,14 +62,14 @@ class VaultsResponse(BaseModel):
     """What is wrong with each that cannot be read, by its id."""
 
 
-class MadeResponse(BaseModel):
+class MadeResponse(ResponseBody):
     """A new vault, still locked, and its recovery words, which are shown only now."""
 
     vault: VaultResponse
     recovery_phrase: str
 
 
-class ErasedResponse(BaseModel):
+class ErasedResponse(ResponseBody):
     """The id of what was erased."""
 
     erased: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from datetime import date
 from typing import Annotated, Any
 
@@ -12,22 +11,21 @@ from pydantic import BeforeValidator
 
 from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
 from citewell.api.admin import acted, chunking, edited
-from citewell.api.admin_audit import Sought, search
-from citewell.api.bodies.admin import (
+from citewell.api.audit_search import AuditQuery, FoundRecords, search
+from citewell.api.bodies.base import MAX_NUMBER
+from citewell.api.bodies.documents import (
     ChunksResponse,
     DocumentEdit,
     DocumentListResponse,
-    FoundRecordsResponse,
     KeptDocumentResponse,
     OutcomesResponse,
     Selection,
     WholeDocumentResponse,
+    entry_json,
 )
 from citewell.api.bodies.journeys import SLUG
 from citewell.api.bodies.people import TAG
-from citewell.api.bodies.sent import MAX_NUMBER
 from citewell.api.requests import our_request
-from citewell.api.shapes import entry_json
 from citewell.api.site import Here
 from citewell.api.visitor import Editor, Governor
 from citewell.types import State
@@ -78,14 +76,14 @@ def documents(
     sorting: Annotated[Sorting, Depends(_sorting)],
 ) -> dict[str, Any]:
     """Matching documents, a page at a time; journey `universal` means those in none."""
-    found = site.app.catalogue.listed(wanted, sorting, visitor.whole)
-    return {"documents": [entry_json(one, site.progress(one)) for one in found.entries], "total": found.total}
+    listed = site.app.catalogue.listed(wanted, sorting, visitor.whole)
+    return {"documents": [entry_json(entry, site.progress(entry)) for entry in listed.entries], "total": listed.total}
 
 
 @router.post("/documents/actions", response_model=OutcomesResponse, dependencies=[Depends(our_request)])
 def act(site: Here, visitor: Editor, given: Selection) -> dict[str, Any]:
     """Re-process, withdraw, restore or erase documents, with the result for each."""
-    return {"outcomes": [asdict(one) for one in acted(site, visitor, given.action, given.documents)]}
+    return {"outcomes": acted(site, visitor, given.action, given.documents)}
 
 
 @router.get("/documents/{document_id}", response_model=WholeDocumentResponse)
@@ -96,8 +94,8 @@ def document(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     history = site.app.library.history(document_id, visitor.whole)
     return {
         **entry_json(entry, site.progress(entry)),
-        "versions": [entry_json(one, None) for one in versions],
-        "history": [asdict(one) for one in history],
+        "versions": [entry_json(version, None) for version in versions],
+        "history": history,
     }
 
 
@@ -123,13 +121,11 @@ def chunks(
 ) -> dict[str, Any]:
     """Some passages of a document, by number."""
     entry = site.entry(document_id, visitor.whole)
-    found = site.app.catalogue.chunks(document_id, visitor.whole, first=first, limit=limit)
-    names = ("index", "page", "tokens", "start", "end", "text")
-    told = [{**{name: getattr(one, name) for name in names}, "section": list(one.section)} for one in found]
-    return {"chunks": told, "total": entry.chunk_count}
+    passages = site.app.catalogue.chunks(document_id, visitor.whole, first=first, limit=limit)
+    return {"chunks": passages, "total": entry.chunk_count}
 
 
-@router.get("/audit", response_model=FoundRecordsResponse)
+@router.get("/audit")
 def audit(
     *,
     site: Here,
@@ -140,7 +136,6 @@ def audit(
     since: Day | None = None,
     until: Day | None = None,
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
-) -> dict[str, Any]:
+) -> FoundRecords:
     """Search the audit log by words in the question or answer, person, assistant and day, newest first."""
-    found = search(site, visitor, Sought(words, user, assistant, since, until, before))
-    return asdict(found)
+    return search(site, visitor, AuditQuery(words, user, assistant, since, until, before))

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.journeys import JourneyChange
-from citewell.api.bodies.sent import Revision
+from citewell.api.bodies.base import Revision
 from citewell.api.changes import who
 from citewell.api.errors import Problem, problem_of
 from citewell.api.requests import require_our_form

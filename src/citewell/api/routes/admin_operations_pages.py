@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 import citewell
 from citewell.adapters.store.catalogue import DocumentFilter, Sorting
 from citewell.api import admin
-from citewell.api.admin_audit import Sought, search
-from citewell.api.bodies.sent import MAX_NUMBER
+from citewell.api.audit_search import AuditQuery, search
+from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.health import Health, is_ready
 from citewell.api.history import names
 from citewell.api.requests import require_our_form
@@ -71,17 +71,17 @@ def audit(
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
 ) -> Response:
     """Answers on record by words, person, assistant and day."""
-    sought = Sought(words, user, assistant, _day(since), _day(until), before)
-    found = search(site, visitor, sought)
+    query = AuditQuery(words, user, assistant, _day(since), _day(until), before)
+    found = search(site, visitor, query)
     return site.page(
         "admin_audit.html",
         visitor,
         nav="admin",
-        sought=sought,
+        sought=query,
         found=found,
         users=site.people.all(tenant=visitor.tenant),
         assistants=ASSISTANTS,
-        names=names(site, visitor, (one.user_id for one in found.records)),
+        names=names(site, visitor, (record.user_id for record in found.records)),
         asked={name: value for name, value in request.query_params.items() if value and name != "before"},
     )
 

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
-from citewell.api.admin import Action, Outcome, acted, chosen, chunking, edited
-from citewell.api.bodies.sent import Revision
+from citewell.api.admin import Action, acted, chosen, chunking, edited
+from citewell.api.bodies.base import Revision
+from citewell.api.bodies.documents import Outcome
 from citewell.api.errors import Problem, problem_of
 from citewell.api.requests import our_form, require_our_form
 from citewell.api.routes.library_pages import ACCEPTED

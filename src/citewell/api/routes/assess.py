@@ -10,8 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
+from citewell.api.bodies.base import Id
 from citewell.api.bodies.guidelines import AssessmentResponse, PatientRequest, PatientsResponse
-from citewell.api.bodies.sent import Id
 from citewell.api.guidelines import assessed, patient_on_file, patients_on_file
 from citewell.api.requests import our_request
 from citewell.api.site import Here

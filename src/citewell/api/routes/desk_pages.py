@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.replay import Replay
 from citewell.api.asking import in_turn
-from citewell.api.bodies.sent import MAX_NUMBER
+from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.history import names, questions
 from citewell.api.parts import Wanted
 from citewell.api.requests import require_our_form
@@ -49,9 +49,9 @@ def asked(site: Here, visitor: Member, part: Wanted) -> Response:
 def case_page(site: Here, visitor: Member, routed_id: str) -> Response:
     """One question with its evidence, the withheld draft, and a box for the reply."""
     case = site.desk().case(routed_id, visitor.asker())
-    passages = [(passage_chip(at, one), one.text) for at, one in enumerate(case.passages, start=1)]
+    passages = [(passage_chip(at, one), one.text) for at, one in enumerate(case.evidence, start=1)]
     nav = "inbox" if case.may_answer else "asked"
-    known = names(site, visitor, [case.routed.asked_by])
+    known = names(site, visitor, [case.asked_by])
     return site.page("case.html", visitor, nav=nav, case=case, passages=passages, names=known)
 
 

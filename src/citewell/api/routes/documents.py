@@ -11,6 +11,7 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 
 from citewell.api import changes
+from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.documents import (
     BoxesResponse,
     DeletedResponse,
@@ -20,11 +21,10 @@ from citewell.api.bodies.documents import (
     PartResponse,
     Refiling,
     UploadResponse,
+    entry_json,
 )
-from citewell.api.bodies.sent import MAX_NUMBER
 from citewell.api.intake import FIELDS, take_in
 from citewell.api.requests import our_request
-from citewell.api.shapes import box_json, entry_json
 from citewell.api.site import UNDER_WAY, Here, Site
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
@@ -81,14 +81,14 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
     if taken.refused and not taken.added:
         raise taken.refused[0].error
     body = {
-        "documents": [{**_indexed(site, one.entry), "was_there": one.was_there} for one in taken.added],
+        "documents": [{**_indexed(site, added.entry), "was_there": added.was_there} for added in taken.added],
         "refused": [
             {
-                "name": one.name,
-                "kind": type(one.error).__name__,
-                "detail": advice(str(one.error), runs_site=site.is_run_by(visitor)),
+                "name": refused.name,
+                "kind": type(refused.error).__name__,
+                "detail": advice(str(refused.error), runs_site=site.is_run_by(visitor)),
             }
-            for one in taken.refused
+            for refused in taken.refused
         ],
     }
     return JSONResponse(jsonable_encoder(body), status_code=HTTPStatus.ACCEPTED)
@@ -185,7 +185,7 @@ def boxes(site: Here, visitor: Reader, document_id: str, start: Offset, end: Off
     """The position of a span of text on the pages, line by line; empty if not known."""
     document = site.opened(document_id, visitor.whole).document
     _check_span(start, end, len(document.text))
-    return {"boxes": [box_json(box) for box in document.layout.boxes(start, end)]}
+    return {"boxes": document.layout.boxes(start, end)}
 
 
 def _check_span(start: int, end: int, length: int) -> None:

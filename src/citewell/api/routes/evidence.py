@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -24,6 +23,7 @@ from citewell.api.parts import Wanted
 from citewell.api.requests import our_request
 from citewell.api.site import Here
 from citewell.api.visitor import Member
+from citewell.keeping import Conversation, Page
 
 router = APIRouter(prefix="/api/v1/evidence")
 
@@ -55,10 +55,9 @@ async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> St
 
 
 @router.get("/conversations", response_model=EvidenceTalksResponse)
-def conversations(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
+def conversations(site: Here, visitor: Member, part: Wanted) -> Page[Conversation]:
     """Your own conversations, most recent first."""
-    found = site.app.evidence.desk.conversations.page(visitor.asker(), limit=part.limit, after=part.after)
-    return {"conversations": [asdict(one) for one in found.items], "next": found.next}
+    return site.app.evidence.desk.conversations.page(visitor.asker(), limit=part.limit, after=part.after)
 
 
 @router.get("/conversations/{conversation_id}", response_model=EvidenceHistoryResponse)

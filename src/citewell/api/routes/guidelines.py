@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
 
+from citewell.api.bodies.base import Id
 from citewell.api.bodies.guidelines import (
     DiffResponse,
     GuidelineResponse,
@@ -14,7 +15,6 @@ from citewell.api.bodies.guidelines import (
     PiecesResponse,
     RuleResponse,
 )
-from citewell.api.bodies.sent import Id
 from citewell.api.guidelines import whole_asker
 from citewell.api.requests import our_request
 from citewell.api.site import Here

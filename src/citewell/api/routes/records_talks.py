@@ -25,9 +25,9 @@ from citewell.api.bodies.records import (
     RemovedResponse,
     Sorting,
 )
-from citewell.api.records import IS_LOCKED, Opened, Owner, VaultSession, begun
+from citewell.api.records import IS_LOCKED, Opened, Owner, begun
 from citewell.api.requests import our_request
-from citewell.bootstrap.record_models import elsewhere
+from citewell.keeping import Conversation, Page
 from citewell.ports.records import Choices, Paper, PaperKind
 
 router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)
@@ -49,14 +49,9 @@ async def ask_stream(visitor: Owner, room: Opened, sent: RecordQuestion) -> Stre
 
 
 @router.get("/conversations", response_model=ConversationsResponse)
-def conversations(_visitor: Owner, room: Opened) -> dict[str, Any]:
+def conversations(_visitor: Owner, room: Opened) -> Page[Conversation]:
     """Every conversation with the record, most recent first."""
-    found = room.desk.conversations.all(room.asker)
-    return {
-        "conversations": [
-            {"id": one.id, "title": one.title, "made_at": one.made_at, "changed_at": one.changed_at} for one in found
-        ]
-    }
+    return Page(tuple(room.desk.conversations.all(room.asker)), None)
 
 
 @router.get("/conversations/{conversation_id}", response_model=RecordTurnsResponse)
@@ -65,13 +60,13 @@ def conversation(_visitor: Owner, room: Opened, conversation_id: str) -> dict[st
     helped = room.record.feedback
     turns = [
         {
-            "role": one.message.role,
-            "text": one.message.text,
-            "answer_id": one.answer_id,
-            "made_at": one.made_at,
-            "is_helpful": helped.get(one.answer_id) if one.answer_id else None,
+            "role": turn.message.role,
+            "text": turn.message.text,
+            "answer_id": turn.answer_id,
+            "made_at": turn.made_at,
+            "is_helpful": helped.get(turn.answer_id) if turn.answer_id else None,
         }
-        for one in room.desk.conversations.turns(conversation_id, room.asker)
+        for turn in room.desk.conversations.turns(conversation_id, room.asker)
     ]
     return {"id": conversation_id, "turns": turns}
 
@@ -99,42 +94,31 @@ def papers(_visitor: Owner, room: Opened) -> dict[str, Any]:
 @router.put("/papers/{document_id}", response_model=PaperResponse, dependencies=OURS)
 def sort(_visitor: Owner, room: Opened, document_id: str, sent: Sorting) -> dict[str, Any]:
     """Set the type of a document."""
-    said = room.record.sort(document_id, PaperKind(sent.kind))
-    return _paper(document_id, room.profile.app.show(document_id, room.scope)[0].title, said)
+    paper = room.record.sort(document_id, PaperKind(sent.kind))
+    return _paper(document_id, room.profile.app.show(document_id, room.scope)[0].title, paper)
 
 
 @router.delete("/papers/{document_id}", response_model=RemovedResponse, dependencies=OURS)
 def remove(_visitor: Owner, room: Opened, document_id: str) -> dict[str, Any]:
     """Erase a document and the facts found only in it; repeating it is safe."""
-    found = room.record.paper.remove(document_id)
-    kept = [] if found is None else [one.id for one in found.kept]
-    gone = 0 if found is None else len(found.gone)
-    return {"removed": found is not None, "document_id": document_id, "facts_removed": gone, "facts_kept": kept}
+    removed = room.record.paper.remove(document_id)
+    kept = [] if removed is None else [fact.id for fact in removed.kept]
+    gone = 0 if removed is None else len(removed.gone)
+    return {"removed": removed is not None, "document_id": document_id, "facts_removed": gone, "facts_kept": kept}
 
 
 def _paper(document_id: str, title: str, paper: Paper) -> dict[str, Any]:
     return {"document_id": document_id, "title": title, **asdict(paper)}
 
 
-@router.get("/settings", response_model=ChoicesResponse)
-def settings(_visitor: Owner, room: Opened) -> dict[str, Any]:
+@router.get("/settings")
+def settings(_visitor: Owner, room: Opened) -> ChoicesResponse:
     """The settings of the record: lock time, language, model."""
-    return choices_json(room)
+    return ChoicesResponse.of(room.profile)
 
 
-@router.put("/settings", response_model=ChoicesResponse, dependencies=OURS)
-def choose(_visitor: Owner, room: Opened, sent: Choosing) -> dict[str, Any]:
+@router.put("/settings", dependencies=OURS)
+def choose(_visitor: Owner, room: Opened, sent: Choosing) -> ChoicesResponse:
     """Change the settings, from the next question on."""
     room.profile.choose(Choices(sent.lock_minutes, sent.language, sent.model))
-    return choices_json(room)
-
-
-def choices_json(room: VaultSession) -> dict[str, Any]:
-    """What is set, and what it comes to."""
-    used = room.profile.app.settings
-    return {
-        **asdict(room.profile.choices),
-        "models": list(room.profile.models),
-        "in_use": used.model,
-        "sent_to": elsewhere(used),
-    }
+    return ChoicesResponse.of(room.profile)

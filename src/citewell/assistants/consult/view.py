@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from citewell.answer.view import emergency_json
 from citewell.assistants.consult.kept import differential_json, finding_json
 from citewell.assistants.consult.notebook import Turn
 from citewell.assistants.consult.patient import patient_of
@@ -24,7 +23,7 @@ def turn_json(turn: Turn) -> dict[str, Any]:
         **consult_json(turn.consult),
         "question": None if question is None else asdict(question),
         "red_flags": [{**asdict(one), "is_acknowledged": one.id in turn.consult.acknowledged} for one in turn.flags],
-        "emergency": emergency_json(turn.emergency),
+        "emergency": None if turn.emergency is None else asdict(turn.emergency),
         "troubles": list(turn.troubles),
     }
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from citewell.answer.view import emergency_json
 from citewell.assistants.guidelines.account import Account, account
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import Record
@@ -135,7 +134,7 @@ def assessment_json(found: Assessment, wording: Mapping[str, Any] | None = None)
         "wording": None if wording is None else dict(wording),
         "notes": list(_notes(found)),
         "corrected": _corrected(found),
-        "emergency": emergency_json(found.emergency),
+        "emergency": None if found.emergency is None else asdict(found.emergency),
     }
 
 

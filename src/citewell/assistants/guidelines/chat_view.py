@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from citewell.answer.events import Done
-from citewell.answer.view import citation_json, emergency_json
+from citewell.answer.view import citation_json
 from citewell.assistants.guidelines.retrieve import Found
 from citewell.keeping import Turn
 
@@ -22,7 +23,7 @@ def chat_json(done: Done) -> dict[str, Any]:
         "answer_id": answer.id,
         "answer": answer.text,
         "citations": [cited(citation_json(one)) for one in answer.citations],
-        "emergency": emergency_json(answer.emergency),
+        "emergency": None if answer.emergency is None else asdict(answer.emergency),
         "unused": list(answer.notes.get("unused", ())),
         "debug": {name: answer.notes[name] for name in DEBUG},
     }
