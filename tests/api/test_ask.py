@@ -15,7 +15,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from citewell.answer.events import Event, Working
-from citewell.api import stream
+from citewell.api.asking import BEAT, sent
 from citewell.api.bodies.events import EVENTS
 from citewell.errors import LLMConnectionError
 from tests.api.running import run as in_thread
@@ -143,11 +143,11 @@ def collected(answer: Iterator[Event], *, beat_s: float = 10.0, stop_after: int 
     async def run() -> list[bytes]:
         parts = []
         with ThreadPoolExecutor(1) as threads:
-            sent = stream.sent(answer, threads=threads, with_withheld=True, watch=lambda _event: None, beat_s=beat_s)
-            async for part in sent:
+            sending = sent(answer, threads=threads, with_withheld=True, watch=lambda _event: None, beat_s=beat_s)
+            async for part in sending:
                 parts.append(part)
                 if len(parts) == stop_after:
-                    await sent.aclose()
+                    await sending.aclose()
                     break
         return parts
 
@@ -179,7 +179,7 @@ def test_a_slow_writer_is_covered_by_signs_of_life() -> None:
         yield Working("searching")
 
     parts = collected(slow(), beat_s=0.05)
-    assert parts[0] == stream.BEAT
+    assert parts[0] == BEAT
     assert parts[-1].startswith(b"event: working")
 
 

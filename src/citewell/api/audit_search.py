@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.keeping import AuditEntry, Record
 
@@ -51,7 +51,7 @@ class FoundRecords:
     next: int | None
 
 
-def search(site: Site, visitor: Visitor, query: AuditQuery) -> FoundRecords:
+def search(site: ServerState, visitor: Visitor, query: AuditQuery) -> FoundRecords:
     """The newest records that fit, a batch at a time."""
     audit, asker = site.desk().audit, visitor.asker()
     user_id = _user_id(site, visitor, query.user)
@@ -76,7 +76,7 @@ def search(site: Site, visitor: Visitor, query: AuditQuery) -> FoundRecords:
     return FoundRecords(tuple(records), opened, before)
 
 
-def _user_id(site: Site, visitor: Visitor, user: str) -> str:
+def _user_id(site: ServerState, visitor: Visitor, user: str) -> str:
     return site.people.by_email(user, tenant=visitor.tenant).id if "@" in user else user.strip()
 
 

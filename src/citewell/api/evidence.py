@@ -9,7 +9,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.events import Event
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.assistants.evidence.standing import Standing
 from citewell.bootstrap.evidence import Talk
@@ -32,7 +32,7 @@ class Asking:
     conversation_id: str | None
 
 
-async def begun(site: Site, visitor: Visitor, asking: Asking) -> Iterator[Event]:
+async def begun(site: ServerState, visitor: Visitor, asking: Asking) -> Iterator[Event]:
     """An answer that will be written as it is read; what is wrong with the question is raised now."""
 
     def begin() -> Iterator[Event]:
@@ -55,14 +55,14 @@ def base_of(journey: str | None) -> str:
     return f"/evidence/in/{UNIVERSAL if journey is None else journey}"
 
 
-def scope_in(site: Site, visitor: Visitor, named: str) -> Scope:
+def scope_in(site: ServerState, visitor: Visitor, named: str) -> Scope:
     """What a visitor may see in a journey that an address names."""
     if named == UNIVERSAL:
         return visitor.scope()
     return visitor.scope(journey=site.app.journeys.one(named, visitor.whole).slug)
 
 
-def refuse_unless_open(site: Site, document_id: str, scope: Scope) -> None:
+def refuse_unless_open(site: ServerState, document_id: str, scope: Scope) -> None:
     """Say why a cited document is no longer shown, where it is not; not whether there is one that is hidden."""
     standing = site.app.evidence.standing([document_id], scope)[document_id]
     if not standing.is_open:
@@ -70,7 +70,7 @@ def refuse_unless_open(site: Site, document_id: str, scope: Scope) -> None:
         raise NotFound(told.words)
 
 
-def recent(site: Site, visitor: Visitor) -> list[Conversation]:
+def recent(site: ServerState, visitor: Visitor) -> list[Conversation]:
     """The visitor's last conversations."""
     return list(site.app.evidence.desk.conversations.page(visitor.asker(), limit=TALKS_SHOWN).items)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from starlette.concurrency import run_in_threadpool
 
 from citewell.api.asking import in_turn
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.assistants.guidelines.kept import is_assessment
 from citewell.assistants.guidelines.patient import Patient
@@ -22,14 +22,14 @@ RECORDS_LOOKED_AT = 100
 """Among how many of the newest records the last assessments are looked for: each has to be opened."""
 
 
-def patients_on_file(site: Site, visitor: Visitor) -> Roster:
+def patients_on_file(site: ServerState, visitor: Visitor) -> Roster:
     """The patients in the folder beside the library; they are those of its own tenant, and of no other."""
     if visitor.tenant != site.tenant:
         return Roster({}, {})
     return site.app.guidelines.patients()
 
 
-def patient_on_file(site: Site, visitor: Visitor, patient_id: str) -> Patient:
+def patient_on_file(site: ServerState, visitor: Visitor, patient_id: str) -> Patient:
     """The patient of exactly this id."""
     found = patients_on_file(site, visitor).patients.get(patient_id)
     if found is None:
@@ -38,7 +38,7 @@ def patient_on_file(site: Site, visitor: Visitor, patient_id: str) -> Patient:
 
 
 async def assessed(
-    site: Site, visitor: Visitor, patient: Patient, only: Sequence[str], *, is_worded: bool = False
+    site: ServerState, visitor: Visitor, patient: Patient, only: Sequence[str], *, is_worded: bool = False
 ) -> Kept:
     """Hold a patient against the guidelines that the visitor may see, all or these; the result is on record.
 
@@ -58,7 +58,7 @@ def whole_asker(visitor: Visitor) -> Asker:
     return Asker(visitor.user_id, visitor.role, visitor.whole)
 
 
-def recent_assessments(site: Site, visitor: Visitor) -> list[Record]:
+def recent_assessments(site: ServerState, visitor: Visitor) -> list[Record]:
     """The visitor's own last assessments, the newest first."""
     audit, asker = site.desk().audit, visitor.asker()
     found: list[Record] = []

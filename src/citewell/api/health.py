@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
-from citewell.api import health_parts
-from citewell.api.errors import problem_of
-from citewell.api.site import Site
+from citewell.adapters.index.qdrant import QdrantIndex
+from citewell.adapters.llm import split_spec
+from citewell.adapters.llm.listing import server_of
+from citewell.adapters.queue.celery import AWAY, CeleryQueue
+from citewell.adapters.store.engine import refuse_full, refuse_newer
+from citewell.answer.retrieve import refuse_misfit
+from citewell.api.problems import problem_of
+from citewell.api.server_state import ServerState
+from citewell.bootstrap.workers import try_blobs
+from citewell.errors import Unavailable
 
 KEPT_S = 5.0
 """So long an answer counts: whoever asks every second does not keep the parts busy."""
@@ -23,6 +31,8 @@ LIMITS_S: Mapping[PartName, float] = MappingProxyType(
 )
 DONE_WITHOUT = frozenset({"replica", "broker", "originals"})
 """Parts without which questions are answered all the same: a server that misses one is ready."""
+
+NO_WORKER = "No workers are running. Start one with `citewell worker`."
 
 Ask = Callable[[], object]
 
@@ -46,19 +56,19 @@ class Health:
         self._running: dict[PartName, asyncio.Task[Part]] = {}
 
     @classmethod
-    def of(cls, site: Site) -> Health:
+    def of(cls, site: ServerState) -> Health:
         """The health of a site."""
         chosen = site.app.settings
         asked: dict[PartName, Ask] = {
-            "store": lambda: health_parts.ask_store(site),
-            "embedder": lambda: health_parts.ask_embedder(site),
-            "model": lambda: health_parts.ask_model(site),
+            "store": lambda: ask_store(site),
+            "embedder": lambda: ask_embedder(site),
+            "model": lambda: ask_model(site),
         }
-        optional: tuple[tuple[PartName, object, Callable[[Site], object]], ...] = (
-            ("entailment", chosen.entailment, health_parts.ask_entailment),
-            ("replica", chosen.qdrant_url, health_parts.ask_replica),
-            ("broker", chosen.broker_url, health_parts.ask_broker),
-            ("originals", chosen.blobs, health_parts.ask_originals),
+        optional: tuple[tuple[PartName, object, Callable[[ServerState], object]], ...] = (
+            ("entailment", chosen.entailment, ask_entailment),
+            ("replica", chosen.qdrant_url, ask_replica),
+            ("broker", chosen.broker_url, ask_broker),
+            ("originals", chosen.blobs, ask_originals),
         )
         for name, is_set, ask in optional:
             if is_set is not None:
@@ -103,3 +113,64 @@ def _asked(ask: Ask) -> Part:
     except Exception as error:
         part = Part("failed", 0.0, problem_of(error).detail)
     return replace(part, took_ms=round((time.perf_counter() - started) * 1000, 1))
+
+
+def ask_store(site: ServerState) -> None:
+    """Read a row, and look whether answers can be kept and no newer version has brought the tables up to date."""
+    library = site.app.library
+    library.stamp()
+    refuse_newer(library.engine, library.path)
+    if site.app.settings.database_url is None:  # PostgreSQL tells of its own disk when it is written to
+        refuse_full(library.path)
+
+
+def ask_embedder(site: ServerState) -> None:
+    """Embed a word, and look whether the library's vectors are of the same embedder and its calibration can be used."""
+    app = site.loaded()
+    app.embedder.embed(["fever"])
+    refuse_misfit(app.library.embedder(), app.embedder.fingerprint)
+    app.calibration_of(app.embedder.fingerprint)
+
+
+def ask_model(site: ServerState) -> None:
+    """Ask the model's server whether it has the model; verbatim answers need none."""
+    settings = site.app.settings
+    if settings.model == "extractive":
+        return
+    vendor, name = split_spec(settings.model)
+    with closing(server_of(settings, vendor)) as server:
+        server.check(name)
+
+
+def ask_entailment(site: ServerState) -> str | None:
+    """Let the entailment model read two texts; which one it is."""
+    model = site.loaded().entailment
+    if model is None:
+        return None
+    model.score("Give iron.", "Iron is given.")
+    return model.name
+
+
+def ask_replica(site: ServerState) -> str | None:
+    """How far the replica is behind."""
+    index = site.loaded().index
+    if not isinstance(index, QdrantIndex):
+        return None
+    lag = index.lag()
+    return "like the library" if lag.is_current else f"{lag.documents} document versions behind"
+
+
+def ask_broker(site: ServerState) -> str:
+    """Whether Redis answers, and who works."""
+    queue = site.app.queue
+    if isinstance(queue, CeleryQueue) and not queue.answers():
+        raise Unavailable(AWAY)
+    workers = site.app.library.status(site.app.scope_of_owner()).workers
+    alive = sum(not worker.is_silent for worker in workers)
+    return f"{alive} worker{'' if alive == 1 else 's'} running" if alive else NO_WORKER
+
+
+def ask_originals(site: ServerState) -> None:
+    """Whether a file can be kept, read back and removed."""
+    if site.app.library.blobs is not None:
+        try_blobs(site.app.library.blobs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError
 from citewell.keeping import Conversation, Routed
@@ -16,7 +16,7 @@ TALKS_SHOWN = 8
 DAMAGED = "(this record could not be opened)"
 
 
-def talks(site: Site, asker: Asker) -> list[Conversation]:
+def talks(site: ServerState, asker: Asker) -> list[Conversation]:
     """The asker's last conversations; none where the desk cannot be opened, since the page says why elsewhere."""
     try:
         return list(site.desk().conversations.page(asker, limit=TALKS_SHOWN).items)
@@ -24,7 +24,7 @@ def talks(site: Site, asker: Asker) -> list[Conversation]:
         return []
 
 
-def turns(site: Site, conversation_id: str, asker: Asker) -> list[Turn]:
+def turns(site: ServerState, conversation_id: str, asker: Asker) -> list[Turn]:
     """What was asked in a conversation and what each question got, oldest first."""
     desk = site.desk()
     asked = [one for one in desk.conversations.turns(conversation_id, asker) if one.message.role == "user"]
@@ -39,13 +39,13 @@ def turns(site: Site, conversation_id: str, asker: Asker) -> list[Turn]:
     return found
 
 
-def questions(site: Site, items: Sequence[Routed], asker: Asker) -> list[tuple[Routed, str]]:
+def questions(site: ServerState, items: Sequence[Routed], asker: Asker) -> list[tuple[Routed, str]]:
     """Items of the inbox, which has let this person see them, each with its question."""
     known = site.desk().questions(items, asker)
     return [(one, known.get(one.answer_id, DAMAGED)) for one in items]
 
 
-def names(site: Site, visitor: Visitor, user_ids: Iterable[str]) -> dict[str, str]:
+def names(site: ServerState, visitor: Visitor, user_ids: Iterable[str]) -> dict[str, str]:
     """What these people of the visitor's tenant are called."""
     found = site.people.names(set(user_ids) - {OWNER_ID}, tenant=visitor.tenant)
     return found | {OWNER_ID: "Owner", visitor.user_id: "you"}

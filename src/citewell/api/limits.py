@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from citewell.api.errors import Problem
+from citewell.api.problems import Problem
 
 MANY = 10_000
 """So many names are remembered before those are looked for that can be forgotten."""

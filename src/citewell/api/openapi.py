@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from citewell.api.bodies.events import data_schemas
-from citewell.api.errors import PROBLEM, TITLES
+from citewell.api.problems import PROBLEM, TITLES
 
 ANYONE = ("/api/v1/health",)
 PROBLEM_SCHEMA = {

@@ -16,9 +16,9 @@ from citewell.adapters.vault.header import Header
 from citewell.answer.events import Done, Event
 from citewell.answer.service import AskService
 from citewell.api.asking import answered, in_turn
-from citewell.api.errors import PROBLEM
+from citewell.api.problems import PROBLEM
 from citewell.api.progress import Progress, Stopwatch
-from citewell.api.site import Site, site_of
+from citewell.api.server_state import ServerState, site_of
 from citewell.api.visitor import Visitor, visitor_of
 from citewell.assistants.records.propose import Proposed
 from citewell.bootstrap.profile import Profile
@@ -41,7 +41,7 @@ IS_LOCKED: dict[int | str, dict[str, Any]] = {
 class OpenVaults:
     """All vaults of one server; those that were opened stay so until they are locked or idle for too long."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ServerState) -> None:
         self._site = site
         self.vaults = self._all()
         self._steps: dict[str, Step] = {}
@@ -101,7 +101,7 @@ def in_use(profile: Profile) -> Iterator[None]:
 class VaultSession:
     """An open vault, as a request uses it."""
 
-    site: Site
+    site: ServerState
     safe: OpenVaults
     profile: Profile
 

@@ -10,11 +10,13 @@ from typing import Annotated, Literal
 from fastapi import Depends, Request
 
 from citewell.adapters.store.people import User
-from citewell.api.auth import VISITOR
-from citewell.api.errors import Problem, Refused
+from citewell.api.problems import Problem, Refused
 from citewell.errors import ScopeRefused
 from citewell.types import EVERY, OWNER_ID, Asker, Role, Scope
 from citewell.types.tags import RESERVED_TAGS, checked_tags, sought_tags
+
+VISITOR = "citewell.visitor"
+"""In the scope of a request: who sent it."""
 
 Deed = Literal["read", "ask", "change", "govern"]
 Way = Literal["link", "session", "key"]

@@ -7,9 +7,9 @@ from typing import Any, get_type_hints
 from citewell.answer.events import Failed, Notice, Started, Working
 from citewell.api.bodies.answers import AnswerResponse, CitationResponse
 from citewell.api.bodies.base import ResponseBody
-from citewell.api.stream import MEDIA_TYPE
 from citewell.types import Verdict
 
+MEDIA_TYPE = "text/event-stream"
 REFERENCE = "#/components/schemas/{model}"
 
 

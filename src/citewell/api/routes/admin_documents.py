@@ -10,7 +10,6 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
 from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
-from citewell.api.admin import acted, chunking, edited
 from citewell.api.audit_search import AuditQuery, FoundRecords, search
 from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.documents import (
@@ -25,8 +24,9 @@ from citewell.api.bodies.documents import (
 )
 from citewell.api.bodies.journeys import SLUG
 from citewell.api.bodies.people import TAG
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.document_changes import acted, chunking, edited
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Editor, Governor
 from citewell.types import State
 

@@ -10,10 +10,10 @@ from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.journeys import JourneyChange
 from citewell.api.bodies.base import Revision
-from citewell.api.changes import who
-from citewell.api.errors import Problem, problem_of
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.document_changes import who
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Governor, Visitor
 from citewell.errors import CitewellError, NotFound
 from citewell.types.journeys import UNIVERSAL
@@ -31,7 +31,7 @@ def journeys(site: Here, visitor: Governor) -> Response:
 
 
 def _page(
-    site: Site, visitor: Visitor, *, problem: Problem | None = None, typed: str = "", edited: str | None = None
+    site: ServerState, visitor: Visitor, *, problem: Problem | None = None, typed: str = "", edited: str | None = None
 ) -> Response:
     """The journeys as they are now; after a refusal with what was typed, and the form of `edited` open."""
     found = site.app.journeys.all(visitor.whole)

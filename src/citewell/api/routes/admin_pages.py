@@ -11,14 +11,14 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
-from citewell.api.admin import Action, acted, chosen, chunking, edited
 from citewell.api.bodies.base import Revision
 from citewell.api.bodies.documents import Outcome
-from citewell.api.errors import Problem, problem_of
-from citewell.api.requests import our_form, require_our_form
+from citewell.api.document_changes import Action, acted, chosen, chunking, edited
+from citewell.api.multipart import MAX_FILES
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import our_form, require_our_form
 from citewell.api.routes.library_pages import ACCEPTED
-from citewell.api.site import Here, Site
-from citewell.api.upload import MAX_FILES
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Visitor
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.types import State
@@ -97,7 +97,7 @@ def documents(
 
 
 def _list(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     wanted: DocumentFilter,
     sorting: Sorting,
@@ -183,7 +183,7 @@ def document(
 
 
 def _document(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     document_id: str,
     *,

@@ -9,13 +9,12 @@ from fastapi.responses import StreamingResponse
 
 from citewell.answer.service import may_open
 from citewell.answer.view import check_json, done_json
-from citewell.api import stream
-from citewell.api.asking import Asking, answered, begun, streamed
+from citewell.api.asking import Asking, answered, begun, event_stream, streamed
 from citewell.api.bodies.answers import AnswerResponse, ChecksResponse, Question, ToCheck
 from citewell.api.bodies.events import STREAMED
-from citewell.api.checking import Checking, checked
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.check import Checking, checked
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member, Visitor
 from citewell.types import AskOptions
 
@@ -48,7 +47,7 @@ async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingR
     site.take_ask(visitor)
     events = await begun(site, _asking(asked, visitor))
     sending = streamed(site, events, marks=asked.marks)
-    return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+    return event_stream(sending)
 
 
 @router.post("/check", response_model=ChecksResponse)

@@ -14,12 +14,12 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.events import Started
 from citewell.api.asking import Asking, answered, begun
-from citewell.api.errors import Problem, problem_of
 from citewell.api.history import talks, turns
-from citewell.api.parts import Wanted
-from citewell.api.requests import require_our_form
+from citewell.api.paging import Wanted
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
 from citewell.api.routes.search_pages import examples
-from citewell.api.site import Here, Site, is_answering
+from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.visitor import Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
 from citewell.types import AskOptions, Entry
@@ -62,7 +62,7 @@ class Filled:
 
 
 def _page(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     filled: Filled,
     *,
@@ -138,7 +138,7 @@ async def ask(
     return RedirectResponse(f"/conversations/{kept_in}{chosen}#last", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _failed(site: Site, visitor: Visitor, filled: Filled, problem: Problem) -> Response:
+def _failed(site: ServerState, visitor: Visitor, filled: Filled, problem: Problem) -> Response:
     """The conversation with its question that waits, or the question in its box where none was begun."""
     if filled.conversation_id is None:
         return _page(site, visitor, filled, problem=problem)

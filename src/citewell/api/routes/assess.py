@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from citewell.api.bodies.base import Id
 from citewell.api.bodies.guidelines import AssessmentResponse, PatientRequest, PatientsResponse
 from citewell.api.guidelines import assessed, patient_on_file, patients_on_file
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member
 from citewell.assistants.guidelines.patient import patient_from_object
 from citewell.bootstrap.guidelines import Kept

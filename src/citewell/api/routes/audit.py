@@ -10,8 +10,8 @@ from citewell.answer.kept_view import record_json, replay_json
 from citewell.api.asking import in_turn
 from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.kept import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Governor, Member
 from citewell.keeping import Proof
 

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.chatting import chatted, related
-from citewell.api.errors import Problem, problem_of
+from citewell.api.chat import chatted, related
 from citewell.api.history import TALKS_SHOWN
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor
 from citewell.assistants.guidelines.chat_view import related_json
 from citewell.assistants.guidelines.kept import KEY, is_assessment, patient_of
@@ -88,14 +88,14 @@ async def rules_near(site: Here, visitor: Member, answer_id: str) -> Response:
     )
 
 
-def _failed(site: Site, visitor: Visitor, message: str, session_id: str, problem: Problem) -> Response:
+def _failed(site: ServerState, visitor: Visitor, message: str, session_id: str, problem: Problem) -> Response:
     """The page with the message still in its box."""
     shown = _turns(site, visitor, session_id) if session_id else []
     return _page(site, visitor, message=message, session_id=session_id or None, shown=shown, problem=problem)
 
 
 def _page(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     *,
     message: str = "",
@@ -122,7 +122,7 @@ def _page(
     )
 
 
-def _sessions(site: Site, visitor: Visitor) -> list[Conversation]:
+def _sessions(site: ServerState, visitor: Visitor) -> list[Conversation]:
     """The visitor's last sessions; none where they cannot be opened, since asking says why."""
     try:
         return site.chat_desk().conversations.all(visitor.asker())[:TALKS_SHOWN]
@@ -130,7 +130,7 @@ def _sessions(site: Site, visitor: Visitor) -> list[Conversation]:
         return []
 
 
-def _turns(site: Site, visitor: Visitor, session_id: str) -> list[ChatTurn]:
+def _turns(site: ServerState, visitor: Visitor, session_id: str) -> list[ChatTurn]:
     """What was said in a session, each message with what it got."""
     desk, asker = site.chat_desk(), visitor.asker()
     found = []

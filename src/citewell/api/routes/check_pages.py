@@ -9,10 +9,10 @@ from fastapi import APIRouter, Form, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.view import check_json
-from citewell.api.checking import Checking, checked
-from citewell.api.errors import Problem, Refused, problem_of
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site, is_answering
+from citewell.api.check import Checking, checked
+from citewell.api.problems import Problem, Refused, problem_of
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.visitor import Member, Visitor
 from citewell.errors import CitewellError
 from citewell.web.answers import checked_sentences, tally
@@ -60,7 +60,7 @@ async def check(
 
 
 def _page(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     given: Given,
     *,

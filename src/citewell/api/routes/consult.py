@@ -20,8 +20,8 @@ from citewell.api.bodies.consult import (
     StartRequest,
 )
 from citewell.api.consult import FILES, desk_of, holder, record_of
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member
 from citewell.assistants.consult.view import listed_json, turn_json
 from citewell.bootstrap.consult import exported

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Depends
 from citewell.answer.kept_view import turns_json
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.kept import ConversationsResponse, TurnsResponse
-from citewell.api.parts import Wanted
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.paging import Wanted
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member
 from citewell.keeping import Conversation, Page
 

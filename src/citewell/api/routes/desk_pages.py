@@ -13,9 +13,9 @@ from citewell.answer.replay import Replay
 from citewell.api.asking import in_turn
 from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.history import names, questions
-from citewell.api.parts import Wanted
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.paging import Wanted
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Governor, Member, Visitor
 from citewell.keeping import Proof, Record
 from citewell.web.answers import passage_chip, turn
@@ -95,7 +95,7 @@ def prove(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> R
     return _records(site, visitor, proof=site.desk().audit.prove(visitor.tenant))
 
 
-def _records(site: Site, visitor: Visitor, *, proof: Proof | None, before: int | None = None) -> Response:
+def _records(site: ServerState, visitor: Visitor, *, proof: Proof | None, before: int | None = None) -> Response:
     found = site.desk().audit.entries(visitor.asker(), limit=RECORDS_SHOWN + 1, before=before)
     shown = found[:RECORDS_SHOWN]
     next = shown[-1].number if len(found) > RECORDS_SHOWN else None
@@ -120,7 +120,7 @@ async def replay(request: Request, site: Here, visitor: Member, answer_id: str, 
     return await run_in_threadpool(_record, site, visitor, again.record, replay=again)
 
 
-def _record(site: Site, visitor: Visitor, found: Record, *, replay: Replay | None) -> Response:
+def _record(site: ServerState, visitor: Visitor, found: Record, *, replay: Replay | None) -> Response:
     told = found.words
     shown = None if told["answer"] is None else turn(told["question"], told["answer"])
     known = names(site, visitor, [found.entry.user_id])

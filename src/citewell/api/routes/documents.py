@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 
-from citewell.api import changes
+from citewell.api import document_changes
 from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.documents import (
     BoxesResponse,
@@ -23,9 +23,9 @@ from citewell.api.bodies.documents import (
     UploadResponse,
     entry_json,
 )
-from citewell.api.intake import FIELDS, take_in
-from citewell.api.requests import our_request
-from citewell.api.site import UNDER_WAY, Here, Site
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import UNDER_WAY, Here, ServerState
+from citewell.api.uploads import FIELDS, take_in
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
 from citewell.types import Entry, Filing, State
@@ -100,7 +100,7 @@ def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any
     return _indexed(site, site.entry(document_id, visitor.whole))
 
 
-def _indexed(site: Site, entry: Entry) -> dict[str, Any]:
+def _indexed(site: ServerState, entry: Entry) -> dict[str, Any]:
     took = site.took(entry.id)
     return {
         **entry_json(entry, site.progress(entry)),
@@ -114,7 +114,7 @@ def _indexed(site: Site, entry: Entry) -> dict[str, Any]:
 @router.delete("/{document_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def delete(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     """Erase all versions of a document."""
-    return {"deleted": [entry.id for entry in changes.delete(site, document_id, visitor)]}
+    return {"deleted": [entry.id for entry in document_changes.delete(site, document_id, visitor)]}
 
 
 @router.patch("/{document_id}", response_model=DocumentResponse, dependencies=[Depends(our_request)])
@@ -123,7 +123,7 @@ def refile(site: Here, visitor: Editor, document_id: str, refiling: Refiling) ->
     tags = None if refiling.tags is None else frozenset(refiling.tags)
     journeys = None if refiling.journeys is None else frozenset(refiling.journeys)
     filing = Filing(tags=tags, journeys=journeys)
-    entry = changes.refile(site, document_id, filing, visitor, revision=refiling.revision)
+    entry = document_changes.refile(site, document_id, filing, visitor, revision=refiling.revision)
     return entry_json(entry, site.progress(entry))
 
 

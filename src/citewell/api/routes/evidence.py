@@ -2,28 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
+from pydantic import Field
 
+from citewell.answer.cite import Marks
 from citewell.answer.view import done_json
-from citewell.api import stream
-from citewell.api.asking import answered, streamed
+from citewell.api.asking import answered, event_stream, streamed
+from citewell.api.bodies.answers import AnswerResponse, Words
+from citewell.api.bodies.base import Id, RequestBody, ResponseBody
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.events import STREAMED
-from citewell.api.bodies.evidence import (
-    EvidenceAnswerResponse,
-    EvidenceHistoryResponse,
-    EvidenceQuestion,
-    EvidenceTalksResponse,
-)
+from citewell.api.bodies.journeys import Slug
 from citewell.api.evidence import Asking, begun, talk_json
-from citewell.api.parts import Wanted
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.paging import Wanted
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member
 from citewell.keeping import Conversation, Page
+
+
+class EvidenceQuestion(RequestBody):
+    """A question; without a journey, of what is for everyone only."""
+
+    question: Words
+    journey: Slug | None = None
+    conversation_id: Id | None = None
+    """A conversation goes on in the journey that it began in."""
+    marks: Marks = Marks.NUMBER
+
+
+class EvidenceTalksResponse(ResponseBody):
+    """Conversations, the last changed first."""
+
+    conversations: list[Conversation] = Field(validation_alias="items")
+    next: str | None
+    """What to send as `after` for those that follow; null at the end."""
+
+
+class TurnCitationResponse(ResponseBody):
+    """What a turn cites: the words, the way to them, and whether it still leads there."""
+
+    index: int
+    document_id: str
+    title: str
+    version: int
+    page: int | None
+    section: str | None
+    excerpt: str
+    start: int
+    end: int
+    standing: Literal["open", "replaced", "withdrawn", "elsewhere", "erased"]
+    note: str
+    url: str | None
+    """Opens the marked words within the journey; null where they are no longer shown."""
+
+
+class EvidenceTurnResponse(ResponseBody):
+    """A question and what it got; answer null while it waits for one."""
+
+    question: str
+    answer_id: str | None
+    action: Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"] | None
+    text: str | None
+    reply: str | None
+    citations: list[TurnCitationResponse]
+
+
+class EvidenceHistoryResponse(ResponseBody):
+    """A conversation, oldest turn first."""
+
+    id: str
+    journey: str | None
+    turns: list[EvidenceTurnResponse]
+
+
+class EvidenceAnswerResponse(AnswerResponse):
+    """What a question got; `notes.journey` says where it was asked."""
+
 
 router = APIRouter(prefix="/api/v1/evidence")
 
@@ -51,7 +109,7 @@ async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> St
     site.take_ask(visitor)
     events = await begun(site, visitor, _asking(asked))
     sending = streamed(site, events, marks=asked.marks)
-    return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+    return event_stream(sending)
 
 
 @router.get("/conversations", response_model=EvidenceTalksResponse)

@@ -12,12 +12,12 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.events import Started
 from citewell.api.asking import answered
-from citewell.api.errors import Problem, problem_of
 from citewell.api.evidence import Asking, base_of, begun, recent, refuse_unless_open, scope_in
-from citewell.api.requests import require_our_form
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, PRIVATE, disposition
 from citewell.api.routes.source_pages import Named
-from citewell.api.site import Here, Site
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor
 from citewell.bootstrap.evidence import Talk
 from citewell.errors import CitewellError, NotFound
@@ -45,7 +45,7 @@ def conversation(site: Here, visitor: Member, conversation_id: str) -> Response:
 
 
 def _page(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     *,
     journey: str | None,
@@ -110,7 +110,7 @@ async def ask(
     return RedirectResponse(f"/evidence/conversations/{kept_in}#last", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _failed(site: Site, visitor: Visitor, asked: tuple[str, str, str], problem: Problem) -> Response:
+def _failed(site: ServerState, visitor: Visitor, asked: tuple[str, str, str], problem: Problem) -> Response:
     """The conversation with its question that waits, or the question in its box where none was begun."""
     question, journey, conversation_id = asked
     if not conversation_id:
@@ -151,7 +151,7 @@ def source_panel(site: Here, visitor: Member, journey: str, document_id: str, pl
     return _shown("panel.html", site, visitor, (journey, document_id), place)
 
 
-def _shown(template: str, site: Site, visitor: Visitor, named: tuple[str, str], place: Place) -> Response:
+def _shown(template: str, site: ServerState, visitor: Visitor, named: tuple[str, str], place: Place) -> Response:
     journey, document_id = named
     scope = scope_in(site, visitor, journey)
     refuse_unless_open(site, document_id, scope)

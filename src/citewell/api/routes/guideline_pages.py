@@ -10,10 +10,10 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.errors import Problem, problem_of
 from citewell.api.guidelines import assessed, patient_on_file, patients_on_file, recent_assessments, whole_asker
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Governor, Member, Reader, Visitor
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices
@@ -115,7 +115,9 @@ def assessment(site: Here, visitor: Member, answer_id: str) -> Response:
     )
 
 
-def _form(site: Site, visitor: Visitor, typed: Typed, *, problem: Problem | None = None, chosen: str = "") -> Response:
+def _form(
+    site: ServerState, visitor: Visitor, typed: Typed, *, problem: Problem | None = None, chosen: str = ""
+) -> Response:
     on_file = patients_on_file(site, visitor)
     return site.page(
         "assess.html",
@@ -255,5 +257,5 @@ def _may_become(entry: Entry) -> bool:
     return is_pdf and entry.is_current and entry.state is State.COMPLETED and TAG not in entry.tags
 
 
-def _is_current(site: Site, visitor: Visitor, document_id: str) -> bool:
+def _is_current(site: ServerState, visitor: Visitor, document_id: str) -> bool:
     return site.app.library.entry(document_id, visitor.whole).is_current

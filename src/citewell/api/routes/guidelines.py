@@ -16,8 +16,8 @@ from citewell.api.bodies.guidelines import (
     RuleResponse,
 )
 from citewell.api.guidelines import whole_asker
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Governor, Member, Reader
 from citewell.assistants.guidelines.browse import BrowseFilter, browse, piece_json
 from citewell.assistants.guidelines.diff import diff_json

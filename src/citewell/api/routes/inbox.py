@@ -7,9 +7,9 @@ from fastapi import APIRouter, Depends
 from citewell.answer.kept_view import with_questions
 from citewell.answer.service import Case
 from citewell.api.bodies.kept import Reply, RoutedListResponse
-from citewell.api.parts import Wanted
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.paging import Wanted
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member
 from citewell.keeping import Page, Routed, RoutedQuestion
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query
 
 from citewell.adapters.store.journeys import JourneyChange
-from citewell.api import changes
+from citewell.api import document_changes
 from citewell.api.bodies.journeys import (
     SLUG,
     Assigned,
@@ -19,9 +19,9 @@ from citewell.api.bodies.journeys import (
     JourneysResponse,
     NewJourney,
 )
-from citewell.api.changes import who
-from citewell.api.requests import our_request
-from citewell.api.site import Here, Site
+from citewell.api.document_changes import who
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Reader, Visitor
 from citewell.types import Entry
 from citewell.types.journeys import MAX_SLUG_CHARACTERS, Journey
@@ -86,10 +86,10 @@ def unassign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[s
     return _filed(site.app.journeys.unassign(slug, given.documents, scope=visitor.whole, by=who(visitor)))
 
 
-def refuse_foreign(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> None:
+def refuse_foreign(site: ServerState, visitor: Visitor, document_ids: Sequence[str]) -> None:
     """Refuse a change to documents that are not all the visitor's to change, with the versions that go along."""
     if not visitor.may("govern"):
-        changes.refuse_unless_theirs(site.app.journeys.going_along(document_ids, visitor.whole), visitor)
+        document_changes.refuse_unless_theirs(site.app.journeys.going_along(document_ids, visitor.whole), visitor)
 
 
 def _filed(entries: Sequence[Entry]) -> dict[str, Any]:

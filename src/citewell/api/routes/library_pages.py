@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from citewell.api import changes
-from citewell.api.intake import ADDED_BY, Taken, take_in
-from citewell.api.requests import require_our_form
-from citewell.api.site import UNDER_WAY, Here, Site
-from citewell.api.upload import MAX_FILES
+from citewell.api import document_changes
+from citewell.api.multipart import MAX_FILES
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import UNDER_WAY, Here, ServerState
+from citewell.api.uploads import ADDED_BY, Taken, take_in
 from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound
 from citewell.ingest.retries import may_heal
@@ -90,7 +90,7 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
     require_our_form(request, csrf)
     filing = Filing(added_by=ADDED_BY)
     added = [
-        changes.queue(site, Source(path.read_bytes(), path.name), sample_filing(path, filing), visitor)
+        document_changes.queue(site, Source(path.read_bytes(), path.name), sample_filing(path, filing), visitor)
         for path in sample_files()
     ]
     return _thanked(Taken(tuple(added), ()))
@@ -100,11 +100,11 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
 def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
     """Say what would go, before it goes."""
     entries = _chosen(site, visitor, ids)
-    gone = {one.id for entry in entries for one in changes.erasable(site, entry.id, visitor)}
+    gone = {one.id for entry in entries for one in document_changes.erasable(site, entry.id, visitor)}
     return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(gone))
 
 
-def _chosen(site: Site, visitor: Visitor, ids: list[str] | None) -> list[Entry]:
+def _chosen(site: ServerState, visitor: Visitor, ids: list[str] | None) -> list[Entry]:
     if not ids:
         raise InputError("No documents selected. Tick one or more in the library, then delete them.")
     return [site.entry(document_id, visitor.whole) for document_id in dict.fromkeys(ids)]
@@ -124,10 +124,10 @@ def delete(
     count = 0
     chosen = _chosen(site, visitor, ids)
     for entry in chosen:  # all or none
-        changes.erasable(site, entry.id, visitor)
+        document_changes.erasable(site, entry.id, visitor)
     for entry in chosen:
         if entry.id not in gone:  # it may have gone with another version
-            gone.update(one.id for one in changes.delete(site, entry.id, visitor))
+            gone.update(one.id for one in document_changes.delete(site, entry.id, visitor))
             count += 1
     return RedirectResponse(f"/library?deleted={count}", status_code=HTTPStatus.SEE_OTHER)
 
@@ -175,5 +175,5 @@ async def add_version(request: Request, site: Here, visitor: Editor, document_id
 def retry(request: Request, site: Here, visitor: Editor, document_id: str, csrf: Csrf = "") -> Response:
     """Read a document again that could not be read."""
     require_our_form(request, csrf)
-    changes.retry(site, document_id, visitor)
+    document_changes.retry(site, document_id, visitor)
     return RedirectResponse("/library?queued=1", status_code=HTTPStatus.SEE_OTHER)

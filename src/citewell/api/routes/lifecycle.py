@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.api import admin, changes
+from citewell.api import document_changes
 from citewell.api.bodies.documents import (
     DocumentResponse,
     HistoryResponse,
@@ -17,8 +17,8 @@ from citewell.api.bodies.documents import (
     StatusResponse,
     entry_json,
 )
-from citewell.api.requests import our_request
-from citewell.api.site import Here, Site
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Reader
 from citewell.types import Entry
 from citewell.types.lifecycle import QueueStatus
@@ -44,19 +44,19 @@ def history(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
 @router.post("/documents/{document_id}/retry", response_model=DocumentResponse, dependencies=OURS)
 def retry(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
     """Retry a document that could not be read."""
-    return _document(site, changes.retry(site, document_id, visitor, revision=_revision(seen)))
+    return _document(site, document_changes.retry(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post("/documents/{document_id}/withdraw", response_model=DocumentResponse, dependencies=OURS)
 def withdraw(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
     """Withdraw a document from search; it is kept."""
-    return _document(site, changes.withdraw(site, document_id, visitor, revision=_revision(seen)))
+    return _document(site, document_changes.withdraw(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post("/documents/{document_id}/restore", response_model=DocumentResponse, dependencies=OURS)
 def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
     """Restore a withdrawn document."""
-    return _document(site, changes.restore(site, document_id, visitor, revision=_revision(seen)))
+    return _document(site, document_changes.restore(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post(
@@ -67,13 +67,13 @@ def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = N
 )
 def reingest(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
     """Re-process a document; the current result stays in use until then."""
-    return _document(site, changes.reread(site, document_id, visitor, revision=_revision(seen)))
+    return _document(site, document_changes.reread(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.get("/queue")
 def queue(site: Here, visitor: Editor) -> QueueStatus:
     """The number of documents in each state, the workers and when they were last seen, and the oldest in the queue."""
-    return admin.queue_of(site, visitor)
+    return document_changes.queue_of(site, visitor)
 
 
 @router.post("/queue/reingest", response_model=RereadResponse, dependencies=OURS, status_code=HTTPStatus.ACCEPTED)
@@ -83,7 +83,7 @@ def reingest_all(site: Here, visitor: Governor, wish: Rereading | None = None) -
     fingerprint = site.loaded().embedder.fingerprint
     known = site.app.library.embedder()
     return {
-        "documents": admin.reread_all(site, visitor, is_dry=is_dry),
+        "documents": document_changes.reread_all(site, visitor, is_dry=is_dry),
         "embedder": fingerprint,
         "is_new_embedder": known not in (None, fingerprint),
         "is_queued": not is_dry,
@@ -94,5 +94,5 @@ def _revision(seen: Seen | None) -> int | None:
     return None if seen is None else seen.revision
 
 
-def _document(site: Site, entry: Entry) -> dict[str, Any]:
+def _document(site: ServerState, entry: Entry) -> dict[str, Any]:
     return entry_json(entry, site.progress(entry))

@@ -27,8 +27,8 @@ from citewell.api.bodies.people import (
     UsersResponse,
 )
 from citewell.api.people import Change, OwnedTag, added, changed, new_password, own_id, owned_tags, set_owner
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Governor, Reader, Visitor
 
 router = APIRouter(prefix="/api/v1")

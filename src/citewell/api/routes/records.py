@@ -26,9 +26,9 @@ from citewell.api.bodies.records import (
     RecordQuestion,
     imported_json,
 )
-from citewell.api.importing import import_files
+from citewell.api.record_import import import_files
 from citewell.api.records import IS_LOCKED, Known, Opened, Owner, Vaulted, VaultId, asked, proposed, vault_session_of
-from citewell.api.requests import our_request
+from citewell.api.request_checks import our_request
 from citewell.types.facts import Fact, Moment, Symptom
 from citewell.types.facts_json import fact_json
 

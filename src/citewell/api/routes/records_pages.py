@@ -11,13 +11,13 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
 from citewell.adapters.vault.header import Header
-from citewell.api import errors
-from citewell.api.copying import restored
-from citewell.api.errors import Problem, problem_of
+from citewell.api import problem_responses
 from citewell.api.history import TALKS_SHOWN
+from citewell.api.problems import Problem, problem_of
 from citewell.api.records import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
-from citewell.api.requests import our_form
-from citewell.api.site import Here, Site
+from citewell.api.request_checks import our_form
+from citewell.api.server_state import Here, ServerState
+from citewell.api.vault_copies import restored
 from citewell.api.visitor import Visitor
 from citewell.bootstrap.record_models import elsewhere
 from citewell.errors import CitewellError, InputError, NotFound, VaultLocked
@@ -44,7 +44,7 @@ def install(site: FastAPI) -> None:
     async def lead(request: Request, error: Exception) -> Response:
         path = request.url.path
         if not path.startswith("/records/") or path.endswith("/panel"):
-            return errors.answer(path, problem_of(error))
+            return problem_responses.answer(path, problem_of(error))
         return see(f"/records/{request.path_params['vault']}/unlock")
 
     site.add_exception_handler(VaultLocked, lead)
@@ -161,7 +161,7 @@ def lock(_visitor: Owner, safe: Vaulted, vault: Known) -> Response:
     return see("/records")
 
 
-def _door(site: Site, visitor: Visitor, vault: Header, *, problem: Problem | None = None) -> Response:
+def _door(site: ServerState, visitor: Visitor, vault: Header, *, problem: Problem | None = None) -> Response:
     return site.page(
         "records_unlock.html",
         visitor,
@@ -173,7 +173,7 @@ def _door(site: Site, visitor: Visitor, vault: Header, *, problem: Problem | Non
 
 
 def _picker(
-    site: Site, visitor: Visitor, safe: OpenVaults, *, label: str = "", problem: Problem | None = None
+    site: ServerState, visitor: Visitor, safe: OpenVaults, *, label: str = "", problem: Problem | None = None
 ) -> Response:
     return site.page(
         "records_picker.html",

@@ -9,8 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import StreamingResponse
 
-from citewell.api import stream
-from citewell.api.asking import streamed
+from citewell.api.asking import event_stream, streamed
 from citewell.api.bodies.events import STREAMED
 from citewell.api.bodies.kept import ConversationsResponse
 from citewell.api.bodies.records import (
@@ -26,7 +25,7 @@ from citewell.api.bodies.records import (
     Sorting,
 )
 from citewell.api.records import IS_LOCKED, Opened, Owner, begun
-from citewell.api.requests import our_request
+from citewell.api.request_checks import our_request
 from citewell.keeping import Conversation, Page
 from citewell.ports.records import Choices, Paper, PaperKind
 
@@ -45,7 +44,7 @@ async def ask_stream(visitor: Owner, room: Opened, sent: RecordQuestion) -> Stre
     """The answer sentence by sentence, each once filtered and checked; emergency advice comes first."""
     events = await begun(room, visitor, sent.question, conversation_id=sent.conversation_id)
     sending = streamed(room.site, events)
-    return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+    return event_stream(sending)
 
 
 @router.get("/conversations", response_model=ConversationsResponse)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.api.bodies.base import SEEN
 from citewell.api.bodies.documents import ResultsResponse
-from citewell.api.site import Here
+from citewell.api.server_state import Here
 from citewell.api.visitor import Reader
 from citewell.bootstrap import Results
 

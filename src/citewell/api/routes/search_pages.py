@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
 
-from citewell.api.errors import problem_of
-from citewell.api.site import Here, Site, is_answering
+from citewell.api.problems import problem_of
+from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.visitor import Reader, Visitor
 from citewell.errors import CitewellError
 from citewell.samples import EXAMPLE_QUESTIONS, sample_files
@@ -74,7 +74,7 @@ def search_page(
     return site.page("search.html", visitor, **values)
 
 
-def _found(site: Site, question: str, scope: Scope, limit: int) -> dict[str, Any]:
+def _found(site: ServerState, question: str, scope: Scope, limit: int) -> dict[str, Any]:
     """What a search gives to the page: results, or a problem in the place where they would be."""
     try:
         results = site.search(question, scope, limit=limit)

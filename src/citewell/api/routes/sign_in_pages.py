@@ -12,10 +12,11 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.errors import Problem, Refused, answer
 from citewell.api.guard import NO_ENTRY, SIGN_IN, own_path
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here
+from citewell.api.problem_responses import answer
+from citewell.api.problems import Problem, Refused
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here
 from citewell.api.visitor import Reader
 from citewell.types.logged import logged
 

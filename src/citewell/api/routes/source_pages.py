@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from citewell.api.site import Here, Site
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Reader, Visitor
 from citewell.web.results import without_title
 from citewell.web.source import Place, view
@@ -42,7 +42,7 @@ def source_panel(site: Here, visitor: Reader, document_id: str, place: Named) ->
     return _shown("panel.html", site, visitor, document_id, place)
 
 
-def _shown(template: str, site: Site, visitor: Visitor, document_id: str, place: Place) -> Response:
+def _shown(template: str, site: ServerState, visitor: Visitor, document_id: str, place: Place) -> Response:
     opened = site.opened(document_id, visitor.whole)
     found = view(opened.entry, opened.document, opened.chunks, place)
     section = without_title(found.section, found.title)

@@ -15,12 +15,11 @@ from fastapi.responses import PlainTextResponse
 from citewell.adapters.llm.listing import Listing, Row, unanswered, vendor_of
 from citewell.adapters.llm.once import LIMIT_S, Asking
 from citewell.api import metrics
-from citewell.api.auth import VISITOR
 from citewell.api.bodies.base import ResponseBody
-from citewell.api.errors import Refused
 from citewell.api.health import Health, Part, PartName, is_ready
-from citewell.api.site import UNDER_WAY, Here, Site
-from citewell.api.visitor import NOT_THIS_ROLE, Governor, Member, Visitor
+from citewell.api.problems import Refused
+from citewell.api.server_state import UNDER_WAY, Here, ServerState
+from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
 from citewell.types import State
 
 router = APIRouter(prefix="/api/v1")
@@ -51,7 +50,7 @@ async def _health(request: Request) -> HealthResponse:
     health: Health = request.app.state.health
     visitor: Visitor | None = request.scope[VISITOR]
     parts = await health.parts()
-    site: Site = request.app.state.site
+    site: ServerState = request.app.state.site
     if not site.is_run_by(visitor):  # a reason may name a folder or a server
         parts = {name: replace(part, detail=None) for name, part in parts.items()}
     status: Literal["ok", "degraded"] = "ok" if all(part.state == "ok" for part in parts.values()) else "degraded"

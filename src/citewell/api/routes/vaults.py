@@ -2,29 +2,87 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from citewell.adapters.vault.folder import label_of
+from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS, label_of
 from citewell.adapters.vault.header import Header
-from citewell.api.bodies.vaults import (
-    ErasedResponse,
-    Erasing,
-    MadeResponse,
-    NewPhrase,
-    NewVault,
-    Unlocking,
-    VaultResponse,
-    VaultsResponse,
-)
-from citewell.api.copying import exported, restored
-from citewell.api.errors import Problem, Refused
+from citewell.api.bodies.base import RequestBody, ResponseBody
+from citewell.api.problems import Problem, Refused
 from citewell.api.records import Known, OpenVaults, Owner, Vaulted
-from citewell.api.requests import our_request
+from citewell.api.request_checks import our_request
+from citewell.api.vault_copies import exported, restored
 from citewell.errors import InputError
+
+Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS, pattern=r"^\w([ -]?\w)*$")]
+Passphrase = Annotated[str, Field(max_length=1_000)]
+CONTROL = r"\x00-\x1f\x7f-\x9f"
+AN_END, INSIDE = rf"[^\s{CONTROL}]", rf"[^{CONTROL}]{{{MIN_PASSPHRASE_CHARACTERS - 2},}}"
+NewPassphrase = Annotated[str, Field(max_length=1_000, pattern=f"^{AN_END}{INSIDE}{AN_END}$")]
+"""No control signs, which nobody can type again, and no space at either end."""
+
+
+class NewVault(RequestBody):
+    """A vault to be made."""
+
+    label: Label
+    """Whose it is; anybody who uses the machine can read it."""
+    passphrase: NewPassphrase
+
+
+class Unlocking(RequestBody):
+    """The passphrase that opens a vault."""
+
+    passphrase: Passphrase
+
+
+class NewPhrase(RequestBody):
+    """The passphrase of a vault, and the one it gets."""
+
+    passphrase: Passphrase
+    new: NewPassphrase
+
+
+class Erasing(RequestBody):
+    """The label of a vault, typed to say that it is meant."""
+
+    label: Annotated[str, Field(max_length=200)]
+
+
+class VaultResponse(ResponseBody):
+    """A vault as it is known without being opened."""
+
+    id: str
+    label: str
+    made_at: datetime
+    is_open: bool
+
+
+class VaultsResponse(ResponseBody):
+    """Every vault here, by label."""
+
+    vaults: list[VaultResponse]
+    unreadable: dict[str, str]
+    """What is wrong with each that cannot be read, by its id."""
+
+
+class MadeResponse(ResponseBody):
+    """A new vault, still locked, and its recovery words, which are shown only now."""
+
+    vault: VaultResponse
+    recovery_phrase: str
+
+
+class ErasedResponse(ResponseBody):
+    """The id of what was erased."""
+
+    erased: str
+
 
 router = APIRouter(prefix="/api/v1/vaults")
 

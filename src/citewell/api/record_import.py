@@ -11,10 +11,10 @@ from functools import partial
 from fastapi import Request
 
 from citewell.api.asking import in_turn
+from citewell.api.multipart import Received, received, whole_body
 from citewell.api.records import VaultSession, in_use
-from citewell.api.requests import require_our_form
-from citewell.api.site import site_of
-from citewell.api.upload import Received, received, whole_body
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import site_of
 from citewell.bootstrap.records import Imported
 from citewell.errors import CitewellError, InputError, VaultLocked
 from citewell.types import Source

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api import changes
-from citewell.api.site import Site
-from citewell.api.upload import CSRF_FIELD, Form, Received, received
+from citewell.api import document_changes
+from citewell.api.multipart import CSRF_FIELD, Form, Received, received
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
 from citewell.ingest.library import Added
@@ -38,7 +38,7 @@ class Taken:
     refused: tuple[Turned, ...]
 
 
-async def take_in(request: Request, site: Site, visitor: Visitor, *, replaces: str | None = None) -> Taken:
+async def take_in(request: Request, site: ServerState, visitor: Visitor, *, replaces: str | None = None) -> Taken:
     """Queue every file of an upload."""
     limits = site.app.settings.limits
     async with received(request, max_file_bytes=limits.max_bytes) as form:
@@ -57,13 +57,13 @@ async def take_in(request: Request, site: Site, visitor: Visitor, *, replaces: s
         return Taken(tuple(added), tuple(refused))
 
 
-def _queued(file: Received, site: Site, filing: Filing, visitor: Visitor) -> Added | Turned:
+def _queued(file: Received, site: ServerState, filing: Filing, visitor: Visitor) -> Added | Turned:
     if file.file is None or file.error is not None:
         return Turned(file.name, file.error or InputError("The file did not arrive. Send it again."))
     source = Source(file.file.file.read(), file.name)
     try:
         kind_of(source, limits=site.app.settings.limits)
-        return changes.queue(site, source, filing, visitor)
+        return document_changes.queue(site, source, filing, visitor)
     except CitewellError as error:  # a full store too: what came before it has been taken in
         return Turned(file.name, error)
 

@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 
 from citewell.answer.gate import MAX_CHECKED_CHARACTERS
-from citewell.api.errors import Refused
 from citewell.api.limits import too_many
-from citewell.api.site import Site
+from citewell.api.problems import Refused
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.types import Check, Scope
 from citewell.words import sentences
@@ -30,7 +30,7 @@ class Checking:
     evidence: str | None = None
 
 
-async def checked(site: Site, visitor: Visitor, asked: Checking) -> list[tuple[str, Check]]:
+async def checked(site: ServerState, visitor: Visitor, asked: Checking) -> list[tuple[str, Check]]:
     """Every sentence with its verdict; refused where the visitor's allowance is used up or others of theirs run."""
     name = f"{visitor.tenant}/{visitor.user_id}"
     if not site.checks.begin(name):
