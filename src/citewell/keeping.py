@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from citewell.types import Asker, Message, Route
+from citewell.types import User, Message, Route
 
 Words = Mapping[str, Any]
 """A record as `answer.audit` writes it."""
@@ -19,7 +19,7 @@ PAGE_LENGTH = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class HistoryPage(Generic[T]):
     """A part of a list, and where it goes on; None at its end."""
 
     items: tuple[T, ...]
@@ -42,7 +42,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ConversationMessage:
     """One message; question and answer carry the same answer id, a question without one waits for its answer."""
 
     position: int
@@ -52,7 +52,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConversationPlace:
     """Where a question stands in a conversation."""
 
     conversation_id: str
@@ -62,25 +62,25 @@ class Place:
 class Conversations(Protocol):
     """Each belongs to one asker; another's id is as good as none."""
 
-    def begin(self, question: str, asker: Asker, *, conversation_id: str | None) -> Place:
+    def begin(self, question: str, asker: User, *, conversation_id: str | None) -> ConversationPlace:
         """Keep a question, in a new conversation unless one is named; one that still waits is not kept twice."""
         ...
 
-    def all(self, asker: Asker) -> list[Conversation]:
+    def all(self, asker: User) -> list[Conversation]:
         """The asker's conversations, the last changed first."""
         ...
 
     def page(
-        self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
-    ) -> Page[Conversation]:
+        self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
+    ) -> HistoryPage[Conversation]:
         """The same a part at a time; those whose id starts so, where characters are given."""
         ...
 
-    def turns(self, conversation_id: str, asker: Asker, *, newest: int | None = None) -> list[Turn]:
+    def turns(self, conversation_id: str, asker: User, *, newest: int | None = None) -> list[ConversationMessage]:
         """The turns, oldest first; only so many of the newest where a number is given."""
         ...
 
-    def erase(self, conversation_id: str, asker: Asker) -> None:
+    def erase(self, conversation_id: str, asker: User) -> None:
         """Remove a conversation; the audit log keeps its answers."""
         ...
 
@@ -102,7 +102,7 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AuditRecord:
     """One record with its words."""
 
     entry: AuditEntry
@@ -110,7 +110,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class AuditHead:
     """Where the log ended at some moment: how many records, and the hash of the last one.
 
     >>> Head.read("2:" + "ab" * 32).count
@@ -124,7 +124,7 @@ class Head:
         return f"{self.count}:{self.hash}"
 
     @classmethod
-    def read(cls, text: str) -> Head:
+    def read(cls, text: str) -> AuditHead:
         """A head as it was printed; a ValueError for anything else."""
         count, _, digest = text.strip().partition(":")
         if len(bytes.fromhex(digest)) != 32 or not count.isdecimal():
@@ -137,7 +137,7 @@ class Proof:
     """Whether the log is whole, as far as a chain can prove it."""
 
     records: int
-    head: Head
+    head: AuditHead
     problems: tuple[str, ...]
 
     @property
@@ -149,20 +149,20 @@ class AuditLog(Protocol):
     """Records that can be read and proved, not changed; an administrator reads all of the tenant, others their own."""
 
     def entries(
-        self, asker: Asker, *, limit: int = 100, starting: str = "", before: int | None = None
+        self, asker: User, *, limit: int = 100, starting: str = "", before: int | None = None
     ) -> list[AuditEntry]:
         """The newest records, or those before a number; those whose answer's id starts so, if it is given."""
         ...
 
-    def read(self, answer_id: str, asker: Asker) -> Record:
+    def read(self, answer_id: str, asker: User) -> AuditRecord:
         """One record with its words."""
         ...
 
-    def records(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, Record]:
+    def records(self, answer_ids: Iterable[str], asker: User) -> dict[str, AuditRecord]:
         """Many records with their words, by answer id; those that are not there or cannot be opened are left out."""
         ...
 
-    def prove(self, tenant: str, *, known: Head | None = None) -> Proof:
+    def prove(self, tenant: str, *, known: AuditHead | None = None) -> Proof:
         """Walk a tenant's log from the first record to the last; `known` is a head that was noted elsewhere."""
         ...
 
@@ -173,7 +173,7 @@ RoutedState = Literal["open", "answered", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class RoutedQuestion:
     """A question that waits for a person, or the reply it got."""
 
     id: str
@@ -191,7 +191,7 @@ class Routed:
 
 
 @dataclass(frozen=True, slots=True)
-class RoutedQuestion(Routed):
+class ListedQuestion(RoutedQuestion):
     """The same as it is listed, with its words; None where its record cannot be opened."""
 
     question: str | None
@@ -201,32 +201,32 @@ class Inbox(Protocol):
     """Who asked sees their own; who owns sees what is theirs; an administrator sees all of the tenant."""
 
     def waiting(
-        self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
-    ) -> Page[Routed]:
+        self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
+    ) -> HistoryPage[RoutedQuestion]:
         """What this person may answer, open ones first, then the newest; those whose id starts so, if it is given."""
         ...
 
-    def asked(self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None) -> Page[Routed]:
+    def asked(self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None) -> HistoryPage[RoutedQuestion]:
         """What this person asked and was passed on, the newest first."""
         ...
 
-    def replies(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, str]:
+    def replies(self, answer_ids: Iterable[str], asker: User) -> dict[str, str]:
         """The replies to what this person asked, by answer id."""
         ...
 
-    def one(self, routed_id: str, asker: Asker) -> Routed:
+    def one(self, routed_id: str, asker: User) -> RoutedQuestion:
         """One of them, for who asked, who owns or an administrator."""
         ...
 
-    def may_answer(self, routed: Routed, asker: Asker) -> bool:
+    def may_answer(self, routed: RoutedQuestion, asker: User) -> bool:
         """Whether this person is the one who answers it, or an administrator."""
         ...
 
-    def reply(self, routed_id: str, text: str, asker: Asker) -> Routed:
+    def reply(self, routed_id: str, text: str, asker: User) -> RoutedQuestion:
         """Answer a question; the person who asked sees the reply."""
         ...
 
-    def close(self, routed_id: str, asker: Asker) -> Routed:
+    def close(self, routed_id: str, asker: User) -> RoutedQuestion:
         """Put a question away, answered or not."""
         ...
 
@@ -240,8 +240,8 @@ class KeptOutcome:
 
     answer_id: str
     question: str
-    asker: Asker
-    place: Place | None
+    asker: User
+    place: ConversationPlace | None
     """None: it was asked in no conversation."""
     words: Words
     text: str | None

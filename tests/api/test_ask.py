@@ -14,7 +14,7 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from citewell.answer.events import Event, Working
+from citewell.answer.events import Event, StageStarted
 from citewell.api.asking import BEAT, sent
 from citewell.api.bodies.events import EVENTS
 from citewell.errors import LLMConnectionError
@@ -156,7 +156,7 @@ def collected(answer: Iterator[Event], *, beat_s: float = 10.0, stop_after: int 
 
 def test_a_failure_on_the_way_is_the_last_event_in_its_own_words() -> None:
     def broken() -> Iterator[Event]:
-        yield Working("searching")
+        yield StageStarted("searching")
         raise LLMConnectionError("The model's server does not answer. Start it, then try again.")
 
     assert [part.decode().split("\n")[0] for part in collected(broken())] == ["event: working", "event: failed"]
@@ -165,7 +165,7 @@ def test_a_failure_on_the_way_is_the_last_event_in_its_own_words() -> None:
 
 def test_an_unexpected_failure_tells_a_reference_and_nothing_else() -> None:
     def broken() -> Iterator[Event]:
-        yield Working("searching")
+        yield StageStarted("searching")
         raise RuntimeError("Mrs Example")
 
     last = collected(broken())[-1].decode()
@@ -176,7 +176,7 @@ def test_an_unexpected_failure_tells_a_reference_and_nothing_else() -> None:
 def test_a_slow_writer_is_covered_by_signs_of_life() -> None:
     def slow() -> Iterator[Event]:
         time.sleep(0.3)
-        yield Working("searching")
+        yield StageStarted("searching")
 
     parts = collected(slow(), beat_s=0.05)
     assert parts[0] == BEAT
@@ -191,7 +191,7 @@ def test_when_the_listener_leaves_the_writing_stops() -> None:
         try:
             while True:
                 written += 1
-                yield Working("writing", written)
+                yield StageStarted("writing", written)
                 time.sleep(0.01)
         finally:
             closed.set()

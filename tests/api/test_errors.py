@@ -18,7 +18,7 @@ from citewell.adapters.store.engine import plain_errors
 from citewell.api.app import create_app
 from citewell.api.problems import STATUS, problem_of
 from citewell.bootstrap import App
-from citewell.ingest.retries import Again, GiveUp, judge
+from citewell.ingest.retries import RetryLater, PermanentFailure, judge
 from citewell.types import Role
 from tests.api.conftest import TOKEN
 
@@ -204,7 +204,7 @@ def test_no_folder_of_the_server_is_told_over_http(tmp_path: Path, words: str) -
     assert "/" not in told
     assert "  " not in told
     match judge(raised.value, attempts=1, chance=lambda: 0.5):
-        case Again(_, message) | GiveUp(message):
+        case RetryLater(_, message) | PermanentFailure(message):
             assert "our files" not in message  # a document's error is shown to whoever may see the document
 
 

@@ -16,7 +16,7 @@ import citewell
 from citewell.adapters.store.schema import answers
 from citewell.api.app import create_app
 from citewell.bootstrap import App
-from citewell.types import Asker, Role, Route
+from citewell.types import User, Role, Route
 from tests.contracts.kept import ending
 
 WORDS = {"question": "Where is it?", "claims": [], "evidence": [], "history": [], "answer": None}
@@ -30,7 +30,7 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield app
 
 
-def _client(app: App, site: Any, name: str, role: Role) -> tuple[httpx.Client, Asker]:
+def _client(app: App, site: Any, name: str, role: Role) -> tuple[httpx.Client, User]:
     user = app.people.add(tenant="local", email=f"{name}@local.example", name=name, role=role, tags=())
     _, key = app.people.add_key(user.id, tenant="local", name="tests")
     headers = {"Authorization": f"Bearer {key}"}

@@ -20,7 +20,7 @@ from citewell.api.visitor import Visitor
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import DiskFull
-from citewell.ingest.library import Added
+from citewell.ingest.library import AddedDocument
 from citewell.types import Filing, Role, Scope, Source
 from tests.api.running import run
 
@@ -82,7 +82,7 @@ def test_a_store_that_is_full_refuses_the_files_that_do_not_fit_and_keeps_those_
 ) -> None:
     queue = document_changes.queue
 
-    def full(site: ServerState, source: Source, filing: Filing, visitor: Visitor) -> Added:
+    def full(site: ServerState, source: Source, filing: Filing, visitor: Visitor) -> AddedDocument:
         if len(source.data) > 100:
             raise DiskFull("The store of original files is full.")
         return queue(site, source, filing, visitor)

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from citewell.answer.events import Done, Event, Sentence, Started
+from citewell.answer.events import AnswerDone, Event, SentenceChecked, AnswerStarted
 from citewell.bootstrap import App, build
 from citewell.errors import DiskFull, InputError, LibraryError, LLMTimeoutError, NotFound, ScopeRefused
 from citewell.ports import Writer
-from citewell.types import Asker, Cite, Context, Filing, Message, Qualify, Role, Route, Scope, Source
+from citewell.types import User, Cite, Context, Filing, Message, Qualified, Role, Route, Scope, Source
 
 NOTES = {
     "ors.md": ("# Oral rehydration\n\nGive ORS 75 ml/kg over 4 hours to children with some dehydration.", {"public"}),
@@ -31,7 +31,7 @@ def notes(app: App) -> App:
     return app
 
 
-def user(app: App, name: str, *tags: str, role: Role = Role.MEMBER) -> Asker:
+def user(app: App, name: str, *tags: str, role: Role = Role.MEMBER) -> User:
     """A real user of the library's tenant."""
     email = f"{name}@clinic.example"
     return app.people.add(tenant=app.tenant, email=email, name=name, role=role, tags=tags).asker()
@@ -69,7 +69,7 @@ def breaking(notes: App) -> Breaking:
 def test_an_answer_is_on_record_with_all_that_it_rests_on(notes: App) -> None:
     ann = user(notes, "ann", "ward")
     done = notes.desk.answer(ORS, asker=ann)
-    assert isinstance(done.answer.action, Cite | Qualify)
+    assert isinstance(done.answer.action, Cite | Qualified)
     words = notes.desk.audit.read(done.answer.id, ann).words
     assert (words["question"], words["ended"], words["asker"]["user_id"]) == (ORS, "answered", ann.user_id)
     assert words["scope"] == {"tenant": "local", "tags": ["ward"], "journey": None, "subject": None}
@@ -100,7 +100,7 @@ def test_both_turns_carry_the_answers_id(notes: App) -> None:
 def test_the_conversation_is_known_before_anything_is_searched(notes: App) -> None:
     events = notes.desk.ask(ORS, asker=notes.owner())
     first = next(events)
-    assert isinstance(first, Started)
+    assert isinstance(first, AnswerStarted)
     assert notes.desk.conversations.turns(first.conversation_id, notes.owner())[0].message.text == ORS
 
 
@@ -179,7 +179,7 @@ def failing(app: App, conversation_id: str | None = None) -> list[Event]:
 
 def test_a_failed_question_stays_and_a_retry_answers_it(notes: App, breaking: Breaking) -> None:
     started = failing(notes)[0]
-    assert isinstance(started, Started)
+    assert isinstance(started, AnswerStarted)
     (waiting,) = notes.desk.conversations.turns(started.conversation_id, notes.owner())
     assert (waiting.message, waiting.answer_id) == (Message("user", ORS), None)
     assert notes.desk.audit.entries(notes.owner()) == []
@@ -190,7 +190,7 @@ def test_a_failed_question_stays_and_a_retry_answers_it(notes: App, breaking: Br
 
 def test_a_question_that_was_never_answered_is_no_history(notes: App, breaking: Breaking) -> None:
     started = failing(notes)[0]
-    assert isinstance(started, Started)
+    assert isinstance(started, AnswerStarted)
     other = "Iron for adults with anaemia?"
     notes.desk.answer(other, asker=notes.owner(), conversation_id=started.conversation_id)
     assert breaking.seen[-1] == ()
@@ -199,7 +199,7 @@ def test_a_question_that_was_never_answered_is_no_history(notes: App, breaking: 
 def test_what_was_shown_before_a_failure_is_on_record(notes: App) -> None:
     half = "Give ORS 75 ml/kg over 4 hours to children with some dehydration. [S1] And "
     notes.__dict__["writer"] = Breaking(notes.writer, failures=1, after=half)
-    assert any(isinstance(event, Sentence) and event.claim.is_shown for event in failing(notes))
+    assert any(isinstance(event, SentenceChecked) and event.claim.is_shown for event in failing(notes))
     (entry,) = notes.desk.audit.entries(notes.owner())
     words = notes.desk.audit.read(entry.answer_id, notes.owner()).words
     assert (words["ended"], words["answer"], len(words["claims"])) == ("LLMTimeoutError", None, 1)
@@ -214,7 +214,7 @@ def test_an_answer_that_cannot_be_recorded_is_not_given(notes: App, monkeypatch:
     seen: list[Event] = []
     with pytest.raises(DiskFull):
         seen.extend(notes.desk.ask(ORS, asker=notes.owner()))
-    assert not any(isinstance(event, Done) for event in seen)
+    assert not any(isinstance(event, AnswerDone) for event in seen)
     monkeypatch.undo()
     (conversation,) = notes.desk.conversations.all(notes.owner())
     done = notes.desk.answer(ORS, asker=notes.owner(), conversation_id=conversation.id)
@@ -257,7 +257,7 @@ def test_many_people_at_once_lose_and_mix_nothing(notes: App) -> None:
 def test_what_was_shown_before_the_reader_left_is_on_record(notes: App) -> None:
     events = notes.desk.ask(ORS, asker=notes.owner())
     for event in events:
-        if isinstance(event, Sentence):
+        if isinstance(event, SentenceChecked):
             break
     events.close()  # type: ignore[attr-defined]
     (entry,) = notes.desk.audit.entries(notes.owner())
@@ -267,7 +267,7 @@ def test_what_was_shown_before_the_reader_left_is_on_record(notes: App) -> None:
 def test_a_reader_who_leaves_after_the_end_leaves_one_record(notes: App) -> None:
     events = notes.desk.ask(ORS, asker=notes.owner())
     for event in events:
-        if isinstance(event, Done):
+        if isinstance(event, AnswerDone):
             break
     events.close()  # type: ignore[attr-defined]
     assert len(notes.desk.audit.entries(notes.owner())) == 1
@@ -278,7 +278,7 @@ def test_a_reader_who_leaves_after_the_end_leaves_one_record(notes: App) -> None
 PAY = "How are night shifts paid when someone is ill on a holiday?"
 
 
-def routed(app: App, asker: Asker, question: str = PAY) -> Done:
+def routed(app: App, asker: User, question: str = PAY) -> AnswerDone:
     """A question that the documents touch and do not answer well enough."""
     app.__dict__["settings"] = app.settings.model_copy(update={"confidence_threshold": 0.99})
     done = app.desk.answer(question, asker=asker)
@@ -349,7 +349,7 @@ def test_what_was_erased_is_told_to_an_administrator_and_hidden_from_others(note
 def test_nobody_else_sees_the_case(notes: App) -> None:
     done = routed(notes, user(notes, "ann", "pay"))
     assert done.routed_id is not None
-    stranger = Asker.owner(Scope.owner("elsewhere"))
+    stranger = User.owner(Scope.owner("elsewhere"))
     for other in (user(notes, "carol", "pay"), stranger):
         with pytest.raises(NotFound):
             notes.desk.case(done.routed_id, other)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.events import Done, Sentence, Started, Working
+from citewell.answer.events import AnswerDone, SentenceChecked, AnswerStarted, StageStarted
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import InputError
-from citewell.types import Asker, Cite, Confidence, Filing, Qualify, Refuse, Role, Route, Scope, Source, Verdict
+from citewell.types import User, Cite, Confidence, Filing, Qualified, Refuse, Role, Route, Scope, Source, Verdict
 
 NOTES = {
     "loperamide.md": "# Medicines to avoid\n\nDo not give loperamide to children under 12 years with diarrhoea.",
@@ -28,7 +28,7 @@ def notes(app: App) -> App:
 
 def test_a_question_is_answered_in_the_documents_own_words(notes: App) -> None:
     answer = notes.ask("May children take loperamide for diarrhoea?")
-    assert isinstance(answer.action, Cite | Qualify)
+    assert isinstance(answer.action, Cite | Qualified)
     citation = answer.citations[0]
     text = notes.show(citation.document_id)[1].text
     assert text[citation.start : citation.end] == citation.quote
@@ -95,7 +95,7 @@ def test_an_order_to_the_assistant_is_refused(notes: App) -> None:
 
 
 def test_tenant_isolation(notes: App) -> None:
-    elsewhere = Asker.owner(Scope("elsewhere", frozenset({"*"}), None, None))
+    elsewhere = User.owner(Scope("elsewhere", frozenset({"*"}), None, None))
     answer = notes.ask("May children take loperamide?", asker=elsewhere)
     assert isinstance(answer.action, Route)
     assert answer.evidence == ()
@@ -109,18 +109,18 @@ def test_a_follow_up_is_answered_in_its_context(notes: App) -> None:
 
 def test_events_come_in_order(notes: App) -> None:
     events = list(notes.ask_stream("How much ORS for some dehydration?"))
-    stages = [event.stage for event in events if isinstance(event, Working)]
+    stages = [event.stage for event in events if isinstance(event, StageStarted)]
     assert stages == ["searching", "reading", "writing", "checking"]
     kinds = [type(event) for event in events]
-    assert kinds[:5] == [Started, *[Working] * 4]
-    assert set(kinds[5:-1]) == {Sentence}
-    assert kinds[-1] is Done
+    assert kinds[:5] == [AnswerStarted, *[StageStarted] * 4]
+    assert set(kinds[5:-1]) == {SentenceChecked}
+    assert kinds[-1] is AnswerDone
 
 
 def test_a_stage_that_does_not_take_place_is_not_told(notes: App) -> None:
-    elsewhere = Asker.owner(Scope.owner("another-tenant"))
+    elsewhere = User.owner(Scope.owner("another-tenant"))
     events = list(notes.ask_stream("May children take loperamide?", asker=elsewhere))
-    assert [event.stage for event in events if isinstance(event, Working)] == ["searching"]
+    assert [event.stage for event in events if isinstance(event, StageStarted)] == ["searching"]
 
 
 def test_any_text_is_checked_against_the_library_a_document_or_given_words(notes: App) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from citewell.keeping import KeptOutcome, Place
-from citewell.types import Asker, Role, Route, Scope
+from citewell.keeping import KeptOutcome, ConversationPlace
+from citewell.types import User, Role, Route, Scope
 
 EVERYTHING = Scope.owner("clinic")
-OWNER = Asker.owner(EVERYTHING)
-ANN = Asker(str(uuid.UUID(int=1)), Role.MEMBER, Scope("clinic", frozenset({"ward"}), None, None))
-BOB = Asker(str(uuid.UUID(int=2)), Role.MEMBER, Scope("clinic", frozenset({"ward"}), None, None))
-STRANGER = Asker(ANN.user_id, Role.ADMIN, Scope.owner("elsewhere"))
+OWNER = User.owner(EVERYTHING)
+ANN = User(str(uuid.UUID(int=1)), Role.MEMBER, Scope("clinic", frozenset({"ward"}), None, None))
+BOB = User(str(uuid.UUID(int=2)), Role.MEMBER, Scope("clinic", frozenset({"ward"}), None, None))
+STRANGER = User(ANN.user_id, Role.ADMIN, Scope.owner("elsewhere"))
 """An administrator of another tenant, whose id even happens to be the same."""
 
 ROUTE = Route("ward", BOB.user_id, "bob@clinic.example", "Low confidence: 45%", fallback=False)
@@ -20,14 +20,14 @@ ROUTE = Route("ward", BOB.user_id, "bob@clinic.example", "Low confidence: 45%", 
 
 def ending(
     question: str = "How much iron?",
-    asker: Asker = ANN,
+    asker: User = ANN,
     *,
-    place: Place | None = None,
+    place: ConversationPlace | None = None,
     text: str | None = "200 mg once daily. [1]",
     route: Route | None = None,
     words: dict[str, Any] | None = None,
 ) -> KeptOutcome:
     """What became of a question."""
-    nowhere = Place(str(uuid.uuid4()), 1)
+    nowhere = ConversationPlace(str(uuid.uuid4()), 1)
     told = words or {"question": question, "claims": []}
     return KeptOutcome(str(uuid.uuid4()), question, asker, place or nowhere, told, text, route)

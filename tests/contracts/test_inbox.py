@@ -9,14 +9,14 @@ from sqlalchemy import inspect, select, table, text, update
 
 from citewell.adapters.store.schema import routed
 from citewell.errors import InputError, NotFound
-from citewell.keeping import Page, Routed
-from citewell.types import Asker, Role
+from citewell.keeping import HistoryPage, RoutedQuestion
+from citewell.types import User, Role
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
 
 CAROL = replace(ANN, user_id="00000000-0000-0000-0000-000000000003")
 ADMIN = replace(CAROL, role=Role.ADMIN)
-NOTHING: Page[Routed] = Page((), None)
+NOTHING: HistoryPage[RoutedQuestion] = HistoryPage((), None)
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def test_the_owner_sees_what_is_theirs_and_the_asker_what_they_asked(office: Off
     (item,) = office.inbox.waiting(BOB).items
     assert (item.id, item.asked_by, item.owner_id, item.tag) == (routed_id, ANN.user_id, BOB.user_id, "ward")
     assert (item.state, item.reply, item.reason, item.fallback) == ("open", None, "Low confidence: 45%", False)
-    assert office.inbox.asked(ANN) == Page((item,), None)
+    assert office.inbox.asked(ANN) == HistoryPage((item,), None)
     assert office.inbox.waiting(ANN) == office.inbox.asked(BOB) == NOTHING
-    assert office.inbox.waiting(ADMIN) == office.inbox.waiting(OWNER) == Page((item,), None)
+    assert office.inbox.waiting(ADMIN) == office.inbox.waiting(OWNER) == HistoryPage((item,), None)
 
 
 def test_the_asker_sees_the_reply(office: Office, routed_id: str) -> None:
@@ -77,7 +77,7 @@ def _cells(office: Office) -> list[bytes]:
 
 
 @pytest.mark.parametrize("other", [CAROL, STRANGER, replace(BOB, scope=STRANGER.scope)])
-def test_nobody_else_sees_or_answers_it(office: Office, routed_id: str, other: Asker) -> None:
+def test_nobody_else_sees_or_answers_it(office: Office, routed_id: str, other: User) -> None:
     assert office.inbox.waiting(other) == office.inbox.asked(other) == NOTHING
     for deed in (
         lambda: office.inbox.one(routed_id, other),

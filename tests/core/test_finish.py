@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import citewell
-from citewell.answer.events import Done, Event, Replace, Sentence, Working
+from citewell.answer.events import AnswerDone, Event, Replace, SentenceChecked, StageStarted
 from citewell.answer.gate import AnswerRequest, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.verify import verify
 from citewell.answer.view import answer_json, event_json
@@ -18,13 +18,13 @@ from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.types import (
     Answer,
-    Check,
+    SentenceCheck,
     Cite,
     Context,
-    Qualify,
+    Qualified,
     Refuse,
     Route,
-    Span,
+    EvidenceSpan,
     Verdict,
 )
 from tests.core.answers import DOCUMENT, evidence
@@ -39,16 +39,16 @@ JUDGE = Judge(
 )
 
 
-def verbatim(sentence: str, spans: Sequence[Span]) -> Check:
+def verbatim(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
     """Supported by the words themselves, contradicted by a “not”, not found otherwise."""
     for span in spans:
         at = span.text.find(sentence)
         if at >= 0:
             start = span.start + at
-            words = Span(span.source_id, start, start + len(sentence), sentence)
-            return Check(Verdict.SUPPORTED, (), words, 1.0)
+            words = EvidenceSpan(span.source_id, start, start + len(sentence), sentence)
+            return SentenceCheck(Verdict.SUPPORTED, (), words, 1.0)
     verdict = Verdict.CONTRADICTED if "not" in sentence.split() else Verdict.NOT_FOUND
-    return Check(verdict, ("it is not there",), None, 0.0)
+    return SentenceCheck(verdict, ("it is not there",), None, 0.0)
 
 
 def events(draft: str, asked: AnswerRequest = ASKED) -> list[Event]:
@@ -57,7 +57,7 @@ def events(draft: str, asked: AnswerRequest = ASKED) -> list[Event]:
 
 def answer_of(draft: str, asked: AnswerRequest = ASKED) -> Answer:
     done = events(draft, asked)[-1]
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     return done.answer
 
 
@@ -128,7 +128,7 @@ def test_nothing_is_attached_that_was_not_cited() -> None:
     answer = answer_of("Take it with water. [S1] Swallow it whole. [S1]")
     assert [claim.is_shown for claim in answer.claims] == [False, True]
     assert {one.source_id for one in answer.citations} == {SHOWN[0].hit.source_id}
-    assert isinstance(answer.action, Qualify)
+    assert isinstance(answer.action, Qualified)
     assert "1 sentence withheld" in answer.action.reason
 
 
@@ -176,9 +176,9 @@ STATED = (
 )
 
 
-def carried(_sentence: str, spans: Sequence[Span]) -> Check:
+def carried(_sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
     """Finds everything supported by the first words it is given."""
-    return Check(Verdict.SUPPORTED, (), spans[0], 1.0)
+    return SentenceCheck(Verdict.SUPPORTED, (), spans[0], 1.0)
 
 
 TRUSTING = replace(ASKED, policy=Policy(threshold=0.0))
@@ -186,7 +186,7 @@ TRUSTING = replace(ASKED, policy=Policy(threshold=0.0))
 
 def taken_by(verify: Verify, draft: str, asked: AnswerRequest = TRUSTING) -> Answer:
     *_, done = finish([draft], asked, verify=verify, judge=JUDGE)
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     return done.answer
 
 
@@ -214,16 +214,16 @@ def test_what_a_document_says_of_its_evidence_word_for_word_is_no_abstention() -
 
 def test_a_part_of_an_answer_that_says_what_is_missing_is_checked_and_qualified() -> None:
     answer = taken_by(carried, "The documents do not name a dose for babies, but adults take 5 mg daily. [S1]")
-    assert answer.action == Qualify("the documents answer only part of the question")
+    assert answer.action == Qualified("the documents answer only part of the question")
     assert [claim.is_shown for claim in answer.claims] == [True]
     silent = answer_of("Take 5 mg daily. [S1] The documents do not say for how long. [S1]")
-    assert silent.action == Qualify("the documents answer only part of the question")
+    assert silent.action == Qualified("the documents answer only part of the question")
     assert silent.text == "Take 5 mg daily. [1]"
 
 
 def test_a_sentence_that_cites_nothing_is_never_shown_whatever_the_check_says() -> None:
-    def believes(sentence: str, _spans: Sequence[Span]) -> Check:
-        return Check(Verdict.SUPPORTED, (), Span(SHOWN[0].hit.source_id, 0, 16, sentence), 1.0)
+    def believes(sentence: str, _spans: Sequence[EvidenceSpan]) -> SentenceCheck:
+        return SentenceCheck(Verdict.SUPPORTED, (), EvidenceSpan(SHOWN[0].hit.source_id, 0, 16, sentence), 1.0)
 
     answer = taken_by(believes, "Take 5 mg daily. Take it with water. [S9]")
     assert isinstance(answer.action, Route)
@@ -234,15 +234,15 @@ def test_a_sentence_that_cites_nothing_is_never_shown_whatever_the_check_says() 
 
 
 def test_a_sentence_of_which_no_words_decided_is_never_shown_whatever_the_check_says() -> None:
-    def pointless(sentence: str, spans: Sequence[Span]) -> Check:
-        return Check(Verdict.SUPPORTED, (), spans[0] if "5 mg" in sentence else None, 1.0)
+    def pointless(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
+        return SentenceCheck(Verdict.SUPPORTED, (), spans[0] if "5 mg" in sentence else None, 1.0)
 
     answer = taken_by(pointless, "Take it with water. [S2]")
     assert isinstance(answer.action, Route)
     assert [claim.is_shown for claim in answer.claims] == [False]
     mixed = taken_by(pointless, "Take 5 mg daily. [S1] Take it with water. [S2]")
     assert [claim.is_shown for claim in mixed.claims] == [True, False]
-    assert isinstance(mixed.action, Qualify)
+    assert isinstance(mixed.action, Qualified)
 
 
 def test_no_evidence_can_never_become_an_answer() -> None:
@@ -277,12 +277,12 @@ def test_a_cosine_below_nothing_counts_as_it_is_and_is_told_as_nothing() -> None
 def test_what_was_shown_is_taken_back_when_the_whole_is_not_good_enough() -> None:
     strict = AnswerRequest("id", "How?", Context(SHOWN), "a model", "hash", Policy(threshold=0.99))
     checking, first, taken_back, done = events("Take 5 mg daily. [S1]", strict)
-    assert checking == Working("checking", len(SHOWN))
-    assert isinstance(first, Sentence)
+    assert checking == StageStarted("checking", len(SHOWN))
+    assert isinstance(first, SentenceChecked)
     assert first.claim.is_shown
     assert isinstance(taken_back, Replace)
     assert not taken_back.claim.is_shown
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     assert isinstance(done.answer.action, Route)
     assert done.answer.action.reason == "Low confidence: 87%"
     assert "5 mg" not in done.answer.text
@@ -302,7 +302,7 @@ def test_what_was_shown_is_taken_back_when_the_whole_is_not_good_enough() -> Non
     ],
 )
 def test_what_is_withheld_is_told_by_its_verdict(draft: str, reason: str) -> None:
-    assert answer_of(f"Take 5 mg daily. [S1] {draft}").action == Qualify(reason)
+    assert answer_of(f"Take 5 mg daily. [S1] {draft}").action == Qualified(reason)
 
 
 def test_a_withheld_draft_is_shown_only_to_those_who_may_see_it() -> None:
@@ -389,7 +389,7 @@ def test_a_model_that_tells_its_rules_is_kept_without_a_word_of_them(leak: str) 
     asked = replace(ASKED, rules=TOLD, policy=Policy(keeps_draft=True))
     events_ = list(finish([f"Take 5 mg daily. [S1] {leak}\nTrust me. [S1]"], asked, verify=verbatim, judge=JUDGE))
     done = events_[-1]
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     kept = str([event_json(one, with_withheld=True) for one in events_]) + str(done.answer)
     assert done.answer.text == "Take 5 mg daily. [1]"
     assert "Trust me." in done.answer.claims[-1].text
@@ -417,11 +417,11 @@ def test_words_of_a_document_that_the_rules_also_hold_are_shown_and_kept() -> No
 def test_a_sentence_that_is_partly_carried_is_not_shown_when_a_number_or_a_name_is_not_there(
     is_vetoed: bool, shown: int
 ) -> None:
-    def partly(_sentence: str, spans: Sequence[Span]) -> Check:
-        return Check(Verdict.PARTLY, ("10 days is not in the source",), spans[0], 0.5, is_vetoed)
+    def partly(_sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
+        return SentenceCheck(Verdict.PARTLY, ("10 days is not in the source",), spans[0], 0.5, is_vetoed)
 
     *_, done = finish(["Take 5 mg daily for 10 days. [S1]"], ASKED, verify=partly, judge=JUDGE)
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     assert sum(claim.is_shown for claim in done.answer.claims) == shown
 
 
@@ -432,11 +432,11 @@ def test_a_row_of_a_table_is_cited_by_itself() -> None:
     near = ((0, len(rows[0]), 0.5), (len(rows[0]) + 1, len(text), 0.4))
     row = replace(found, hit=replace(found.hit, why=replace(found.hit.why, near=near)))
 
-    def check(sentence: str, spans: Sequence[Span]) -> Check:
+    def check(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
         return verify(sentence, spans, lexicon=Lexicon.load(), similarity=None)
 
     *_, done = finish([f"{rows[0]} [S1]"], replace(ASKED, context=Context((row,))), verify=check, judge=JUDGE)
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     assert [claim.check.verdict for claim in done.answer.claims] == [Verdict.SUPPORTED]
     assert [(one.start, one.end, one.quote) for one in done.answer.citations] == [(0, len(rows[0]), rows[0])]
 
@@ -454,12 +454,12 @@ def test_a_sentence_that_rests_on_two_others_cites_both() -> None:
     )
     asked = replace(ASKED, context=Context(evidence(f"{opening}\n{item}\n• a recent clot")))
 
-    def check(sentence: str, spans: Sequence[Span]) -> Check:
+    def check(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
         return verify(sentence, spans, lexicon=Lexicon.load(), similarity=None)
 
     draft = "Offer bridging to patients with a mechanical mitral valve. [S1]"
     done = list(finish([draft], asked, verify=check, judge=JUDGE))[-1]
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     assert done.answer.claims[0].citations == (1, 2)
     assert [one.quote for one in done.answer.citations] == [opening, item]
 
@@ -469,7 +469,7 @@ def test_an_answer_needs_sixty_of_a_hundred_unless_it_is_set_up_otherwise(tmp_pa
 
 
 def test_what_is_partly_carried_is_shown_or_withheld_as_the_policy_says() -> None:
-    def partly(sentence: str, spans: Sequence[Span]) -> Check:
+    def partly(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
         found = verbatim(sentence, spans)
         return replace(found, verdict=Verdict.PARTLY) if "whole" in sentence else found
 
@@ -477,7 +477,7 @@ def test_what_is_partly_carried_is_shown_or_withheld_as_the_policy_says() -> Non
         asked = replace(ASKED, policy=policy)
         draft = "Take 5 mg daily. [S1] Swallow it whole. [S1]"
         (*_, done) = finish([draft], asked, verify=partly, judge=JUDGE)
-        assert isinstance(done, Done)
+        assert isinstance(done, AnswerDone)
         return [claim.is_shown for claim in done.answer.claims]
 
     assert shown(Policy()) == [True, True]

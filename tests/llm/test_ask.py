@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from citewell.adapters.llm.remote import RETRY_AFTER_S
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.answer.score import overall
 from citewell.answer.view import answer_json
 from citewell.api.health import Health, Part
@@ -19,7 +19,7 @@ from citewell.api.session_keys import TokenSigner
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import InputError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError
-from citewell.types import Answer, AskOptions, Cite, Filing, Message, Qualify, Route, Source, Verdict
+from citewell.types import Answer, AskOptions, Cite, Filing, Message, Qualified, Route, Source, Verdict
 from tests.api.running import run
 from tests.llm.conftest import RealServer
 from tests.llm.servers import Ollama, OpenAI, Script, Server
@@ -120,7 +120,7 @@ def test_of_whatever_a_real_model_writes_only_what_is_carried_is_shown(
     assert answer.raw_text, "the real model wrote nothing"
     assert is_grounded(answer)
     shown = any(claim.is_shown for claim in answer.claims)
-    assert isinstance(answer.action, Cite | Qualify) == shown == answer.is_grounded == ("[1]" in answer.text)
+    assert isinstance(answer.action, Cite | Qualified) == shown == answer.is_grounded == ("[1]" in answer.text)
 
 
 def test_health_check(opening: Opening) -> None:
@@ -149,7 +149,7 @@ def test_a_real_server_says_which_models_it_has(real_server: RealServer) -> None
 def test_a_models_answer_is_shown_with_its_citation(opening: Opening, server: Server) -> None:
     server.script.pieces = (ANSWER,)
     answer = opening(f"{server.url}/v1").ask(QUESTION)
-    assert isinstance(answer.action, Cite | Qualify)
+    assert isinstance(answer.action, Cite | Qualified)
     assert answer.text == "Give ferrous sulfate 200 mg once daily. [1]"
 
 
@@ -171,7 +171,7 @@ def test_a_wrong_dose_is_withheld(opening: Opening, server: Server) -> None:
     server.script.pieces = ("Give ferrous sulfate 20 mg once daily. [S1] ", ANSWER)
     answer = opening(f"{server.url}/v1").ask(QUESTION)
     assert [(claim.is_shown, claim.check.is_vetoed) for claim in answer.claims] == [(False, True), (True, False)]
-    assert isinstance(answer.action, Qualify)
+    assert isinstance(answer.action, Qualified)
     assert answer.text == "Give ferrous sulfate 200 mg once daily. [1]"
 
 
@@ -221,7 +221,7 @@ def test_a_follow_up_to_a_long_question_is_answered(opening: Opening, server: Se
     first = f"{QUESTION.rstrip('?')} on the wards {' '.join(map(str, range(wards)))}?"
     history = [Message("user", first), Message("assistant", ANSWER)]
     *_, last = app.knowledge.ask("and for how long?", scope=app.scope(), history=history)
-    assert isinstance(last, Done)
+    assert isinstance(last, AnswerDone)
     assert last.answer.evidence
     told = [message["content"] for message in server.chats[0]["messages"]]
     assert sum(map(app.writer.count, told)) <= 2048 - 256
@@ -263,7 +263,7 @@ def test_a_bad_day_is_one_calm_sentence_and_a_retry_answers(
     assert str(told.value).endswith(".")
     assert "ferrous" not in str(told.value)
     server.script = Script(models=("small",), pieces=(ANSWER,))
-    assert isinstance(app.ask(QUESTION).action, Cite | Qualify)
+    assert isinstance(app.ask(QUESTION).action, Cite | Qualified)
 
 
 def test_a_server_that_is_gone_says_how_to_go_on(opening: Opening) -> None:

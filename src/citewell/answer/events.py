@@ -9,14 +9,14 @@ from citewell.types import Answer, Citation, Claim, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class AnswerStarted:
     """The question is saved in this conversation, whatever the outcome."""
 
     conversation_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Working:
+class StageStarted:
     """A stage begins: `searching` the library; `reading` the passages that were found, as far as they fit; `writing`
     from those; `checking`, once the first sentence is there. `count` is how many passages the stage looks at, null
     while searching."""
@@ -35,7 +35,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SentenceChecked:
     """A sentence was checked: shown with its citations, or withheld."""
 
     index: int
@@ -62,7 +62,7 @@ class SearchedScope:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AnswerDone:
     """The whole answer; it is on record where a conversation is named, and in the inbox where an id there is."""
 
     answer: Answer
@@ -72,11 +72,11 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class AnswerFailed:
     """It cannot go on; ask again with the same conversation id. The last event."""
 
     kind: str
     message: str
 
 
-Event = Started | Working | Notice | Sentence | Replace | Done | Failed
+Event = AnswerStarted | StageStarted | Notice | SentenceChecked | Replace | AnswerDone | AnswerFailed

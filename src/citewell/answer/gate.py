@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from citewell.answer.cite import cite, mark, quoted
-from citewell.answer.events import Done, Event, Replace, Sentence, Working
+from citewell.answer.events import AnswerDone, Event, Replace, SentenceChecked, StageStarted
 from citewell.answer.route import NOBODY, OWN_TAG
 from citewell.answer.score import coverage, overall
 from citewell.answer.screen import is_abstention, is_suspicious, repeats, says_more
@@ -18,7 +18,7 @@ from citewell.errors import InputError
 from citewell.types import (
     Action,
     Answer,
-    Check,
+    SentenceCheck,
     Citation,
     Cite,
     Claim,
@@ -26,10 +26,10 @@ from citewell.types import (
     Context,
     Emergency,
     Evidence,
-    Qualify,
+    Qualified,
     Refuse,
     Route,
-    Span,
+    EvidenceSpan,
     Verdict,
 )
 from citewell.words import BULLETS, sentences
@@ -37,7 +37,7 @@ from citewell.words import BULLETS, sentences
 # ---------------------------------------------------------------------------------------------- what the gate must know
 
 
-Verify = Callable[[str, Sequence[Span]], Check]
+Verify = Callable[[str, Sequence[EvidenceSpan]], SentenceCheck]
 """Checks one sentence against the words it cites."""
 
 
@@ -57,7 +57,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class AnswerWording:
     """How an assistant words what has passed: how it cites, and what it says of its own before and after."""
 
     mark: Callable[[Citation], str] = mark
@@ -83,7 +83,7 @@ class AnswerRequest:
     policy: Policy
     rules: str = ""
     """What the writer was told; no sentence of it is shown."""
-    frame: Frame = field(default_factory=Frame)
+    frame: AnswerWording = field(default_factory=AnswerWording)
     notes: Mapping[str, Any] = field(default_factory=dict)
     """How the assistant came to what it searched, for programs and the record."""
     query: str = ""
@@ -121,7 +121,7 @@ WHY = {
 """Why a sentence was withheld, by its verdict, the gravest first; “routed” is what was supported and went with the
 rest when a question was passed on."""
 
-RULE_CHECK = Check(Verdict.NOT_FOUND, ("not an answer",), None, 0.0)
+RULE_CHECK = SentenceCheck(Verdict.NOT_FOUND, ("not an answer",), None, 0.0)
 RULE_TOLD = Claim("(a sentence of the writer's own rules)", RULE_CHECK, (), is_shown=False)
 """What is kept of a sentence by which a model tells its rules: that there was one, and not a word of it."""
 
@@ -158,7 +158,7 @@ class Gate:
                 kept, at = f"{kept}{raw[at:start]}{RULE_TOLD.text}", end
         return kept + raw[at:]
 
-    def take(self, raw: str) -> Sentence | None:
+    def take(self, raw: str) -> SentenceChecked | None:
         """Cite and check one sentence of the draft."""
         marked = cite(raw, self.request.context.evidence)
         self.dropped += marked.dropped
@@ -176,19 +176,19 @@ class Gate:
         tells_rules = not is_shown and repeats(marked.text, self.request.rules)
         claim = RULE_TOLD if tells_rules else Claim(marked.text, check, numbers, is_shown)
         self.claims.append(claim)
-        return Sentence(len(self.claims) - 1, claim, tuple(c for c in self.citations if c.n in numbers))
+        return SentenceChecked(len(self.claims) - 1, claim, tuple(c for c in self.citations if c.n in numbers))
 
-    def _may_be_shown(self, text: str, check: Check) -> bool:
+    def _may_be_shown(self, text: str, check: SentenceCheck) -> bool:
         """Whether the policy lets a sentence through; orders to the model and its own rules never pass."""
         tells_rules = repeats(text, self.request.rules, is_whole=True)
         is_carried = check.verdict in self.request.policy.shown and not check.is_vetoed
         return is_carried and not tells_rules and not is_suspicious(text)
 
-    def _cite(self, check: Check, cited: Sequence[Evidence]) -> tuple[int, ...]:
+    def _cite(self, check: SentenceCheck, cited: Sequence[Evidence]) -> tuple[int, ...]:
         """Number the words that decided; a citation is made only of what the sentence cites."""
         return tuple(self._numbered(span, cited) for span in check.spans)
 
-    def _numbered(self, span: Span, cited: Sequence[Evidence]) -> int:
+    def _numbered(self, span: EvidenceSpan, cited: Sequence[Evidence]) -> int:
         """The number of the citation of these words, made where there is none."""
         known = next((c for c in self.citations if (c.source_id, c.start, c.end) == _place(span)), None)
         if known is not None:
@@ -219,20 +219,20 @@ class Gate:
         return citation.n
 
 
-def _spans(evidence: Evidence) -> list[Span]:
+def _spans(evidence: Evidence) -> list[EvidenceSpan]:
     """The sentences of a passage as its document is cut, where a row of a table is one; else all of it."""
     hit, text = evidence.hit, evidence.text
     cuts = [(max(start, evidence.start), min(end, evidence.end)) for start, end, _ in hit.why.near]
     titles = (hit.document, *hit.section)
     spans = [
-        Span(hit.source_id, start, end, text[start - evidence.start : end - evidence.start], titles)
+        EvidenceSpan(hit.source_id, start, end, text[start - evidence.start : end - evidence.start], titles)
         for start, end in cuts
         if start < end
     ]
-    return spans or [Span(hit.source_id, evidence.start, evidence.end, text, titles)]
+    return spans or [EvidenceSpan(hit.source_id, evidence.start, evidence.end, text, titles)]
 
 
-def _place(span: Span) -> tuple[str, int, int]:
+def _place(span: EvidenceSpan) -> tuple[str, int, int]:
     return span.source_id, span.start, span.end
 
 
@@ -287,7 +287,7 @@ def finish(
     for raw in cut(gate.read(pieces)):
         if not is_checking:
             is_checking = True
-            yield Working("checking", len(request.context.evidence))
+            yield StageStarted("checking", len(request.context.evidence))
         if (event := gate.take(raw)) is not None:
             yield event
     shown = [claim for claim in gate.claims if claim.is_shown]
@@ -299,7 +299,7 @@ def finish(
         for index, (before, after) in enumerate(zip(gate.claims, claims, strict=True)):
             if before.is_shown:
                 yield Replace(index, after)
-    yield Done(_answer(gate, action, claims, confidence=confidence, judge=judge))
+    yield AnswerDone(_answer(gate, action, claims, confidence=confidence, judge=judge))
 
 
 def abstain(request: AnswerRequest, reason: str, *, judge: Judge) -> Answer:
@@ -336,7 +336,7 @@ def with_help(answer: Answer, emergency: Emergency | None) -> Answer:
     return replace(answer, emergency=emergency, text=f"{emergency.text}\n\n{answer.text}".rstrip())
 
 
-def _unchecked(_sentence: str, _spans: Sequence[Span]) -> Check:
+def _unchecked(_sentence: str, _spans: Sequence[EvidenceSpan]) -> SentenceCheck:
     raise AssertionError("an answer without sentences checks none")
 
 
@@ -371,7 +371,7 @@ def _action(gate: Gate, shown: Sequence[Claim], confidence: Confidence, judge: J
     partly = sum(claim.check.verdict == Verdict.PARTLY for claim in shown)
     reservations = [_reservation(withheld, partly, abstained=gate.abstained, miss=miss, is_unsure=is_unsure)]
     reservation = "; ".join(filter(None, [*reservations, gate.request.frame.reservation]))
-    return Qualify(reservation) if reservation else Cite()
+    return Qualified(reservation) if reservation else Cite()
 
 
 def _unfit(gate: Gate, confidence: Confidence) -> str | None:
@@ -468,11 +468,11 @@ def why_withheld(verdicts: Iterable[str], *, is_routed: bool = False) -> str:
 
 MAX_CHECKED_CHARACTERS = 50_000
 
-Find = Callable[[str], Sequence[Span]]
+Find = Callable[[str], Sequence[EvidenceSpan]]
 """The words that a sentence should be held against."""
 
 
-def check(text: str, *, find: Find, verify: Verify) -> list[tuple[str, Check]]:
+def check(text: str, *, find: Find, verify: Verify) -> list[tuple[str, SentenceCheck]]:
     """Every sentence of a text with its verdict."""
     if not text.strip():
         raise InputError("There is nothing to check. Enter a sentence or a paragraph.")
@@ -486,11 +486,11 @@ PEOPLE = "the guideline is about people in general, and the record does not say 
 
 
 def of_people(
-    verify: Verify, *, is_record: Callable[[Span], bool] = lambda _: False, record: Sequence[Span] = ()
+    verify: Verify, *, is_record: Callable[[EvidenceSpan], bool] = lambda _: False, record: Sequence[EvidenceSpan] = ()
 ) -> Verify:
     """The same check, in which only words of the record carry what is said of a person; `record` stands beside it."""
 
-    def checked(sentence: str, spans: Sequence[Span]) -> Check:
+    def checked(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
         check = verify(sentence, spans)
         said = of_a_person(sentence)
         if said is None or check.is_vetoed:

@@ -8,11 +8,11 @@ from typing import Any
 
 from citewell.answer.replay import Replay
 from citewell.answer.view import answer_json
-from citewell.keeping import Page, Record, Routed, RoutedQuestion, Turn
+from citewell.keeping import HistoryPage, AuditRecord, RoutedQuestion, ListedQuestion, ConversationMessage
 from citewell.types import Answer
 
 
-def turns_json(conversation_id: str, turns: Sequence[Turn], replies: Mapping[str, str]) -> dict[str, Any]:
+def turns_json(conversation_id: str, turns: Sequence[ConversationMessage], replies: Mapping[str, str]) -> dict[str, Any]:
     """A conversation; answers with the reply of the person to whom their question was passed on."""
     shown = [
         {
@@ -27,18 +27,18 @@ def turns_json(conversation_id: str, turns: Sequence[Turn], replies: Mapping[str
     return {"id": conversation_id, "turns": shown}
 
 
-def reply_to(turn: Turn, replies: Mapping[str, str]) -> str | None:
+def reply_to(turn: ConversationMessage, replies: Mapping[str, str]) -> str | None:
     """What a person replied where an answer stood aside; a question itself has none."""
     return replies.get(turn.answer_id or "") if turn.message.role == "assistant" else None
 
 
-def with_questions(page: Page[Routed], questions: Mapping[str, str]) -> Page[RoutedQuestion]:
+def with_questions(page: HistoryPage[RoutedQuestion], questions: Mapping[str, str]) -> HistoryPage[ListedQuestion]:
     """A part of the inbox with the questions by answer."""
-    items = (RoutedQuestion(**asdict(routed), question=questions.get(routed.answer_id)) for routed in page.items)
-    return Page(tuple(items), page.next)
+    items = (ListedQuestion(**asdict(routed), question=questions.get(routed.answer_id)) for routed in page.items)
+    return HistoryPage(tuple(items), page.next)
 
 
-def record_json(record: Record) -> dict[str, Any]:
+def record_json(record: AuditRecord) -> dict[str, Any]:
     """One record with its words, also those that were withheld: who may read it may open them (`withheld`)."""
     return {**asdict(record.entry), "made_at": record.entry.made_at.isoformat(), **record.words}
 

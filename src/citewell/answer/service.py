@@ -9,18 +9,18 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
-from citewell.answer.audit import AuditPayload, Documents, Searched, Versions, record, text_hash
-from citewell.answer.events import Done, Event, Notice, Replace, SearchedScope, Sentence, Started, Working
+from citewell.answer.audit import AuditPayload, Documents, SearchedSources, Versions, record, text_hash
+from citewell.answer.events import AnswerDone, Event, Notice, Replace, SearchedScope, SentenceChecked, AnswerStarted, StageStarted
 from citewell.answer.gate import passed_on, with_help
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused
-from citewell.keeping import AuditLog, Conversations, Inbox, KeptOutcome, Ledger, Place, Record, Routed, Turn
+from citewell.keeping import AuditLog, Conversations, Inbox, KeptOutcome, Ledger, ConversationPlace, AuditRecord, RoutedQuestion, ConversationMessage
 from citewell.types import (
     EVERY,
     NO_OPTIONS,
     Answer,
-    Asker,
+    User,
     AskOptions,
     Claim,
     Emergency,
@@ -105,7 +105,7 @@ class AskService:
     # ------------------------------------------------------------------------------------------------------- asking
 
     def ask(
-        self, question: str, *, asker: Asker, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
+        self, question: str, *, asker: User, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
     ) -> Iterator[Event]:
         """Ask in a conversation, a new one unless one is named; the answer in the last event is on record.
 
@@ -118,16 +118,16 @@ class AskService:
         return self._answered(AskSession(self, question, asker, place, options), with_options)
 
     def answer(
-        self, question: str, *, asker: Asker, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
-    ) -> Done:
+        self, question: str, *, asker: User, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
+    ) -> AnswerDone:
         """The same, all at once."""
         *_, last = self.ask(question, asker=asker, conversation_id=conversation_id, options=options)
-        assert isinstance(last, Done)
+        assert isinstance(last, AnswerDone)
         return last
 
     def _answered(self, session: AskSession, with_options: WithOptions) -> Iterator[Event]:
         asker, emergency = session.asker, self.emergency(session.question)
-        yield Started(session.place.conversation_id)
+        yield AnswerStarted(session.place.conversation_id)
         if emergency is not None:
             yield Notice(emergency.text, is_emergency=True)
         try:
@@ -135,7 +135,7 @@ class AskService:
                 session.watch(event)
                 yield (
                     event
-                    if not isinstance(event, Done)
+                    if not isinstance(event, AnswerDone)
                     else session.end(with_help(passed_on(event.answer, asked_by=asker.user_id), emergency))
                 )
         except BaseException as error:  # a writer that failed, or a reader who left
@@ -144,18 +144,18 @@ class AskService:
 
     # ---------------------------------------------------------------------------------------------------- afterwards
 
-    def case(self, routed_id: str, asker: Asker) -> Case:
+    def case(self, routed_id: str, asker: User) -> Case:
         """A question that was passed on, as far as this person may see it."""
         routed = self.inbox.one(routed_id, asker)
         record = self._record(routed.answer_id, asker)
         return case(routed, record, asker, may_answer=self.inbox.may_answer(routed, asker), library=self.library)
 
-    def questions(self, items: Iterable[Routed], asker: Asker) -> dict[str, str]:
+    def questions(self, items: Iterable[RoutedQuestion], asker: User) -> dict[str, str]:
         """What was asked, by answer, of items that the inbox has let this person see; none whose record is damaged."""
         records = self.audit.records((item.answer_id for item in items), replace(asker, role=Role.ADMIN))
         return {answer_id: record.words["question"] for answer_id, record in records.items()}
 
-    def replay(self, answer_id: str, asker: Asker) -> Replay:
+    def replay(self, answer_id: str, asker: User) -> Replay:
         """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
         then = RecordedQuestion.of(self.audit.read(answer_id, asker), asker)
         still = self.library.at(then.stamp).versions(then.scope)
@@ -174,7 +174,7 @@ class AskService:
         self._versions[key] = versions
         return versions
 
-    def _record(self, answer_id: str, asker: Asker) -> Record:
+    def _record(self, answer_id: str, asker: User) -> AuditRecord:
         """A record that the inbox has let this person see."""
         return self.audit.read(answer_id, replace(asker, role=Role.ADMIN))
 
@@ -182,7 +182,7 @@ class AskService:
 class AskSession:
     """One question while it is being answered: what was searched, and what has been shown so far."""
 
-    def __init__(self, service: AskService, question: str, asker: Asker, place: Place, options: AskOptions) -> None:
+    def __init__(self, service: AskService, question: str, asker: User, place: ConversationPlace, options: AskOptions) -> None:
         self._service, self.question, self.asker, self.place, self._options = service, question, asker, place, options
         self.history: tuple[Message, ...] = ()
         self._assistant: Assistant | None = None
@@ -201,12 +201,12 @@ class AskSession:
 
     def watch(self, event: Event) -> None:
         """Note what an event tells."""
-        if self._is_settled is None and event != Working("searching") and not isinstance(event, Notice):
+        if self._is_settled is None and event != StageStarted("searching") and not isinstance(event, Notice):
             self._is_settled = self._service.library.stamp() == self._stamp
-        if isinstance(event, Sentence | Replace) and (event.claim.is_shown or event.index in self._shown):
+        if isinstance(event, SentenceChecked | Replace) and (event.claim.is_shown or event.index in self._shown):
             self._shown[event.index] = event.claim
 
-    def end(self, answer: Answer) -> Done:
+    def end(self, answer: Answer) -> AnswerDone:
         """Keep the answer with all that it rests on; only then is it given."""
         payload = self._audit_payload()
         words = record(payload, answer.claims, answer, ended="answered")
@@ -215,7 +215,7 @@ class AskSession:
         routed_id = self._service.ledger.keep(ending)
         self._is_kept = True
         searched = SearchedScope(self.asker.scope, payload.searched.versions.count)
-        return Done(answer, self.place.conversation_id, routed_id, searched)
+        return AnswerDone(answer, self.place.conversation_id, routed_id, searched)
 
     def stop(self, error: BaseException) -> None:
         """Record what was shown of an answer that never came to its end; where nothing was, there is nothing to."""
@@ -233,20 +233,20 @@ class AskSession:
     def _audit_payload(self) -> AuditPayload:
         library = self._service.library
         versions = self._service.versions_at(self._stamp, self.asker.scope)
-        searched = Searched(self._stamp, self._is_settled is not False, library.embedder(), versions)
+        searched = SearchedSources(self._stamp, self._is_settled is not False, library.embedder(), versions)
         assert self._assistant is not None
         setup = self._assistant.setup()
         return AuditPayload(self.question, self.asker, self.history, searched, setup, self._options)
 
 
-def paired(turns: Sequence[Turn]) -> tuple[Message, ...]:
+def paired(turns: Sequence[ConversationMessage]) -> tuple[Message, ...]:
     """Each answer after its own question, in the order of the answers; what was never answered is left out."""
     questions = {turn.answer_id: turn.message for turn in turns if turn.message.role == "user"}
     answers = [turn for turn in turns if turn.message.role == "assistant" and turn.answer_id in questions]
     return tuple(message for turn in answers for message in (questions[turn.answer_id], turn.message))
 
 
-def _checked_question(question: str, asker: Asker, emergency: Callable[[str], Emergency | None]) -> str:
+def _checked_question(question: str, asker: User, emergency: Callable[[str], Emergency | None]) -> str:
     question = question.strip()
     if not asker.may_ask:
         raise ScopeRefused(
@@ -267,7 +267,7 @@ def _checked_question(question: str, asker: Asker, emergency: Callable[[str], Em
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class CitedPassage:
     """A passage that an answer would have rested on; without words once its document is gone."""
 
     source_id: str
@@ -282,12 +282,12 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Case(Routed):
+class Case(RoutedQuestion):
     """A question that was passed on, as far as one person may see it."""
 
     question: str
     may_answer: bool
-    evidence: tuple[Passage, ...]
+    evidence: tuple[CitedPassage, ...]
     hidden_evidence: int
     """Passages of documents that this person may not see."""
     draft: tuple[Mapping[str, Any], ...]
@@ -298,7 +298,7 @@ class Case(Routed):
     """The draft as it was written; None where it may rest on such documents, or none was kept."""
 
 
-def case(routed: Routed, record: Record, asker: Asker, *, may_answer: bool, library: Documents) -> Case:
+def case(routed: RoutedQuestion, record: AuditRecord, asker: User, *, may_answer: bool, library: Documents) -> Case:
     """What the person who asked, or who answers, sees of it."""
     words = record.words
     passages, hidden = _passages(words["evidence"], asker, library)
@@ -324,7 +324,7 @@ def _rests_on(claim: Mapping[str, Any]) -> set[str]:
     return {place["source_id"] for place in (claim["span"], *claim.get("beside", ()))}
 
 
-def _passages(evidence: Sequence[Mapping[str, Any]], asker: Asker, library: Documents) -> tuple[list[Passage], int]:
+def _passages(evidence: Sequence[Mapping[str, Any]], asker: User, library: Documents) -> tuple[list[CitedPassage], int]:
     """The passages that this person may see, and how many others there are.
 
     What is gone is told to an administrator only: to anybody else it looks like what they may not see.
@@ -341,11 +341,11 @@ def _passages(evidence: Sequence[Mapping[str, Any]], asker: Asker, library: Docu
         if text is not None and text_hash(text) != item["hash"]:
             text = None
         place = {name: item[name] for name in ("source_id", "document_id", "document", "version", "page", "section")}
-        passages.append(Passage(**place, start=item["start"], end=item["end"], text=text))
+        passages.append(CitedPassage(**place, start=item["start"], end=item["end"], text=text))
     return passages, len(evidence) - len(passages)
 
 
-def may_open(reader: Asker, *, asked_by: str, owner_id: str | None = None) -> bool:
+def may_open(reader: User, *, asked_by: str, owner_id: str | None = None) -> bool:
     """Whether a person may open what was withheld from an answer; nobody of another tenant gets as far as this.
 
     >>> from citewell.types import Role, Scope

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import Any, assert_never
 
 from citewell.answer.cite import Marks, marked_text
-from citewell.answer.events import Done, Event, Failed, Notice, Replace, SearchedScope, Sentence, Started, Working
+from citewell.answer.events import AnswerDone, Event, AnswerFailed, Notice, Replace, SearchedScope, SentenceChecked, AnswerStarted, StageStarted
 from citewell.clinical.misspellings import corrections
-from citewell.types import Action, Answer, Check, Citation, Cite, Claim, Confidence, Evidence, Qualify, Refuse, Route
+from citewell.types import Action, Answer, SentenceCheck, Citation, Cite, Claim, Confidence, Evidence, Qualified, Refuse, Route
 
 WINDOW_CHARACTERS = 200
 """How much of a passage is given on each side of the words that are cited."""
@@ -60,7 +60,7 @@ def without_help(answer: Answer) -> str:
     return answer.text.removeprefix(answer.emergency.text if answer.emergency else "").strip()
 
 
-def done_json(done: Done, *, with_withheld: bool, marks: Marks = Marks.NUMBER) -> dict[str, Any]:
+def done_json(done: AnswerDone, *, with_withheld: bool, marks: Marks = Marks.NUMBER) -> dict[str, Any]:
     """An answer, with where it is kept and where it was looked for."""
     kept = {"conversation_id": done.conversation_id, "inbox_id": done.routed_id, "scope": looked_json(done.looked)}
     return {**answer_json(done.answer, with_withheld=with_withheld, marks=marks), **kept}
@@ -88,7 +88,7 @@ def action_name(action: Action) -> str:
     match action:
         case Cite():
             return "CITE"
-        case Qualify():
+        case Qualified():
             return "QUALIFY"
         case Route():
             return "ROUTE"
@@ -126,7 +126,7 @@ def claim_json(claim: Claim) -> dict[str, Any]:
     }
 
 
-def check_json(text: str, check: Check) -> dict[str, Any]:
+def check_json(text: str, check: SentenceCheck) -> dict[str, Any]:
     """A sentence of any text, checked."""
     evidence = [
         {"source_id": span.source_id, "start": span.start, "end": span.end, "quote": span.text} for span in check.spans
@@ -188,19 +188,19 @@ def event_json(  # noqa: PLR0911 - one for each event
 ) -> tuple[str, dict[str, Any]]:
     """The name and the data of an event, as the stream sends it."""
     match event:
-        case Started():
+        case AnswerStarted():
             return "started", asdict(event)
-        case Working():
+        case StageStarted():
             return "working", asdict(event)
         case Notice():
             return "told", asdict(event)
-        case Sentence():
+        case SentenceChecked():
             return "sentence", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
         case Replace():
             return "replace", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
-        case Done():
+        case AnswerDone():
             return "done", done_json(event, with_withheld=with_withheld, marks=marks)
-        case Failed():
+        case AnswerFailed():
             return "failed", asdict(event)
         case _:
             assert_never(event)

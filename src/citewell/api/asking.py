@@ -16,13 +16,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from citewell.answer.cite import Marks
-from citewell.answer.events import Done, Event, Failed, Started
+from citewell.answer.events import AnswerDone, Event, AnswerFailed, AnswerStarted
 from citewell.answer.view import action_name, event_json
 from citewell.api.bodies.events import MEDIA_TYPE
 from citewell.api.problems import problem_of
 from citewell.api.server_state import ServerState
 from citewell.errors import CitewellError
-from citewell.types import NO_OPTIONS, Asker, AskOptions
+from citewell.types import NO_OPTIONS, User, AskOptions
 from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Asking:
     """A question, who asks it, and in which conversation; None begins one."""
 
     question: str
-    asker: Asker
+    asker: User
     conversation_id: str | None
     options: AskOptions = NO_OPTIONS
 
@@ -49,16 +49,16 @@ async def in_turn(site: ServerState, work: Callable[[], T]) -> T:
     return await asyncio.wrap_future(site.writers.submit(work))
 
 
-async def answered(site: ServerState, events: Iterator[Event]) -> Done:
+async def answered(site: ServerState, events: Iterator[Event]) -> AnswerDone:
     """A whole answer, on record; a failure tells in which conversation the question was kept."""
 
-    def read() -> Done:
+    def read() -> AnswerDone:
         kept: str | None = None
         try:
             for event in events:
-                if isinstance(event, Started):
+                if isinstance(event, AnswerStarted):
                     kept = event.conversation_id
-                if isinstance(event, Done):
+                if isinstance(event, AnswerDone):
                     return event
         except CitewellError as error:
             error.conversation_id = kept
@@ -103,7 +103,7 @@ def counted(site: ServerState) -> Callable[[Event], None]:
     """Notes what became of a question."""
 
     def watch(event: Event) -> None:
-        if isinstance(event, Done):
+        if isinstance(event, AnswerDone):
             answer = event.answer
             action = action_name(answer.action)
             site.metrics.count("answers", action=action)
@@ -116,7 +116,7 @@ def counted(site: ServerState) -> Callable[[Event], None]:
                 answer.dropped_citations,
                 answer.took_ms,
             )
-        elif isinstance(event, Failed):
+        elif isinstance(event, AnswerFailed):
             site.metrics.count("failures", kind=event.kind)
 
     return watch
@@ -174,7 +174,7 @@ def _written(events: Iterator[Event], pass_on: Callable[[Event | None], None], g
             close()  # a writer that is stopped half-way gives back its connection
     except Exception as error:
         problem = problem_of(error)
-        pass_on(Failed(problem.kind, problem.detail))
+        pass_on(AnswerFailed(problem.kind, problem.detail))
     finally:
         pass_on(None)
 

@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
-from citewell.keeping import AuditEntry, Record
+from citewell.keeping import AuditEntry, AuditRecord
 
 SHOWN = 50
 BATCH = 200
@@ -87,7 +87,7 @@ def _fits(entry: AuditEntry, query: AuditQuery, user_id: str) -> bool:
     return is_in_time and (not user_id or entry.user_id == user_id)
 
 
-def _found(record: Record, query: AuditQuery) -> FoundRecord | None:
+def _found(record: AuditRecord, query: AuditQuery) -> FoundRecord | None:
     """What a list shows of a record, where its words fit."""
     words = record.words
     assistant = str(words.get("setup", {}).get("assistant", "knowledge"))

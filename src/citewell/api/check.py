@@ -11,7 +11,7 @@ from citewell.api.limits import too_many
 from citewell.api.problems import Refused
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
-from citewell.types import Check, Scope
+from citewell.types import SentenceCheck, Scope
 from citewell.words import sentences
 
 SENTENCES_AN_ASK = 10
@@ -30,7 +30,7 @@ class Checking:
     evidence: str | None = None
 
 
-async def checked(site: ServerState, visitor: Visitor, asked: Checking) -> list[tuple[str, Check]]:
+async def checked(site: ServerState, visitor: Visitor, asked: Checking) -> list[tuple[str, SentenceCheck]]:
     """Every sentence with its verdict; refused where the visitor's allowance is used up or others of theirs run."""
     name = f"{visitor.tenant}/{visitor.user_id}"
     if not site.checks.begin(name):
@@ -38,7 +38,7 @@ async def checked(site: ServerState, visitor: Visitor, asked: Checking) -> list[
     try:
         site.take_ask(visitor, count=asks_for(asked.text))
 
-        def work() -> list[tuple[str, Check]]:
+        def work() -> list[tuple[str, SentenceCheck]]:
             app = site.loaded()
             started = time.perf_counter()
             found = app.check(asked.text, against=asked.against, evidence=asked.evidence, scope=asked.scope)

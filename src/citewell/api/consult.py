@@ -12,7 +12,7 @@ from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.assistants.consult.service import ConsultService
 from citewell.errors import InputError, ScopeRefused
-from citewell.types import Asker
+from citewell.types import User
 from citewell.types.consult import Finding
 
 FILES = {"json": "application/fhir+json", "pdf": "application/pdf", "txt": "text/plain; charset=utf-8"}
@@ -25,9 +25,9 @@ def desk_of(site: ServerState) -> ConsultService:
     return site.app.consult.service
 
 
-def holder(visitor: Visitor) -> Asker:
+def holder(visitor: Visitor) -> User:
     """The visitor, asking of all guidelines that they may see."""
-    return Asker(visitor.user_id, visitor.role, visitor.whole)
+    return User(visitor.user_id, visitor.role, visitor.whole)
 
 
 def record_of(

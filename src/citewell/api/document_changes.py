@@ -14,8 +14,8 @@ from citewell.api.bodies.documents import Outcome
 from citewell.api.server_state import UNDER_WAY, ServerState
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.errors import CitewellError, InputError, NotFound, ScopeRefused
-from citewell.ingest.library import Added, check_embedder, refiled
-from citewell.types import Chunking, Entry, Filing, Scope, Source, State
+from citewell.ingest.library import AddedDocument, check_embedder, refiled
+from citewell.types import Chunking, LibraryEntry, Filing, Scope, Source, LifecycleState
 from citewell.types.lifecycle import QueueStatus
 from citewell.types.logged import logged
 
@@ -28,10 +28,10 @@ ALL_TENANTS = (
     "Changing the embedding model affects every organisation's documents, so an administrator of the organisation "
     "that runs this server must start it. Nothing was changed."
 )
-NEVER_DONE = frozenset({State.PENDING, State.QUEUED, State.FAILED})
+NEVER_DONE = frozenset({LifecycleState.PENDING, LifecycleState.QUEUED, LifecycleState.FAILED})
 
 
-def queue(site: ServerState, source: Source, filing: Filing, visitor: Visitor) -> Added:
+def queue(site: ServerState, source: Source, filing: Filing, visitor: Visitor) -> AddedDocument:
     """Keep a file for the worker; the same bytes twice are kept once."""
     worker, scope, library = site.worker(), visitor.whole, site.app.library
     if site.is_reading:
@@ -46,10 +46,10 @@ def queue(site: ServerState, source: Source, filing: Filing, visitor: Visitor) -
         entry = library.enqueue(source, filing=replace(filing, tags=tags), scope=scope)
     worker.nudge()
     log.info("document %s queued: %d bytes", logged(entry.id), entry.size_bytes)
-    return Added(entry, was_there=False)
+    return AddedDocument(entry, was_there=False)
 
 
-def _known(site: ServerState, source: Source, filing: Filing, scope: Scope) -> Entry | None:
+def _known(site: ServerState, source: Source, filing: Filing, scope: Scope) -> LibraryEntry | None:
     """The same bytes, on the shelf or on the way to it."""
     there = site.app.library.same(source, subject=filing.subject, scope=scope)
     if there is not None:
@@ -62,7 +62,7 @@ def _known(site: ServerState, source: Source, filing: Filing, scope: Scope) -> E
 
 def refile(
     site: ServerState, document_id: str, filing: Filing, visitor: Visitor, *, revision: int | None = None
-) -> Entry:
+) -> LibraryEntry:
     """Change tags and journeys of a document; nothing is embedded again."""
     before = frozenset(site.entry(document_id, visitor.whole).tags)
     tags = visitor.filed(filing.tags, before=before)
@@ -78,12 +78,12 @@ def _followed(site: ServerState, document_id: str, visitor: Visitor) -> frozense
     return frozenset(entry.tags)
 
 
-def _family(site: ServerState, entry: Entry) -> list[Entry]:
+def _family(site: ServerState, entry: LibraryEntry) -> list[LibraryEntry]:
     """All versions of a document, whoever may see them."""
     return [one for one in site.app.entries(Scope.owner(entry.tenant)) if one.lineage == entry.lineage]
 
 
-def erasable(site: ServerState, document_id: str, visitor: Visitor) -> list[Entry]:
+def erasable(site: ServerState, document_id: str, visitor: Visitor) -> list[LibraryEntry]:
     """What goes with a document when this visitor deletes it; refused where a part of it is not theirs."""
     entry = site.entry(document_id, visitor.whole)
     gone = [entry] if entry.state in NEVER_READ else _family(site, entry)
@@ -91,7 +91,7 @@ def erasable(site: ServerState, document_id: str, visitor: Visitor) -> list[Entr
     return gone
 
 
-def delete(site: ServerState, document_id: str, visitor: Visitor) -> list[Entry]:
+def delete(site: ServerState, document_id: str, visitor: Visitor) -> list[LibraryEntry]:
     """Erase all versions of a document; none are left to erase where this visitor did so before."""
     try:
         erasable(site, document_id, visitor)
@@ -102,7 +102,7 @@ def delete(site: ServerState, document_id: str, visitor: Visitor) -> list[Entry]
     return site.app.erase(document_id, visitor.whole, by=who(visitor))
 
 
-def retry(site: ServerState, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+def retry(site: ServerState, document_id: str, visitor: Visitor, *, revision: int | None = None) -> LibraryEntry:
     """Queue a document again that could not be read; where it replaces another, that one is theirs too."""
     _followed(site, document_id, visitor)
     entry = site.app.library.requeue(document_id, visitor.whole, by=who(visitor), revision=revision)
@@ -110,19 +110,19 @@ def retry(site: ServerState, document_id: str, visitor: Visitor, *, revision: in
     return entry
 
 
-def withdraw(site: ServerState, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+def withdraw(site: ServerState, document_id: str, visitor: Visitor, *, revision: int | None = None) -> LibraryEntry:
     """Withdraw a document from search; it is kept."""
     _theirs(site, document_id, visitor)
     return site.app.library.withdraw(document_id, visitor.whole, by=who(visitor), revision=revision)
 
 
-def restore(site: ServerState, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+def restore(site: ServerState, document_id: str, visitor: Visitor, *, revision: int | None = None) -> LibraryEntry:
     """Restore a withdrawn document."""
     _theirs(site, document_id, visitor)
     return site.app.library.restore(document_id, visitor.whole, by=who(visitor), revision=revision)
 
 
-def reread(site: ServerState, document_id: str, visitor: Visitor, *, revision: int | None = None) -> Entry:
+def reread(site: ServerState, document_id: str, visitor: Visitor, *, revision: int | None = None) -> LibraryEntry:
     """Read a document a second time, while the first reading goes on answering."""
     _theirs(site, document_id, visitor)
     embedder = site.loaded().embedder.fingerprint
@@ -142,7 +142,7 @@ def who(visitor: Visitor) -> str:
     return visitor.email or visitor.user_id
 
 
-def refuse_unless_theirs(entries: Iterable[Entry], visitor: Visitor) -> None:
+def refuse_unless_theirs(entries: Iterable[LibraryEntry], visitor: Visitor) -> None:
     """Refuse a change to documents of which the visitor may not change every one."""
     if not all(visitor.may_change(entry.tags) for entry in entries):
         raise ScopeRefused(NOT_YOURS_TO_CHANGE)
@@ -151,7 +151,7 @@ def refuse_unless_theirs(entries: Iterable[Entry], visitor: Visitor) -> None:
 # ------------------------------------------------------------------------------------------ lists, edits and selections
 
 
-def chosen(site: ServerState, visitor: Visitor, document_ids: Sequence[str]) -> list[Entry]:
+def chosen(site: ServerState, visitor: Visitor, document_ids: Sequence[str]) -> list[LibraryEntry]:
     """The documents of a selection, all of them the visitor's to change."""
     ids = list(dict.fromkeys(document_ids))
     if not ids:
@@ -184,26 +184,26 @@ def acted(site: ServerState, visitor: Visitor, action: Action, document_ids: Seq
     return outcomes
 
 
-def _deed(site: ServerState, visitor: Visitor, action: Action) -> Callable[[Entry], tuple[str, set[str]]]:
+def _deed(site: ServerState, visitor: Visitor, action: Action) -> Callable[[LibraryEntry], tuple[str, set[str]]]:
     """What is done to one document: the words for it, and which versions are no more."""
     library, scope, by = site.app.library, visitor.whole, who(visitor)
 
-    def ingest(entry: Entry) -> tuple[str, set[str]]:
+    def ingest(entry: LibraryEntry) -> tuple[str, set[str]]:
         if entry.state in NEVER_DONE:
             retry(site, entry.id, visitor)
             return "queued", set()
         library.reread(scope, by=by, embedder=site.loaded().embedder.fingerprint, document_id=entry.id)
         return "queued for re-processing; stays in use until then", set()
 
-    def withdraw(entry: Entry) -> tuple[str, set[str]]:
+    def withdraw(entry: LibraryEntry) -> tuple[str, set[str]]:
         library.withdraw(entry.id, scope, by=by)
         return "withdrawn from search but kept", set()
 
-    def restore(entry: Entry) -> tuple[str, set[str]]:
+    def restore(entry: LibraryEntry) -> tuple[str, set[str]]:
         library.restore(entry.id, scope, by=by)
         return "in use again", set()
 
-    def erase(entry: Entry) -> tuple[str, set[str]]:
+    def erase(entry: LibraryEntry) -> tuple[str, set[str]]:
         family = site.app.catalogue.versions(entry.lineage, Scope.owner(entry.tenant))
         refuse_unless_theirs([entry] if entry.state in NEVER_READ else family, visitor)
         return "erased", {version.id for version in site.app.erase(entry.id, scope, by=by)}
@@ -249,7 +249,7 @@ def queue_of(site: ServerState, visitor: Visitor) -> QueueStatus:
 
 def edited(
     site: ServerState, visitor: Visitor, document_id: str, fields: Mapping[str, Any], revision: int | None
-) -> Entry:
+) -> LibraryEntry:
     """A document after an edit: journeys that exist, tags that the visitor may give, and nobody else's edit undone."""
     before = site.entry(document_id, visitor.whole)
     tags = visitor.filed(fields.get("tags"), before=frozenset(before.tags))

@@ -11,14 +11,14 @@ from starlette.concurrency import run_in_threadpool
 from citewell.answer.events import Event
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
-from citewell.assistants.evidence.standing import Standing
+from citewell.assistants.evidence.standing import CitationStanding
 from citewell.bootstrap.evidence import Talk
 from citewell.errors import NotFound
 from citewell.keeping import Conversation
 from citewell.types import Scope
 from citewell.types.journeys import UNIVERSAL
 from citewell.web.answers import chunk_of
-from citewell.web.source import Place
+from citewell.web.source import SourceTarget
 
 TALKS_SHOWN = 8
 
@@ -66,7 +66,7 @@ def refuse_unless_open(site: ServerState, document_id: str, scope: Scope) -> Non
     """Say why a cited document is no longer shown, where it is not; not whether there is one that is hidden."""
     standing = site.app.evidence.standing([document_id], scope)[document_id]
     if not standing.is_open:
-        told = Standing.ELSEWHERE if standing is Standing.ERASED else standing
+        told = CitationStanding.ELSEWHERE if standing is CitationStanding.ERASED else standing
         raise NotFound(told.words)
 
 
@@ -95,8 +95,8 @@ def talk_json(talk: Talk) -> dict[str, Any]:
 
 
 def _cited(talk: Talk, told: Mapping[str, Any]) -> dict[str, Any]:
-    standing = talk.standing.get(told["document_id"], Standing.ERASED)
-    place = Place(chunk_of(told["source_id"]), told["start"], told["end"])
+    standing = talk.standing.get(told["document_id"], CitationStanding.ERASED)
+    place = SourceTarget(chunk_of(told["source_id"]), told["start"], told["end"])
     url = f"{base_of(talk.journey)}/documents/{told['document_id']}/source?{place.query}#marked"
     return {
         "index": told["n"],

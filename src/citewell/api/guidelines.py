@@ -10,12 +10,12 @@ from citewell.api.asking import in_turn
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.assistants.guidelines.kept import is_assessment
-from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.roster import Roster
 from citewell.bootstrap.guidelines import Kept
 from citewell.errors import NotFound
-from citewell.keeping import Record
-from citewell.types import Asker
+from citewell.keeping import AuditRecord
+from citewell.types import User
 
 RECENT = 10
 RECORDS_LOOKED_AT = 100
@@ -29,7 +29,7 @@ def patients_on_file(site: ServerState, visitor: Visitor) -> Roster:
     return site.app.guidelines.patients()
 
 
-def patient_on_file(site: ServerState, visitor: Visitor, patient_id: str) -> Patient:
+def patient_on_file(site: ServerState, visitor: Visitor, patient_id: str) -> PatientInput:
     """The patient of exactly this id."""
     found = patients_on_file(site, visitor).patients.get(patient_id)
     if found is None:
@@ -38,7 +38,7 @@ def patient_on_file(site: ServerState, visitor: Visitor, patient_id: str) -> Pat
 
 
 async def assessed(
-    site: ServerState, visitor: Visitor, patient: Patient, only: Sequence[str], *, is_worded: bool = False
+    site: ServerState, visitor: Visitor, patient: PatientInput, only: Sequence[str], *, is_worded: bool = False
 ) -> Kept:
     """Hold a patient against the guidelines that the visitor may see, all or these; the result is on record.
 
@@ -53,15 +53,15 @@ async def assessed(
     return await (in_turn(site, assess) if is_worded else run_in_threadpool(assess))
 
 
-def whole_asker(visitor: Visitor) -> Asker:
+def whole_asker(visitor: Visitor) -> User:
     """The visitor, asking of all that they may see: a guideline counts whatever journey it is filed under."""
-    return Asker(visitor.user_id, visitor.role, visitor.whole)
+    return User(visitor.user_id, visitor.role, visitor.whole)
 
 
-def recent_assessments(site: ServerState, visitor: Visitor) -> list[Record]:
+def recent_assessments(site: ServerState, visitor: Visitor) -> list[AuditRecord]:
     """The visitor's own last assessments, the newest first."""
     audit, asker = site.desk().audit, visitor.asker()
-    found: list[Record] = []
+    found: list[AuditRecord] = []
     for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
         if entry.user_id == visitor.user_id and is_assessment(record := audit.read(entry.answer_id, asker)):
             found.append(record)

@@ -8,15 +8,15 @@ from typing import Any
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError
-from citewell.keeping import Conversation, Routed
-from citewell.types import OWNER_ID, Asker
-from citewell.web.answers import Turn, turn, waiting
+from citewell.keeping import Conversation, RoutedQuestion
+from citewell.types import OWNER_ID, User
+from citewell.web.answers import ShownTurn, turn, waiting
 
 TALKS_SHOWN = 8
 DAMAGED = "(this record could not be opened)"
 
 
-def talks(site: ServerState, asker: Asker) -> list[Conversation]:
+def talks(site: ServerState, asker: User) -> list[Conversation]:
     """The asker's last conversations; none where the desk cannot be opened, since the page says why elsewhere."""
     try:
         return list(site.desk().conversations.page(asker, limit=TALKS_SHOWN).items)
@@ -24,7 +24,7 @@ def talks(site: ServerState, asker: Asker) -> list[Conversation]:
         return []
 
 
-def turns(site: ServerState, conversation_id: str, asker: Asker) -> list[Turn]:
+def turns(site: ServerState, conversation_id: str, asker: User) -> list[ShownTurn]:
     """What was asked in a conversation and what each question got, oldest first."""
     desk = site.desk()
     asked = [one for one in desk.conversations.turns(conversation_id, asker) if one.message.role == "user"]
@@ -39,7 +39,7 @@ def turns(site: ServerState, conversation_id: str, asker: Asker) -> list[Turn]:
     return found
 
 
-def questions(site: ServerState, items: Sequence[Routed], asker: Asker) -> list[tuple[Routed, str]]:
+def questions(site: ServerState, items: Sequence[RoutedQuestion], asker: User) -> list[tuple[RoutedQuestion, str]]:
     """Items of the inbox, which has let this person see them, each with its question."""
     known = site.desk().questions(items, asker)
     return [(one, known.get(one.answer_id, DAMAGED)) for one in items]

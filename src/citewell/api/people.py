@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from citewell.adapters.store.people import User
+from citewell.adapters.store.people import UserAccount
 from citewell.api.bodies.people import NewUser
 from citewell.api.problems import Problem, Refused
 from citewell.api.server_state import ServerState
@@ -53,7 +53,7 @@ def own_id(visitor: Visitor) -> str:
     return visitor.user_id
 
 
-def added(site: ServerState, visitor: Visitor, new: NewUser) -> User:
+def added(site: ServerState, visitor: Visitor, new: NewUser) -> UserAccount:
     """A new user of the visitor's tenant."""
     with suppress(NotFound):
         site.people.by_email(new.email, tenant=visitor.tenant)
@@ -68,7 +68,7 @@ def added(site: ServerState, visitor: Visitor, new: NewUser) -> User:
     )
 
 
-def changed(site: ServerState, visitor: Visitor, user_id: str, change: Change) -> User:
+def changed(site: ServerState, visitor: Visitor, user_id: str, change: Change) -> UserAccount:
     """A user after a change; nobody locks themselves out."""
     gives_up = (change.role is not None and change.role is not Role.ADMIN) or change.is_active is False
     if user_id == visitor.user_id and gives_up:

@@ -13,21 +13,21 @@ from fastapi import Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.header import Header
-from citewell.answer.events import Done, Event
+from citewell.answer.events import AnswerDone, Event
 from citewell.answer.service import AskService
 from citewell.api.asking import answered, in_turn
 from citewell.api.problems import PROBLEM
 from citewell.api.progress import Progress, Stopwatch
 from citewell.api.server_state import ServerState, site_of
 from citewell.api.visitor import Visitor, visitor_of
-from citewell.assistants.records.propose import Proposed
+from citewell.assistants.records.propose import ProposedFacts
 from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.records import Record
 from citewell.bootstrap.vault import NO_SUCH_VAULT, Vaults
 from citewell.errors import NotFound, VaultLocked
 from citewell.ingest.read import Step
-from citewell.ports.records import Change
-from citewell.types import Asker, Scope
+from citewell.ports.records import FactCounts
+from citewell.types import User, Scope
 
 IS_LOCKED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.LOCKED.value: {
@@ -118,8 +118,8 @@ class VaultSession:
         return self.profile.record.scope
 
     @property
-    def asker(self) -> Asker:
-        return Asker.owner(self.scope)
+    def asker(self) -> User:
+        return User.owner(self.scope)
 
     @property
     def desk(self) -> AskService:
@@ -183,15 +183,15 @@ async def begun(room: VaultSession, visitor: Visitor, question: str, *, conversa
     return written()
 
 
-async def asked(room: VaultSession, visitor: Visitor, question: str, *, conversation_id: str | None) -> Done:
+async def asked(room: VaultSession, visitor: Visitor, question: str, *, conversation_id: str | None) -> AnswerDone:
     """The answer to a question, on record inside the vault."""
     return await answered(room.site, await begun(room, visitor, question, conversation_id=conversation_id))
 
 
-async def proposed(room: VaultSession, document_id: str) -> tuple[Proposed, Change]:
+async def proposed(room: VaultSession, document_id: str) -> tuple[ProposedFacts, FactCounts]:
     """What the record's model proposes from a paper."""
 
-    def work() -> tuple[Proposed, Change]:
+    def work() -> tuple[ProposedFacts, FactCounts]:
         with in_use(room.profile):
             return room.record.propose(document_id)
 

@@ -18,7 +18,7 @@ from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
 from citewell.adapters.llm.listing import listing, vendor_of
-from citewell.adapters.llm.once import Once
+from citewell.adapters.llm.once import SharedRequest
 from citewell.adapters.oidc.provider import Provider
 from citewell.adapters.store.identities import SqlIdentities
 from citewell.adapters.store.sharing import tenants
@@ -31,9 +31,9 @@ from citewell.api.session_keys import TokenSigner
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import App, Results
 from citewell.errors import LibraryError, NotFound
-from citewell.ingest.worker import Took, Worker, reason
+from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.ports.queue import Queue
-from citewell.types import Chunk, Document, Entry, Scope, State
+from citewell.types import Chunk, Document, LibraryEntry, Scope, LifecycleState
 from citewell.vocabulary import ATTRIBUTION
 from citewell.web import phrases
 from citewell.web.pages import page
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 QUARTER_S = 900.0
-UNDER_WAY = frozenset({State.PENDING, State.QUEUED, State.PROCESSING})
+UNDER_WAY = frozenset({LifecycleState.PENDING, LifecycleState.QUEUED, LifecycleState.PROCESSING})
 OPENED_DOCUMENTS = 4
 PAGE_IMAGES = 48
 CHECKS_AT_ONCE = 2
@@ -54,7 +54,7 @@ CHECKS_AT_ONCE = 2
 class Opened:
     """A document as it was opened."""
 
-    entry: Entry
+    entry: LibraryEntry
     document: Document
     chunks: tuple[Chunk, ...]
 
@@ -140,7 +140,7 @@ class ServerState:
         """Checking a password takes 64 MiB for a moment: not many at once, however many try."""
         self.writers = self._writers()
         """Where answers are written: a bounded number at a time, apart from the threads of short requests."""
-        self.models = Once(lambda: listing(settings, vendor_of(settings)))
+        self.models = SharedRequest(lambda: listing(settings, vendor_of(settings)))
         """Which models there are, asked of their server by one for all."""
         self.usual_ms: float | None = None
         """How long answers took of late; None before the first."""
@@ -298,7 +298,7 @@ class ServerState:
         whole = Scope.owner(entry.tenant)
         return self._opened.get(key, lambda: Opened(*self.app.show(document_id, whole)))
 
-    def entry(self, document_id: str, scope: Scope) -> Entry:
+    def entry(self, document_id: str, scope: Scope) -> LibraryEntry:
         """One document version."""
         return self.app.library.entry(document_id, scope)
 
@@ -310,17 +310,17 @@ class ServerState:
             lambda: self.app.page_image(document_id, number, width_px=width_px, scope=scope),
         )
 
-    def took(self, document_id: str) -> Took | None:
+    def took(self, document_id: str) -> EmbedTimes | None:
         """What embedding and indexing a document took, where this process has read it of late."""
         return None if self._worker is None else self._worker.took.get(document_id)
 
-    def progress(self, entry: Entry) -> Progress | None:
+    def progress(self, entry: LibraryEntry) -> Progress | None:
         """How far a document has come, or None once it is read or has failed."""
         if entry.state not in UNDER_WAY:
             self._stopwatch.forget(entry.id)
             return None
         step = None if self._worker is None else self._worker.steps.get(entry.id)
-        if step is None and entry.state is State.PROCESSING:
+        if step is None and entry.state is LifecycleState.PROCESSING:
             return Progress("reading", 0, 0, None, phrases.ELSEWHERE)
         if step is None and entry.next_attempt_at is not None:
             return Progress("waiting", 0, 0, None, phrases.next_attempt(entry.next_attempt_at))
@@ -331,9 +331,9 @@ def _of_late(usual: float | None, took: float) -> float:
     return took if usual is None else 0.7 * usual + 0.3 * took
 
 
-def is_answering(entry: Entry) -> bool:
+def is_answering(entry: LibraryEntry) -> bool:
     """Whether searches look through this version."""
-    return entry.is_current and entry.state is State.COMPLETED
+    return entry.is_current and entry.state is LifecycleState.COMPLETED
 
 
 def site_of(request: Request) -> ServerState:

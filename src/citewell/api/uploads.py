@@ -12,7 +12,7 @@ from citewell.api.multipart import CSRF_FIELD, Form, Received, received
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
-from citewell.ingest.library import Added
+from citewell.ingest.library import AddedDocument
 from citewell.ingest.parse import kind_of
 from citewell.types import Filing, Source
 
@@ -34,7 +34,7 @@ class Turned:
 class Taken:
     """What became of the files of one upload."""
 
-    added: tuple[Added, ...]
+    added: tuple[AddedDocument, ...]
     refused: tuple[Turned, ...]
 
 
@@ -50,14 +50,14 @@ async def take_in(request: Request, site: ServerState, visitor: Visitor, *, repl
         added, refused = [], []
         for file in form.files:
             outcome = await run_in_threadpool(_queued, file, site, filing, visitor)
-            if isinstance(outcome, Added):
+            if isinstance(outcome, AddedDocument):
                 added.append(outcome)
             else:
                 refused.append(outcome)
         return Taken(tuple(added), tuple(refused))
 
 
-def _queued(file: Received, site: ServerState, filing: Filing, visitor: Visitor) -> Added | Turned:
+def _queued(file: Received, site: ServerState, filing: Filing, visitor: Visitor) -> AddedDocument | Turned:
     if file.file is None or file.error is not None:
         return Turned(file.name, file.error or InputError("The file did not arrive. Send it again."))
     source = Source(file.file.file.read(), file.name)

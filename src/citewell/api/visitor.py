@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Request
 
-from citewell.adapters.store.people import User
+from citewell.adapters.store.people import UserAccount
 from citewell.api.problems import Problem, Refused
 from citewell.errors import ScopeRefused
-from citewell.types import EVERY, OWNER_ID, Asker, Role, Scope
+from citewell.types import EVERY, OWNER_ID, User, Role, Scope
 from citewell.types.tags import RESERVED_TAGS, checked_tags, sought_tags
 
 VISITOR = "citewell.visitor"
@@ -62,7 +62,7 @@ class Visitor:
         return cls(OWNER_ID, tenant, "Owner", None, Role.ADMIN, frozenset(), way, csrf)
 
     @classmethod
-    def of(cls, user: User, *, way: Way, csrf: str) -> Visitor:
+    def of(cls, user: UserAccount, *, way: Way, csrf: str) -> Visitor:
         """A user; the sign for “all” is no tag, whoever wrote it down."""
         return cls(user.id, user.tenant, user.name, user.email, user.role, user.tags - {EVERY}, way, csrf)
 
@@ -108,9 +108,9 @@ class Visitor:
 
     def asker(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
-    ) -> Asker:
+    ) -> User:
         """The visitor as the desk knows them."""
-        return Asker(self.user_id, self.role, self.scope(tags=tags, journey=journey, subject=subject))
+        return User(self.user_id, self.role, self.scope(tags=tags, journey=journey, subject=subject))
 
     def filed(
         self, tags: frozenset[str] | None, *, before: frozenset[str] | None, subject: str | None = None

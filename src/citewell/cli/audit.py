@@ -11,7 +11,7 @@ from citewell.api.bodies.kept import ProofResponse
 from citewell.cli.frame import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find, part_of
 from citewell.errors import InputError
-from citewell.keeping import Head
+from citewell.keeping import AuditHead
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
@@ -101,7 +101,7 @@ def verify(
 ) -> None:
     """Verify that no record was changed, removed or moved, and print the head to note for next time."""
     try:
-        known = None if head is None else Head.read(head)
+        known = None if head is None else AuditHead.read(head)
     except ValueError as error:
         raise InputError("Enter the head as `citewell audit verify` prints it, like 12:9f….") from error
     with opened(context, home) as library:

@@ -29,7 +29,7 @@ State = Literal["ok", "absent", "warning", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class SystemCheck:
     """One part, how it is, and what to do about it."""
 
     part: str
@@ -61,24 +61,24 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _machine(chosen: Settings) -> Iterator[Check]:
-    yield Check("citewell", "ok", f"{__version__} on Python {platform.python_version()}, {platform.machine()}")
+def _machine(chosen: Settings) -> Iterator[SystemCheck]:
+    yield SystemCheck("citewell", "ok", f"{__version__} on Python {platform.python_version()}, {platform.machine()}")
     place = chosen.home if chosen.home.exists() else chosen.home.parent
     while not place.exists():
         place = place.parent
     free_mb = shutil.disk_usage(place).free // 1_048_576
     state: State = "ok" if free_mb > MIN_FREE_MB else "warning"
-    yield Check("disk", state, f"{free_mb:,} MiB free at {chosen.home}")
+    yield SystemCheck("disk", state, f"{free_mb:,} MiB free at {chosen.home}")
 
 
-def _library(chosen: Settings) -> Iterator[Check]:
+def _library(chosen: Settings) -> Iterator[SystemCheck]:
     """The library and all that search needs, tried for real."""
     from citewell.bootstrap import build
 
     try:
         app = build(chosen)
     except CitewellError as error:
-        yield Check("library", "failed", str(error))
+        yield SystemCheck("library", "failed", str(error))
         return
     with app:
         for part, look in (
@@ -98,23 +98,23 @@ def _library(chosen: Settings) -> Iterator[Check]:
         yield from _named_parts(app)
 
 
-def _named_parts(app: App) -> Iterator[Check]:
+def _named_parts(app: App) -> Iterator[SystemCheck]:
     """What is there only where a setting names it."""
     from citewell.cli.doctor_parts import look_at_model, look_at_replica, look_at_sign_in
 
     for part, look in (("replica", look_at_replica), ("model", look_at_model), ("sign-in", look_at_sign_in)):
         try:
-            yield Check(part, *look(app))
+            yield SystemCheck(part, *look(app))
         except CitewellError as error:
-            yield Check(part, "failed", str(error))
+            yield SystemCheck(part, "failed", str(error))
 
 
-def _tried(part: str, app: App, look: Callable[[App], Check | str]) -> Check:
+def _tried(part: str, app: App, look: Callable[[App], SystemCheck | str]) -> SystemCheck:
     try:
         found = look(app)
     except CitewellError as error:
-        return Check(part, "failed", str(error))
-    return found if isinstance(found, Check) else Check(part, "ok", found)
+        return SystemCheck(part, "failed", str(error))
+    return found if isinstance(found, SystemCheck) else SystemCheck(part, "ok", found)
 
 
 def _look_at_database(app: App) -> str:
@@ -123,42 +123,42 @@ def _look_at_database(app: App) -> str:
     return str(database(app.library.engine))
 
 
-def _look_at_documents(app: App) -> Check | str:
+def _look_at_documents(app: App) -> SystemCheck | str:
     result = app.verify()
     if result.problems:
-        return Check("library", "failed", f"{len(result.problems)} problems: run `citewell verify`")
+        return SystemCheck("library", "failed", f"{len(result.problems)} problems: run `citewell verify`")
     return f"{result.documents} document versions and {result.chunks} passages, all consistent"
 
 
-def _look_at_records(app: App) -> Check | str:
+def _look_at_records(app: App) -> SystemCheck | str:
     from citewell.bootstrap.desk import has_sealed
 
     if not has_sealed(app.library):
         return "no answers yet"
     proof = app.desk.audit.prove(app.tenant)
     if proof.problems:
-        return Check("audit log", "failed", "not intact: run `citewell audit verify`")
+        return SystemCheck("audit log", "failed", "not intact: run `citewell audit verify`")
     return f"intact, {proof.records} on record"
 
 
-def _look_at_pair_reader(app: App) -> Check | str:
+def _look_at_pair_reader(app: App) -> SystemCheck | str:
     return _proved("pair reader", app.pair_reader, "switched off: sentences are checked by rules, words and similarity")
 
 
-def _look_at_answer_reader(app: App) -> Check | str:
+def _look_at_answer_reader(app: App) -> SystemCheck | str:
     return _proved("answer reader", app.answer_reader, "switched off: answers are chosen by words and similarity only")
 
 
-def _proved(part: str, reader: PairReader | AnswerReader | None, off: str) -> Check | str:
+def _proved(part: str, reader: PairReader | AnswerReader | None, off: str) -> SystemCheck | str:
     """Whether a trained reader gives its reference."""
     if reader is None:
         return off
     if not reader.is_true():
-        return Check(part, "failed", "fails its self-test: reinstall Citewell")
+        return SystemCheck(part, "failed", "fails its self-test: reinstall Citewell")
     return f"{reader.name}, self-test passed"
 
 
-def _look_at_entailment(app: App) -> Check | str:
+def _look_at_entailment(app: App) -> SystemCheck | str:
     model = app.entailment
     if model is None:
         return "none set"
@@ -166,51 +166,51 @@ def _look_at_entailment(app: App) -> Check | str:
     return model.name
 
 
-def _look_at_embedder(app: App) -> Check | str:
+def _look_at_embedder(app: App) -> SystemCheck | str:
     from citewell.adapters.embedding.calibration import REFERENCE_TEXT
     from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, is_reference
 
     vector = app.embedder.embed([REFERENCE_TEXT])[0]
     known = app.library.embedder()
     if not is_reference(app.built_in.embed([REFERENCE_TEXT])[0], PUBLISHED):
-        return Check("embedder", "failed", WRONG_VECTORS)
+        return SystemCheck("embedder", "failed", WRONG_VECTORS)
     if known is not None and known != app.embedder.fingerprint:
-        return Check("embedder", "failed", f"the library was indexed with {known}: run `citewell evidence reingest`")
+        return SystemCheck("embedder", "failed", f"the library was indexed with {known}: run `citewell evidence reingest`")
     if app.settings.embedder == "minilm":
         if not is_reference(vector, TRAINED):
-            return Check("embedder", "failed", WRONG_VECTORS)
+            return SystemCheck("embedder", "failed", WRONG_VECTORS)
         return f"{app.embedder.fingerprint}, self-test passed"
     is_fitted = app.calibration_of(app.embedder.fingerprint).is_fitted
     fitted = "" if is_fitted else "; relevance is not calibrated: run `citewell calibrate`"
     return f"{app.embedder.fingerprint} at {app.settings.embedder_url}: texts are sent there{fitted}"
 
 
-def _look_at_index(app: App) -> Check | str:
+def _look_at_index(app: App) -> SystemCheck | str:
     found = app.search("dose")
     size = app.index.size()
     return f"{size.rows} passages in {size.bytes / 1_048_576:.1f} MiB; a search took {found.took_ms:.0f} ms"
 
 
-def _look_at_vocabulary(app: App) -> Check | str:
+def _look_at_vocabulary(app: App) -> SystemCheck | str:
     added = app.search("hemoptysis").expansions
     if not added:
-        return Check("vocabulary", "failed", "a known word is not expanded: reinstall Citewell")
+        return SystemCheck("vocabulary", "failed", "a known word is not expanded: reinstall Citewell")
     return f"a known word has {len(added)} other names"
 
 
-def _look_at_queue(app: App) -> Check:
+def _look_at_queue(app: App) -> SystemCheck:
     from citewell.cli.doctor_queue import look_at_queue
 
-    return Check("queue", *look_at_queue(app))
+    return SystemCheck("queue", *look_at_queue(app))
 
 
-def _look_at_originals(app: App) -> Check:
+def _look_at_originals(app: App) -> SystemCheck:
     from citewell.cli.doctor_queue import look_at_originals
 
-    return Check("originals", *look_at_originals(app))
+    return SystemCheck("originals", *look_at_originals(app))
 
 
-def _extras() -> Iterator[Check]:
+def _extras() -> Iterator[SystemCheck]:
     """Optional packages: missing is fine, and said with what they would add."""
     for package, extra, use in (
         ("rapidocr", "ocr", "reads scanned pages"),
@@ -224,13 +224,13 @@ def _extras() -> Iterator[Check]:
     ):
         there = importlib.util.find_spec(package) is not None
         told = use if there else f"not installed (pip install 'citewell[{extra}]'): {use}"
-        yield Check(f"extra {extra}", "ok" if there else "absent", told)
+        yield SystemCheck(f"extra {extra}", "ok" if there else "absent", told)
 
 
-def _egress(chosen: Settings) -> Iterator[Check]:
+def _egress(chosen: Settings) -> Iterator[SystemCheck]:
     """Run the sample library through everything with the network watched and, where the kernel lets us, cut off."""
     if chosen.embedder != "minilm":
-        yield Check(
+        yield SystemCheck(
             "egress", "failed", f"texts are sent to the embedding server at {chosen.embedder_url}, as configured"
         )
         return
@@ -241,7 +241,7 @@ def _egress(chosen: Settings) -> Iterator[Check]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path.cwd())
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no output"]
-        yield Check("egress", "failed", f"the trial run failed: {last[0]}")
+        yield SystemCheck("egress", "failed", f"the trial run failed: {last[0]}")
         return
     report = jsons.loads(done.stdout)
     cut = (
@@ -251,6 +251,6 @@ def _egress(chosen: Settings) -> Iterator[Check]:
     )
     detail = f"{report['documents']} documents added and {report['searches']} searches made {cut}"
     if report["attempts"]:
-        yield Check("egress", "failed", f"{detail}; tried to reach {', '.join(report['attempts'])}")
+        yield SystemCheck("egress", "failed", f"{detail}; tried to reach {', '.join(report['attempts'])}")
     else:
-        yield Check("egress", "ok", f"{detail}; no connections attempted")
+        yield SystemCheck("egress", "ok", f"{detail}; no connections attempted")

@@ -11,12 +11,12 @@ from citewell.api.bodies.documents import entry_json
 from citewell.cli.frame import NO_DOCUMENTS, Home, Json, opened, print_json, printable
 
 if TYPE_CHECKING:
-    from citewell.types import Entry
+    from citewell.types import LibraryEntry
 
 WIDE = 110
 """Characters in a line that all columns need."""
 MIN_TITLE = 34
-COLUMNS: Mapping[str, Callable[[Entry], str]] = {
+COLUMNS: Mapping[str, Callable[[LibraryEntry], str]] = {
     "id": lambda entry: entry.id[:8],
     "title": lambda entry: entry.title,
     "version": lambda entry: str(entry.version),
@@ -49,7 +49,7 @@ def list_entries(
     print_entries(entries)
 
 
-def print_entries(entries: Sequence[Entry]) -> None:
+def print_entries(entries: Sequence[LibraryEntry]) -> None:
     """A table; on a narrow screen without the counts, so that titles have room."""
     from rich.console import Console
     from rich.table import Table

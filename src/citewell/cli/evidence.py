@@ -14,11 +14,11 @@ from citewell.cli.frame import DocumentId, Home, Json, opened, print_json, print
 from citewell.cli.progress import progress
 from citewell.cli.verify import verify
 from citewell.errors import InputError, NotFound
-from citewell.types import OWNER_ID, State
+from citewell.types import OWNER_ID, LifecycleState
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
-    from citewell.types import Entry
+    from citewell.types import LibraryEntry
     from citewell.types.lifecycle import QueueStatus
 
 app = typer.Typer(
@@ -40,27 +40,27 @@ def ingest(context: typer.Context, document: DocumentId, home: Home = None, json
         entry = library.library.entry(library.find(document), library.scope_of_owner())
         entry = _ingested(library, entry, watch)
     _print_one(entry, as_json=json)
-    if entry.state is State.FAILED or entry.error:
+    if entry.state is LifecycleState.FAILED or entry.error:
         raise typer.Exit(1)
 
 
-def _ingested(library: App, entry: Entry, watch: Any) -> Entry:
+def _ingested(library: App, entry: LibraryEntry, watch: Any) -> LibraryEntry:
     """Do what the state of a document asks for."""
     from citewell.bootstrap.workers import read_one
 
     store, scope = library.library, library.scope_of_owner()
     match entry.state:
-        case State.WITHDRAWN:
+        case LifecycleState.WITHDRAWN:
             return store.restore(entry.id, scope, by=OWNER_ID)
-        case State.SUPERSEDED:
+        case LifecycleState.SUPERSEDED:
             raise InputError(
                 "A newer version has replaced this one. Use that version instead: `citewell evidence list`."
             )
-        case State.PROCESSING:
+        case LifecycleState.PROCESSING:
             raise InputError("A worker is processing it now. `citewell evidence show` shows the result.")
-        case State.COMPLETED:
+        case LifecycleState.COMPLETED:
             store.reread(scope, by=OWNER_ID, embedder=library.embedder.fingerprint, document_id=entry.id)
-        case State.PENDING | State.QUEUED | State.FAILED:
+        case LifecycleState.PENDING | LifecycleState.QUEUED | LifecycleState.FAILED:
             store.requeue(entry.id, scope, by=OWNER_ID)
     read_one(library, entry.id, watch=watch)
     return store.entry(entry.id, scope)
@@ -88,14 +88,14 @@ def delete(
 @app.command("list")
 def list_documents(
     context: typer.Context,
-    state: Annotated[State | None, typer.Option(help="Only documents in this state.")] = None,
+    state: Annotated[LifecycleState | None, typer.Option(help="Only documents in this state.")] = None,
     all_versions: Annotated[bool, typer.Option("--all", help="Include older versions.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """List documents with their state, and the state of the queue."""
     with opened(context, home) as library:
-        entries = [entry for entry in library.entries() if all_versions or state or entry.state is not State.SUPERSEDED]
+        entries = [entry for entry in library.entries() if all_versions or state or entry.state is not LifecycleState.SUPERSEDED]
         entries = [entry for entry in entries if state in (None, entry.state)]
         status = library.library.status(library.scope_of_owner())
     if json:
@@ -135,11 +135,11 @@ def history(context: typer.Context, document: DocumentId, home: Home = None, jso
         typer.echo(printable(f"{one.at:%d %b %Y %H:%M:%S} UTC  v{one.version}  {one.change:<13} {one.by}{detail}"))
 
 
-def _print_one(entry: Entry, *, as_json: bool) -> None:
+def _print_one(entry: LibraryEntry, *, as_json: bool) -> None:
     if as_json:
         print_json({"document": entry_json(entry, None)})
         return
-    answers = "in use" if entry.is_current and entry.state is State.COMPLETED else "not in use"
+    answers = "in use" if entry.is_current and entry.state is LifecycleState.COMPLETED else "not in use"
     lines = [
         f"{entry.title} ({entry.id})",
         f"{entry.state}, version {entry.version}, {answers}; {entry.chunk_count} passages, revision {entry.revision}",
@@ -153,7 +153,7 @@ def _print_one(entry: Entry, *, as_json: bool) -> None:
     typer.echo(printable("\n".join(lines)))
 
 
-def _facts(entry: Entry) -> Iterator[str]:
+def _facts(entry: LibraryEntry) -> Iterator[str]:
     """What else is known of a document, a line for each."""
     yield f"file: {entry.name}, added {entry.added_at:%d %b %Y} by {entry.added_by or 'the owner'}"
     yield f"tags: {', '.join(sorted(entry.tags))}; journeys: {', '.join(sorted(entry.journeys)) or 'universal'}"
@@ -163,7 +163,7 @@ def _facts(entry: Entry) -> Iterator[str]:
         yield f"processed: {entry.processed_at:%d %b %Y %H:%M:%S} UTC, in {entry.took_s:.1f} s"
 
 
-def _troubles(entries: Sequence[Entry]) -> Iterator[str]:
+def _troubles(entries: Sequence[LibraryEntry]) -> Iterator[str]:
     """Why documents could not be read, the newest first."""
     troubled = [entry for entry in entries if entry.error]
     for entry in troubled[:MAX_TROUBLES]:

@@ -19,7 +19,7 @@ from citewell.errors import CitewellError, InputError
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
-    from citewell.keeping import Page
+    from citewell.keeping import HistoryPage
 
 Home = Annotated[
     Path | None,
@@ -107,7 +107,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
-def print_next(page: Page[Any]) -> None:
+def print_next(page: HistoryPage[Any]) -> None:
     """Say how to read on, where a list is longer than what was shown."""
     if page.next is not None:
         typer.echo(f"There are more. To continue: --after {page.next}")

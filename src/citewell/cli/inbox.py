@@ -17,7 +17,7 @@ from citewell.keeping import PAGE_LENGTH
 if TYPE_CHECKING:
     from citewell.answer.service import Case
     from citewell.bootstrap import App
-    from citewell.keeping import Page, Routed
+    from citewell.keeping import HistoryPage, RoutedQuestion
 
 app = typer.Typer(help="Read and answer questions the documents could not answer.", add_completion=False)
 
@@ -104,7 +104,7 @@ def close(context: typer.Context, question: RoutedId, home: Home = None, json: J
         typer.echo("Closed.")
 
 
-def _print_items(page: Page[Routed], words: Mapping[str, str], *, json: bool, empty: str) -> None:
+def _print_items(page: HistoryPage[RoutedQuestion], words: Mapping[str, str], *, json: bool, empty: str) -> None:
     if json:
         print_json(RoutedListResponse.model_validate(with_questions(page, words)))
         return

@@ -12,7 +12,7 @@ from citewell.cli.ids import find, part_of
 from citewell.types import OWNER_ID
 
 if TYPE_CHECKING:
-    from citewell.types import Entry
+    from citewell.types import LibraryEntry
     from citewell.types.journeys import Journey
 
 app = typer.Typer(help="Manage care journeys and the documents in them.", add_completion=False, no_args_is_help=True)
@@ -161,7 +161,7 @@ def _tell(one: Journey, *, json: bool) -> None:
         typer.echo(printable(_line(one)))
 
 
-def _tell_filed(entries: list[Entry], *, json: bool) -> None:
+def _tell_filed(entries: list[LibraryEntry], *, json: bool) -> None:
     if json:
         print_json({"documents": [{"document_id": one.id, "journeys": one.journeys} for one in entries]})
         return

@@ -13,7 +13,7 @@ import typer
 from citewell.cli.frame import Home, Json, print_json, settings
 
 if TYPE_CHECKING:
-    from citewell.adapters.llm.listing import Kind, Row
+    from citewell.adapters.llm.listing import WriterKind, ModelRow
 
 app = typer.Typer(help="List, check and download language models.", add_completion=False)
 
@@ -52,7 +52,7 @@ def list_models(context: typer.Context, server: Vendor = None, home: Home = None
         typer.echo(found.problem, err=True)
 
 
-def _install(one: Kind) -> str | None:
+def _install(one: WriterKind) -> str | None:
     """The command that installs what a kind of model needs, where that is not there: with this very Python."""
     return None if one.is_installed else f"{sys.executable} -m pip install 'citewell[{one.extra}]'"
 
@@ -108,7 +108,7 @@ def _named(name: str, vendor: str) -> tuple[str, str]:
     return (before, after) if before in VENDORS and after else (vendor, name)
 
 
-def _print(rows: Sequence[Row]) -> None:
+def _print(rows: Sequence[ModelRow]) -> None:
     from rich.console import Console
     from rich.table import Table
 

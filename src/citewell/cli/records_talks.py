@@ -14,19 +14,19 @@ from citewell.errors import InputError
 if TYPE_CHECKING:
     from citewell.answer.service import AskService
     from citewell.bootstrap.profile import Profile
-    from citewell.types import Asker
+    from citewell.types import User
 
 TITLE_CHARACTERS = 50
 AS_SERVER = "default"
 """Sets something back to what the server has."""
 
 
-def desk_of(profile: Profile) -> tuple[AskService, Asker]:
+def desk_of(profile: Profile) -> tuple[AskService, User]:
     """Where an open record is asked, and by whom."""
     from citewell.bootstrap.record_desk import make_record_desk
-    from citewell.types import Asker
+    from citewell.types import User
 
-    return make_record_desk(profile.app, profile.record.facts), Asker.owner(profile.record.scope)
+    return make_record_desk(profile.app, profile.record.facts), User.owner(profile.record.scope)
 
 
 def conversations(

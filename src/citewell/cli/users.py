@@ -13,7 +13,7 @@ from citewell.types import Role
 from citewell.types.logged import is_logged
 
 if TYPE_CHECKING:
-    from citewell.adapters.store.people import User
+    from citewell.adapters.store.people import UserAccount
     from citewell.bootstrap import App
 
 app = typer.Typer(
@@ -125,7 +125,7 @@ def keys(context: typer.Context, email: Email, home: Home = None, json: Json = F
         typer.echo(printable(f"{one.id}  {one.name}  made {one.made_at:%d %b %Y}, {used}"))
 
 
-def _found(library: App, named: str) -> User:
+def _found(library: App, named: str) -> UserAccount:
     """A user by email address, or by the hash of their id that a log holds."""
     if not is_logged(named):
         return library.people.by_email(named, tenant=library.tenant)
@@ -137,7 +137,7 @@ def _password(*, is_given: bool) -> str | None:
     return sys.stdin.readline().rstrip("\r\n") if is_given else None
 
 
-def _user_json(user: User) -> dict[str, Any]:
+def _user_json(user: UserAccount) -> dict[str, Any]:
     return {
         "id": user.id,
         "email": user.email,
@@ -148,12 +148,12 @@ def _user_json(user: User) -> dict[str, Any]:
     }
 
 
-def _line(user: User) -> str:
+def _line(user: UserAccount) -> str:
     state = "" if user.is_active else "  inactive"
     return f"{user.email}  {user.role}  {' '.join(sorted(user.tags)) or 'no tags'}{state}"
 
 
-def _tell(user: User, *, json: bool, words: str) -> None:
+def _tell(user: UserAccount, *, json: bool, words: str) -> None:
     if json:
         print_json({"user": _user_json(user)})
     else:

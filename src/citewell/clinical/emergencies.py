@@ -86,7 +86,7 @@ def find_emergencies(
         for end in ends:
             if found_there := find_emergencies(end, country=country, language=language, is_vignette=is_vignette):
                 return found_there
-    reading = Reading.of(text)
+    reading = EmergencyReading.of(text)
     danger = _sensed(reading.original, sensed) if text.strip() else {}
     if sum(danger.values()) <= LIKELY < reading.chance:
         danger = _sensed(reading.original, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
@@ -110,7 +110,7 @@ def find_emergencies(
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words)
 
 
-def _is_likely(reading: Reading, sensed: float) -> bool:
+def _is_likely(reading: EmergencyReading, sensed: float) -> bool:
     """Whether the words or the trained reader tell of an emergency; a whole note has too many words to go by them."""
     count = len(reading.original.split())
     if count <= MESSAGE and reading.chance > LIKELY and sensed > A_LITTLE and (sensed > MORE or _is_plain(reading)):
@@ -119,7 +119,7 @@ def _is_likely(reading: Reading, sensed: float) -> bool:
     return sensed > limit and not _is_taken_back(reading)
 
 
-def _is_plain(reading: Reading) -> bool:
+def _is_plain(reading: EmergencyReading) -> bool:
     """Whether a short sentence says what happens, or asks whether to call for help; other questions are often general.
 
     >>> [_is_plain(Reading.of(text)) for text in ("Chest pain. What does my letter say?", "What helps in chest pain?")]
@@ -133,12 +133,12 @@ def _is_plain(reading: Reading) -> bool:
 def _is_told(sentence: str) -> bool:
     if len(sentence.split()) > FEW_WORDS:
         return False
-    reading = Reading.of(sentence)
+    reading = EmergencyReading.of(sentence)
     is_call = any(span.meaning == "call help" for span in reading.live)
     return (is_call or not sentence.endswith("?")) and reading.chance > LIKELY
 
 
-def _is_taken_back(reading: Reading) -> bool:
+def _is_taken_back(reading: EmergencyReading) -> bool:
     """Whether all that a text names is past, of the family, feared or planned; in other languages, denied too.
 
     The clinical reader, which reads English alone, is not asked about denials: who is not breathing is in danger.
@@ -171,7 +171,7 @@ def _messages(text: str) -> Iterator[str]:
     yield text[start:end]
 
 
-def _is_despair(found: Mapping[str, Sequence[str]], reading: Reading) -> bool:
+def _is_despair(found: Mapping[str, Sequence[str]], reading: EmergencyReading) -> bool:
     """Whether somebody speaks of ending their own life: that counts whatever else is said."""
     return "suicide" in found and _FIRST.search(reading.text) is not None
 
@@ -180,7 +180,7 @@ def _is_despair(found: Mapping[str, Sequence[str]], reading: Reading) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MeaningSpan:
     """Where a meaning stands in the text as it is read."""
 
     meaning: str
@@ -191,19 +191,19 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EmergencyReading:
     """A text as it is read: lower case, short forms in full, with its meanings and what takes them back."""
 
     original: str
     text: str
     places: Sequence[int]
     """For each character of the text, where it stands in the original."""
-    spans: tuple[Span, ...]
-    live: frozenset[Span]
+    spans: tuple[MeaningSpan, ...]
+    live: frozenset[MeaningSpan]
     """The meanings that hold now, of the person who is spoken of."""
 
     @classmethod
-    def of(cls, original: str) -> Reading:
+    def of(cls, original: str) -> EmergencyReading:
         """Read a text once."""
         cut = original if len(original) <= READ else f"{original[: READ // 2]}\n{original[-READ // 2 :]}"
         text, places = spelled_with_places(cut)
@@ -226,7 +226,7 @@ class Reading:
         return len(_context("clinician").findall(self.text)) >= 1 and not _OWN.search(self.text)
 
     @property
-    def told(self) -> list[tuple[str, tuple[Span, ...]]]:
+    def told(self) -> list[tuple[str, tuple[MeaningSpan, ...]]]:
         """Each row of the table that is met, with the words that meet it."""
         return list(_told(self.live))
 
@@ -272,12 +272,12 @@ class Reading:
         )
         return 1 / (1 + math.exp(-total))
 
-    def original_words(self, span: Span) -> str:
+    def original_words(self, span: MeaningSpan) -> str:
         """The words as they were written."""
         return self.original[self.places[span.start] : self.places[span.end - 1] + 1].strip()
 
 
-def _denied(text: str, places: Sequence[int], spans: Iterable[Span]) -> Iterator[Span]:
+def _denied(text: str, places: Sequence[int], spans: Iterable[MeaningSpan]) -> Iterator[MeaningSpan]:
     """The meanings that the clinical reader takes for denied; it reads English alone."""
     if len(text) > LONGEST_DENIAL or language_of(text) != "en" or _context("doubt").search(text.casefold()):
         return
@@ -290,7 +290,7 @@ def _denied(text: str, places: Sequence[int], spans: Iterable[Span]) -> Iterator
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """A part of a text that is past, present or general as a whole."""
 
     start: int
@@ -305,7 +305,7 @@ class Part:
     is_doubtful: bool
 
 
-def _parts(text: str) -> Iterator[Part]:
+def _parts(text: str) -> Iterator[TextPart]:
     """The parts of a text, each read once."""
     is_of_somebody = _context("person").search(_context("asker").sub(" ", text)) is not None
     starts = [0, *(match.end() for match in _PART.finditer(text)), len(text)]
@@ -314,7 +314,7 @@ def _parts(text: str) -> Iterator[Part]:
         told_after = text[end:after]  # “It was three months ago.” tells of what stands before it
         dated = words + told_after if _REFERS.match(told_after) else words
         is_asking = not is_of_somebody and _asks(words)
-        yield Part(
+        yield TextPart(
             start,
             end,
             is_nobody=is_asking or _context("makes").match(words.strip()) is not None or _is_of_a_thing(words),
@@ -327,7 +327,7 @@ def _parts(text: str) -> Iterator[Part]:
         )
 
 
-def _part_of(parts: Sequence[Part], at: int) -> Part:
+def _part_of(parts: Sequence[TextPart], at: int) -> TextPart:
     return parts[max(0, bisect_right(parts, at, key=lambda part: part.start) - 1)]
 
 
@@ -354,7 +354,7 @@ _UNIT = re.compile(r"(?P<name>[^=|]+)=(?P<factor>[\d.]+)(?P<added>[+-][\d.]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class LimitValue:
     """A measurement that counts as a meaning on one side of a limit."""
 
     meaning: str
@@ -377,9 +377,9 @@ class Value:
 
 
 @cache
-def _values() -> tuple[Value, ...]:
+def _values() -> tuple[LimitValue, ...]:
     return tuple(
-        Value(
+        LimitValue(
             meaning,
             re.compile(rf"(?<![\w/])(?:{names}){_NUMBER}"),
             _COMPARISONS[sign],
@@ -419,27 +419,27 @@ _BABY = re.compile(
 _LASTS = re.compile(r"(?:for|last|past|over|since|every|within|in|x|about|pregnant|am|at) $")
 
 
-def _young(text: str) -> Iterator[Span]:
+def _young(text: str) -> Iterator[MeaningSpan]:
     """Where the age of a child is told to whom a fever is a danger by itself."""
     for match in islice(_AGE.finditer(text), MOST):
         unit = match["short"] or (match["unit"] or match["bare"])[0]
         count = _COUNTS.get(match["count"]) or float(match["count"])
         is_told = match["bare"] is None or (_BABY.search(text) and not _LASTS.search(text[: match.start()]))
         if is_told and count * _DAYS[unit] <= YOUNG_DAYS:
-            yield Span("young infant", *match.span())
+            yield MeaningSpan("young infant", *match.span())
 
 
-def _meanings(text: str) -> Iterator[Span]:
+def _meanings(text: str) -> Iterator[MeaningSpan]:
     """Every meaning of the tables and where it stands."""
     for meaning, language, pattern in _words():
-        yield from (Span(meaning, *match.span(), language) for match in islice(pattern.finditer(text), MOST))
+        yield from (MeaningSpan(meaning, *match.span(), language) for match in islice(pattern.finditer(text), MOST))
     for one in _values():
         for match in islice(one.pattern.finditer(text), MOST):
             if one.is_met(float(match["value"].replace(",", ".")), match["unit"]):
-                yield Span(one.meaning, *match.span())
+                yield MeaningSpan(one.meaning, *match.span())
     yield from _young(text)
     if len(text.split()) <= SHORT:
-        yield Span("happening", 0, 0)
+        yield MeaningSpan("happening", 0, 0)
 
 
 # --------------------------------------------------------------------------------------------------------- the context
@@ -481,7 +481,7 @@ def _right_after() -> re.Pattern[str]:
 _IDIOM = _whole("|".join(f"(?:{pattern})" for name, _, pattern in rows("emergency_context.tsv") if name == "idiom"))
 
 
-def _holds(text: str, span: Span, part: Part) -> bool:
+def _holds(text: str, span: MeaningSpan, part: TextPart) -> bool:
     """Whether a meaning holds now, of the person who is spoken of."""
     if part.is_nobody:
         return False
@@ -544,7 +544,7 @@ def _is_denied(before: str, after: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class EmergencyRule:
     """One row of the table: meanings that tell of an emergency together."""
 
     kind: str
@@ -553,9 +553,9 @@ class Rule:
 
 
 @cache
-def _rules() -> tuple[Rule, ...]:
+def _rules() -> tuple[EmergencyRule, ...]:
     return tuple(
-        Rule(
+        EmergencyRule(
             kind,
             tuple(frozenset(group.split("|")) for group in meanings.split("+")),
             frozenset("|".join(unless).split("|")) - {""},
@@ -569,9 +569,9 @@ def kinds_in_order() -> tuple[str, ...]:
     return tuple(kind for kind, *_ in rows("emergency_kinds.tsv"))
 
 
-def _told(spans: Iterable[Span]) -> Iterator[tuple[str, tuple[Span, ...]]]:
+def _told(spans: Iterable[MeaningSpan]) -> Iterator[tuple[str, tuple[MeaningSpan, ...]]]:
     """Each kind whose meanings stand near each other, with the words that do."""
-    places: dict[str, list[Span]] = {}
+    places: dict[str, list[MeaningSpan]] = {}
     for span in sorted(spans, key=lambda one: one.start):
         places.setdefault(span.meaning, []).append(span)
     for rule in _rules():
@@ -583,7 +583,7 @@ def _told(spans: Iterable[Span]) -> Iterator[tuple[str, tuple[Span, ...]]]:
                 yield rule.kind, found
 
 
-def _together(groups: Sequence[Sequence[Span]], calming: Sequence[Span]) -> Iterator[tuple[Span, ...]]:
+def _together(groups: Sequence[Sequence[MeaningSpan]], calming: Sequence[MeaningSpan]) -> Iterator[tuple[MeaningSpan, ...]]:
     """Spans, one of each group and none standing for two, that stand near each other and that nothing takes back."""
     for first in groups[0]:
         chosen = [first]
@@ -598,7 +598,7 @@ def _together(groups: Sequence[Sequence[Span]], calming: Sequence[Span]) -> Iter
                 yield tuple(sorted((one for one in chosen if one.end), key=lambda one: one.start))
 
 
-def _fits(span: Span, chosen: Sequence[Span]) -> bool:
+def _fits(span: MeaningSpan, chosen: Sequence[MeaningSpan]) -> bool:
     if not span.end:  # a short text tells of now as a whole
         return True
     is_apart = all(span.end <= one.start or span.start >= one.end or not one.end for one in chosen)
@@ -618,7 +618,7 @@ OR = {"en": " or ", "fr": " ou ", "de": " oder "}
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class EmergencyNumbers:
     """Whom to call in a country."""
 
     emergency: tuple[str, ...]
@@ -628,13 +628,13 @@ class Numbers:
     """A line for people in despair; empty where none is known."""
 
 
-def numbers_of(country: str) -> Numbers:
+def numbers_of(country: str) -> EmergencyNumbers:
     """The numbers of a country, and 112 where none are known.
 
     >>> numbers_of("US").emergency, numbers_of("XX").emergency
     (('911',), ('112',))
     """
-    known = {code: Numbers(tuple(call.split("|")), *more) for code, call, *more in rows("emergency_numbers.tsv")}
+    known = {code: EmergencyNumbers(tuple(call.split("|")), *more) for code, call, *more in rows("emergency_numbers.tsv")}
     return known.get(country.upper(), known["*"])
 
 

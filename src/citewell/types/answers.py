@@ -20,7 +20,7 @@ MAX_CHUNKS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class MatchReason:
     """Why a passage was found."""
 
     dense_rank: int | None
@@ -53,7 +53,7 @@ class Hit:
     """What the order follows; comparable within one search only."""
     relevance: float
     """Calibrated probability in [0, 1] that the passage is about the question."""
-    why: Why
+    why: MatchReason
     publisher: str | None = None
     published: date | None = None
     """The date of its document, where that has one."""
@@ -158,7 +158,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class EvidenceSpan:
     """Words of a document that a sentence may rest on."""
 
     source_id: str
@@ -171,23 +171,23 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class SentenceCheck:
     """What became of checking one sentence."""
 
     verdict: Verdict
     reasons: tuple[str, ...]
     """Plain words, such as “50 mg is not in the source, which says 5 mg”."""
-    span: Span | None
+    span: EvidenceSpan | None
     """The words that decided."""
     support: float
     """How well the words carry the sentence, in [0, 1]."""
     is_vetoed: bool = False
     """A number, a name or a denial in it is not what the words say: no answer shows it, however alike the rest."""
-    beside: tuple[Span, ...] = ()
+    beside: tuple[EvidenceSpan, ...] = ()
     """The words that decided with them, where they say what those leave out."""
 
     @property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[EvidenceSpan, ...]:
         """All the words that decided, as they stand: those of the first one's passage before others."""
         if self.span is None:
             return ()
@@ -227,7 +227,7 @@ class Claim:
     """One sentence of an answer, checked."""
 
     text: str
-    check: Check
+    check: SentenceCheck
     citations: tuple[int, ...]
     """Numbers of the citations it rests on."""
     is_shown: bool
@@ -252,7 +252,7 @@ class Cite:
 
 
 @dataclass(frozen=True, slots=True)
-class Qualify:
+class Qualified:
     """Shown with a reservation."""
 
     reason: str
@@ -277,7 +277,7 @@ class Refuse:
     reason: str
 
 
-Action = Cite | Qualify | Route | Refuse
+Action = Cite | Qualified | Route | Refuse
 
 
 @dataclass(frozen=True, slots=True)

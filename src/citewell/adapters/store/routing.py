@@ -15,11 +15,11 @@ from citewell.adapters.store.bound import close_reason, open_reason
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import routed
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.seal import TextCipher
 from citewell.answer.route import told_to_others
 from citewell.errors import DoesNotFit, InputError, NotFound
-from citewell.keeping import PAGE_LENGTH, KeptOutcome, Page, Routed
-from citewell.types import Asker, Route
+from citewell.keeping import PAGE_LENGTH, KeptOutcome, HistoryPage, RoutedQuestion
+from citewell.types import User, Route
 
 MAX_REPLY_CHARACTERS = 20_000
 NO_SUCH_QUESTION = "Question not found in the inbox. `citewell inbox` shows the ids."
@@ -28,7 +28,7 @@ NO_SUCH_QUESTION = "Question not found in the inbox. `citewell inbox` shows the 
 class SqlInbox:
     """Who asked sees their own; who owns sees what is theirs; an administrator sees all of the tenant."""
 
-    def __init__(self, engine: Engine, path: Path, seal: Seal) -> None:
+    def __init__(self, engine: Engine, path: Path, seal: TextCipher) -> None:
         self._engine, self._path, self._seal = engine, path, seal
 
     def put(self, connection: Connection, route: Route, ending: KeptOutcome) -> str:
@@ -49,8 +49,8 @@ class SqlInbox:
         return routed_id
 
     def waiting(
-        self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
-    ) -> Page[Routed]:
+        self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
+    ) -> HistoryPage[RoutedQuestion]:
         """What this person may answer, open ones first, then the newest; those whose id starts so, if it is given."""
         query = select(routed).where(routed.c.tenant == asker.tenant)
         if not asker.is_admin:
@@ -65,7 +65,7 @@ class SqlInbox:
             query, asker, limit, lambda row: paging.cursor_of(row, moment="made_at", is_low=row.state != "open")
         )
 
-    def asked(self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None) -> Page[Routed]:
+    def asked(self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None) -> HistoryPage[RoutedQuestion]:
         """What this person asked and was passed on, the newest first."""
         query = select(routed).where(self._asked_by(asker))
         if after is not None:
@@ -73,7 +73,7 @@ class SqlInbox:
         query = query.order_by(routed.c.made_at.desc(), routed.c.id)
         return self._page(query, asker, limit, lambda row: paging.cursor_of(row, moment="made_at"))
 
-    def replies(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, str]:
+    def replies(self, answer_ids: Iterable[str], asker: User) -> dict[str, str]:
         """The replies to what this person asked, by answer id."""
         query = select(routed).where(
             self._asked_by(asker), routed.c.answer_id.in_(list(answer_ids)), routed.c.reply.is_not(None)
@@ -82,16 +82,16 @@ class SqlInbox:
             found = [self._made(row, asker) for row in connection.execute(query)]
         return {one.answer_id: one.reply for one in found if one.reply}
 
-    def one(self, routed_id: str, asker: Asker) -> Routed:
+    def one(self, routed_id: str, asker: User) -> RoutedQuestion:
         """One of them, for who asked, who owns or an administrator."""
         with reading(self._engine, self._path) as connection:
             return self._one(connection, routed_id, asker)
 
-    def may_answer(self, routed: Routed, asker: Asker) -> bool:
+    def may_answer(self, routed: RoutedQuestion, asker: User) -> bool:
         """Whether this person is the one who answers it, or an administrator."""
         return asker.is_admin or routed.owner_id == asker.user_id
 
-    def reply(self, routed_id: str, text: str, asker: Asker) -> Routed:
+    def reply(self, routed_id: str, text: str, asker: User) -> RoutedQuestion:
         """Answer a question; the person who asked sees the reply."""
         text = text.strip()
         if not text or len(text) > MAX_REPLY_CHARACTERS:
@@ -104,7 +104,7 @@ class SqlInbox:
             self._change(connection, routed_id, **values)
             return self._one(connection, routed_id, asker)
 
-    def close(self, routed_id: str, asker: Asker) -> Routed:
+    def close(self, routed_id: str, asker: User) -> RoutedQuestion:
         """Put a question away, answered or not."""
         with writing(self._engine, self._path) as connection:
             self._answerable(connection, routed_id, asker)
@@ -113,7 +113,7 @@ class SqlInbox:
 
     # -------------------------------------------------------------------------------------------------------- inside
 
-    def _answerable(self, connection: Connection, routed_id: str, asker: Asker) -> Routed:
+    def _answerable(self, connection: Connection, routed_id: str, asker: User) -> RoutedQuestion:
         found = self._one(connection, routed_id, asker)
         if not self.may_answer(found, asker):
             raise NotFound(NO_SUCH_QUESTION)
@@ -126,7 +126,7 @@ class SqlInbox:
         reason = close_reason(self._seal, open_reason(self._seal, row), {**row._asdict(), **values})
         connection.execute(update(routed).where(mine).values(**values, reason=reason))
 
-    def _one(self, connection: Connection, routed_id: str, asker: Asker) -> Routed:
+    def _one(self, connection: Connection, routed_id: str, asker: User) -> RoutedQuestion:
         query = select(routed).where(routed.c.id == routed_id, routed.c.tenant == asker.tenant)
         if not asker.is_admin:
             query = query.where(or_(routed.c.owner_id == asker.user_id, routed.c.asked_by == asker.user_id))
@@ -135,19 +135,19 @@ class SqlInbox:
             raise NotFound(NO_SUCH_QUESTION)
         return self._made(row, asker)
 
-    def _asked_by(self, asker: Asker) -> ColumnElement[bool]:
+    def _asked_by(self, asker: User) -> ColumnElement[bool]:
         return and_(routed.c.tenant == asker.tenant, routed.c.asked_by == asker.user_id)
 
-    def _page(self, query: Select[Any], asker: Asker, limit: int, cursor: Callable[[Row[Any]], str]) -> Page[Routed]:
+    def _page(self, query: Select[Any], asker: User, limit: int, cursor: Callable[[Row[Any]], str]) -> HistoryPage[RoutedQuestion]:
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(query.limit(limit + 1)).all()
         return paging.page_of(rows, limit=limit, made=lambda row: self._made(row, asker), cursor=cursor)
 
-    def _made(self, row: Row[Any], reader: Asker) -> Routed:
+    def _made(self, row: Row[Any], reader: User) -> RoutedQuestion:
         """An item as one person reads it: only who asked is spoken to as “you”."""
         reason = open_reason(self._seal, row)
         reply = self._seal.open(row.reply, about=f"reply:{row.id}") if row.reply else None
-        return Routed(
+        return RoutedQuestion(
             id=row.id,
             answer_id=row.answer_id,
             asked_by=row.asked_by,

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool
 
 from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody
-from citewell.assistants.consult.interview import Question
+from citewell.assistants.consult.interview import InterviewQuestion
 from citewell.types import Emergency
-from citewell.types.consult import By, Category, Contradiction, Said, State, Unused
-from citewell.types.consult import Words as WordsOfMessage
+from citewell.types.consult import FindingSource, Category, Contradiction, InterviewTurn, ConsultState, UnusedWords
+from citewell.types.consult import MessageWords as WordsOfMessage
 
-Words = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
+MessageWords = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
 Short = Annotated[str, Field(min_length=1, max_length=200, pattern=SEEN)]
 PolarityName = Literal["present", "absent", "family", "past", "hypothetical"]
 ConfidenceName = Literal["high", "moderate", "low"]
@@ -39,7 +39,7 @@ class RecordRequest(RequestBody):
 class SayRequest(RequestBody):
     """A message of the patient or the clinician."""
 
-    text: Words
+    text: MessageWords
 
 
 class ConfirmedRequest(RequestBody):
@@ -82,7 +82,7 @@ class EditRequest(RequestBody):
     """What a statement of the draft shall say."""
 
     statement: Annotated[str, Field(max_length=16)]
-    text: Words
+    text: MessageWords
     why: Annotated[str, Field(max_length=1_000)] = ""
 
 
@@ -100,7 +100,7 @@ class FindingResponse(ResponseBody):
     category: Category
     name: str
     polarity: PolarityName
-    by: By
+    by: FindingSource
     words: WordsOfMessage | None
     concept: str | None
     value: float | None
@@ -138,7 +138,7 @@ class ListedConsultResponse(ResponseBody):
     """A consult as it is listed."""
 
     id: str
-    state: State
+    state: ConsultState
     changed_at: str
     patient: str
     summary: str
@@ -154,14 +154,14 @@ class ConsultResponse(ResponseBody):
     """A consult as it stands, what to ask next, and what cannot wait."""
 
     id: str
-    state: State
+    state: ConsultState
     made_at: str
     changed_at: str
     patient: dict[str, Any]
     summary: str
     consent: dict[str, Any] | None
-    messages: list[Said]
-    unused: list[Unused]
+    messages: list[InterviewTurn]
+    unused: list[UnusedWords]
     findings: list[FindingResponse]
     gone: list[GoneResponse]
     contradictions: list[Contradiction]
@@ -175,7 +175,7 @@ class ConsultResponse(ResponseBody):
     signed_by: str | None
     signed_at: str | None
     answer_id: str | None
-    question: Question | None
+    question: InterviewQuestion | None
     red_flags: list[FlagResponse]
     emergency: Emergency | None
     """What the last message that tells of one cannot wait with, and the way to help."""

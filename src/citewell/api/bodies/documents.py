@@ -14,8 +14,8 @@ from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody, Revisi
 from citewell.api.bodies.journeys import Slug
 from citewell.api.bodies.people import Tag
 from citewell.api.progress import Progress
-from citewell.types import MAX_CHUNK, Box, Entry, State
-from citewell.types.lifecycle import Change, Rework
+from citewell.types import MAX_CHUNK, Box, LibraryEntry, LifecycleState
+from citewell.types.lifecycle import LifecycleEvent, Rework
 
 AnyCaseTag = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]([A-Za-z0-9]|-[A-Za-z0-9])*$")]
 """A tag as it may be sent; it is stored in lower case."""
@@ -80,7 +80,7 @@ class DocumentResponse(ResponseBody):
     name: str
     title: str
     media_type: str
-    state: State
+    state: LifecycleState
     is_current: bool
     size_bytes: int
     tags: list[str]
@@ -95,7 +95,7 @@ class DocumentResponse(ResponseBody):
     progress: Progress | None
 
 
-def entry_json(entry: Entry, progress: Progress | None) -> dict[str, Any]:
+def entry_json(entry: LibraryEntry, progress: Progress | None) -> dict[str, Any]:
     """One document version, and how far it has come while it is being read: all that `DocumentResponse` names."""
     fields = asdict(entry)
     return {"document_id": fields.pop("id"), **fields, "progress": progress}
@@ -176,7 +176,7 @@ class StatusResponse(ResponseBody):
     """Where a document is in its life."""
 
     document_id: str
-    state: State
+    state: LifecycleState
     is_current: bool
     rework: Rework | None
     attempts: int
@@ -189,7 +189,7 @@ class StatusResponse(ResponseBody):
 class HistoryResponse(ResponseBody):
     """All that became of a document, oldest first."""
 
-    history: list[Change]
+    history: list[LifecycleEvent]
 
 
 class RereadResponse(ResponseBody):
@@ -260,7 +260,7 @@ class WholeDocumentResponse(KeptDocumentResponse):
     """A document version, those before and after it, and all that became of them."""
 
     versions: list[KeptDocumentResponse]
-    history: list[Change]
+    history: list[LifecycleEvent]
 
 
 class ChunkResponse(ResponseBody):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_type_hints
 
-from citewell.answer.events import Failed, Notice, Started, Working
+from citewell.answer.events import AnswerFailed, Notice, AnswerStarted, StageStarted
 from citewell.api.bodies.answers import AnswerResponse, CitationResponse
 from citewell.api.bodies.base import ResponseBody
 from citewell.types import Verdict
@@ -36,13 +36,13 @@ class DoneResponse(AnswerResponse):
 class Events(ResponseBody):
     """The data of every event by its name, in the order in which they come."""
 
-    started: Started
-    working: Working
+    started: AnswerStarted
+    working: StageStarted
     told: Notice
     sentence: CheckedSentenceResponse
     replace: ReplacedSentenceResponse
     done: DoneResponse
-    failed: Failed
+    failed: AnswerFailed
 
 
 EVENTS: dict[str, type] = get_type_hints(Events)

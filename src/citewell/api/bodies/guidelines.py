@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from citewell.api.bodies.base import RequestBody, ResponseBody
-from citewell.assistants.guidelines.account import Taken, Unused
+from citewell.assistants.guidelines.account import UsedWords, Unused
 from citewell.assistants.guidelines.patient import OLDEST
-from citewell.assistants.guidelines.state import State
+from citewell.assistants.guidelines.state import CriterionState
 from citewell.assistants.guidelines.word import Wording
 from citewell.types import Emergency
 
@@ -94,7 +94,7 @@ class ConditionResponse(ResponseBody):
     """One condition of a rule, and the fact that decided."""
 
     text: str
-    state: State
+    state: CriterionState
     fact: str | None
 
 
@@ -107,7 +107,7 @@ class MatchedResponse(ResponseBody):
     site: str | None
     risk_level: str
     action: str
-    state: State
+    state: CriterionState
     quote: str
     conditions: list[ConditionResponse]
 
@@ -119,7 +119,7 @@ class NearResponse(ResponseBody):
     rule: str
     page: int
     site: str | None
-    state: State
+    state: CriterionState
     quote: str
     would_match_if: str
     missing: list[ConditionResponse]
@@ -159,7 +159,7 @@ class AssessmentResponse(ResponseBody):
     matched: list[MatchedResponse]
     near_misses: list[NearResponse]
     unknowns: list[UnknownResponse]
-    taken_into_account: list[Taken]
+    taken_into_account: list[UsedWords]
     unused: list[Unused]
     citations: list[RuleCitationResponse]
     reasoning: str

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from citewell.api.bodies.base import SEEN, RequestBody, ResponseBody
-from citewell.keeping import AuditEntry, RoutedQuestion
+from citewell.keeping import AuditEntry, ListedQuestion
 
 
 class Reply(RequestBody):
@@ -55,7 +55,7 @@ class TurnsResponse(ResponseBody):
 class RoutedListResponse(ResponseBody):
     """Questions that were handed to a person."""
 
-    questions: list[RoutedQuestion] = Field(validation_alias="items")
+    questions: list[ListedQuestion] = Field(validation_alias="items")
     next: str | None
     """What to send as `after` for those that follow; null at the end."""
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool
 
-from citewell.adapters.store.people import Key
+from citewell.adapters.store.people import ApiKey
 from citewell.api.bodies.base import Id, RequestBody, ResponseBody, SortedNames
 from citewell.types import Role
 
@@ -86,7 +86,7 @@ class UsersResponse(ResponseBody):
 class KeysResponse(ResponseBody):
     """Keys, oldest first."""
 
-    keys: list[Key]
+    keys: list[ApiKey]
 
 
 class KeyMadeResponse(ResponseBody):

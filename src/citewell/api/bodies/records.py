@@ -15,7 +15,7 @@ from citewell.assistants.records.alerts import Alert
 from citewell.bootstrap.profile import MAX_LOCK_MINUTES, Profile
 from citewell.bootstrap.record_models import elsewhere
 from citewell.bootstrap.records import Imported
-from citewell.ports.records import Change, PaperKind
+from citewell.ports.records import FactCounts, PaperKind
 
 Kind = Literal[
     "person",
@@ -203,7 +203,7 @@ class ProposedResponse(ResponseBody):
     proposed: list[FactResponse]
     dropped: int
     """Lines of the model that the paper's own words do not hold."""
-    facts: Change
+    facts: FactCounts
 
 
 class ImportedResponse(ResponseBody):
@@ -213,7 +213,7 @@ class ImportedResponse(ResponseBody):
     document_id: str | None
     title: str | None
     was_there: bool
-    facts: Change
+    facts: FactCounts
     left_out: int
     notes: list[str]
 

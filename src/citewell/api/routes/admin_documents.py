@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
-from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
+from citewell.adapters.store.catalogue import DocumentFilter, Order, ListOrder
 from citewell.api.audit_search import AuditQuery, FoundRecords, search
 from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.documents import (
@@ -28,7 +28,7 @@ from citewell.api.document_changes import acted, chunking, edited
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Editor, Governor
-from citewell.types import State
+from citewell.types import LifecycleState
 
 
 def _iso(said: str) -> str:
@@ -49,7 +49,7 @@ Text = Annotated[str, Query(max_length=200)]
 def _wanted(
     *,
     words: Text = "",
-    state: State | None = None,
+    state: LifecycleState | None = None,
     journey: Slug = None,
     tag: Carried = None,
     active: bool | None = None,
@@ -64,8 +64,8 @@ def _sorting(
     down: bool = True,
     first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> Sorting:
-    return Sorting(sort, down, first, limit)
+) -> ListOrder:
+    return ListOrder(sort, down, first, limit)
 
 
 @router.get("/documents", response_model=DocumentListResponse)
@@ -73,7 +73,7 @@ def documents(
     site: Here,
     visitor: Editor,
     wanted: Annotated[DocumentFilter, Depends(_wanted)],
-    sorting: Annotated[Sorting, Depends(_sorting)],
+    sorting: Annotated[ListOrder, Depends(_sorting)],
 ) -> dict[str, Any]:
     """Matching documents, a page at a time; journey `universal` means those in none."""
     listed = site.app.catalogue.listed(wanted, sorting, visitor.whole)

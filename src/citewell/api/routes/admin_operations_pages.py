@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 import citewell
-from citewell.adapters.store.catalogue import DocumentFilter, Sorting
+from citewell.adapters.store.catalogue import DocumentFilter, ListOrder
 from citewell.api import document_changes
 from citewell.api.audit_search import AuditQuery, search
 from citewell.api.bodies.base import MAX_NUMBER
@@ -19,7 +19,7 @@ from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Visitor
 from citewell.errors import InputError
-from citewell.types import State
+from citewell.types import LifecycleState
 
 router = APIRouter(prefix="/admin")
 
@@ -37,7 +37,7 @@ def queue(site: Here, visitor: Editor) -> Response:
 
 def _queue(site: ServerState, visitor: Visitor, *, queued: int | None) -> Response:
     scope = visitor.whole
-    failed = site.app.catalogue.listed(DocumentFilter(state=State.FAILED), Sorting(limit=FAILED_SHOWN), scope)
+    failed = site.app.catalogue.listed(DocumentFilter(state=LifecycleState.FAILED), ListOrder(limit=FAILED_SHOWN), scope)
     return site.page(
         "admin_queue.html",
         visitor,
@@ -112,8 +112,8 @@ async def health(request: Request, site: Here, visitor: Governor) -> Response:
             is_whole=all(part.state == "ok" for part in parts.values()),
             documents=documents,
             passages=passages,
-            waiting=status.states[State.QUEUED] + status.states[State.PROCESSING],
-            failed=status.states[State.FAILED],
+            waiting=status.states[LifecycleState.QUEUED] + status.states[LifecycleState.PROCESSING],
+            failed=status.states[LifecycleState.FAILED],
             model=site.app.settings.model,
             embedder=site.app.library.embedder(),
             version=citewell.__version__,

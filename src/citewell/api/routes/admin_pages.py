@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from citewell.adapters.store.catalogue import DocumentFilter, Order, Sorting
+from citewell.adapters.store.catalogue import DocumentFilter, Order, ListOrder
 from citewell.api.bodies.base import Revision
 from citewell.api.bodies.documents import Outcome
 from citewell.api.document_changes import Action, acted, chosen, chunking, edited
@@ -21,7 +21,7 @@ from citewell.api.routes.library_pages import ACCEPTED
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Visitor
 from citewell.errors import CitewellError, InputError, NotFound
-from citewell.types import State
+from citewell.types import LifecycleState
 
 router = APIRouter(prefix="/admin")
 
@@ -88,19 +88,19 @@ def documents(
     first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
     """The documents that are wanted, a page at a time."""
-    if state and state not in list(State):
+    if state and state not in list(LifecycleState):
         raise InputError("Unknown state. Choose one from the list.")
     is_active = {"true": True, "false": False}.get(active)
-    wanted = DocumentFilter(words, State(state) if state else None, journey or None, tag or None, is_active)
+    wanted = DocumentFilter(words, LifecycleState(state) if state else None, journey or None, tag or None, is_active)
     asked = {name: value for name, value in request.query_params.items() if value and name != "first"}
-    return _list(site, visitor, wanted, Sorting(sort, down, first, ROWS), asked=asked)
+    return _list(site, visitor, wanted, ListOrder(sort, down, first, ROWS), asked=asked)
 
 
 def _list(
     site: ServerState,
     visitor: Visitor,
     wanted: DocumentFilter,
-    sorting: Sorting,
+    sorting: ListOrder,
     *,
     asked: Mapping[str, str],
     outcomes: Sequence[Outcome] = (),
@@ -119,7 +119,7 @@ def _list(
         journeys=journeys,
         names={one.slug: one.name for one in journeys},
         tags=site.app.catalogue.tags(scope),
-        states=list(State),
+        states=list(LifecycleState),
         outcomes=outcomes,
         done=done,
     )
@@ -142,7 +142,7 @@ def act(
 ) -> Response:
     """Do it, and say what became of each."""
     outcomes = acted(site, visitor, action, ids or [])
-    return _list(site, visitor, DocumentFilter(), Sorting(), asked={}, outcomes=outcomes, done=WORDS[action].done)
+    return _list(site, visitor, DocumentFilter(), ListOrder(), asked={}, outcomes=outcomes, done=WORDS[action].done)
 
 
 @router.get("/upload")
@@ -151,8 +151,8 @@ def upload(site: Here, visitor: Editor) -> Response:
     scope = visitor.whole
     waiting = [
         entry
-        for state in (State.PROCESSING, State.QUEUED)
-        for entry in site.app.catalogue.listed(DocumentFilter(state=state), Sorting(limit=ROWS), scope).entries
+        for state in (LifecycleState.PROCESSING, LifecycleState.QUEUED)
+        for entry in site.app.catalogue.listed(DocumentFilter(state=state), ListOrder(limit=ROWS), scope).entries
     ]
     return site.page(
         "admin_upload.html",

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.answer.events import Started
+from citewell.answer.events import AnswerStarted
 from citewell.api.asking import Asking, answered, begun
 from citewell.api.history import talks, turns
 from citewell.api.paging import Wanted
@@ -22,9 +22,9 @@ from citewell.api.routes.search_pages import examples
 from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.visitor import Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
-from citewell.types import AskOptions, Entry
+from citewell.types import AskOptions, LibraryEntry
 from citewell.types.tags import RESERVED_TAGS
-from citewell.web.answers import Turn
+from citewell.web.answers import ShownTurn
 
 router = APIRouter()
 
@@ -66,7 +66,7 @@ def _page(
     visitor: Visitor,
     filled: Filled,
     *,
-    shown: list[Turn] | None = None,
+    shown: list[ShownTurn] | None = None,
     problem: Problem | None = None,
     resent: Filled | None = None,
 ) -> Response:
@@ -94,7 +94,7 @@ def _page(
     )
 
 
-def _choices(entries: Sequence[Entry], visitor: Visitor) -> list[str]:
+def _choices(entries: Sequence[LibraryEntry], visitor: Visitor) -> list[str]:
     """The tags that a question can be narrowed to: of documents here, and only those that the visitor holds."""
     carried = frozenset(tag for entry in entries for tag in entry.tags) - RESERVED_TAGS
     return sorted(carried if visitor.may("govern") else carried & visitor.tags)
@@ -126,7 +126,7 @@ async def ask(
         asker = visitor.asker(tags=tag or None)
         events = await begun(site, Asking(question, asker, conversation_id or None, AskOptions(model or None)))
         started = next(events)
-        assert isinstance(started, Started)
+        assert isinstance(started, AnswerStarted)
         kept_in = started.conversation_id
         await answered(site, events)
     except NotFound:

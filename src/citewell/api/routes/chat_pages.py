@@ -21,7 +21,7 @@ from citewell.assistants.guidelines.kept import KEY, is_assessment, patient_of
 from citewell.errors import CitewellError, NotFound
 from citewell.keeping import Conversation
 from citewell.web.chat import ChatTurn, chat_turn, examples
-from citewell.web.source import Place
+from citewell.web.source import SourceTarget
 
 router = APIRouter(prefix="/guidelines")
 
@@ -82,7 +82,7 @@ async def rules_near(site: Here, visitor: Member, answer_id: str) -> Response:
         raise NotFound("Assessment not found. It may be an answer to a question: look in Audit.")
     patient = patient_of(record.words[KEY]["patient"])
     found = await related(site, visitor, patient)
-    rules = [(related_json(one), Place(None, one.piece.start, one.piece.end).query) for one in found]
+    rules = [(related_json(one), SourceTarget(None, one.piece.start, one.piece.end).query) for one in found]
     return site.page(
         "related.html", visitor, nav="guidelines", tab="assess", answer_id=answer_id, patient=patient.id, rules=rules
     )

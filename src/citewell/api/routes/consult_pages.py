@@ -16,13 +16,13 @@ from citewell.api.records import OpenVaults
 from citewell.api.request_checks import our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor
-from citewell.assistants.consult.notebook import Turn
+from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.service import ConsultService
 from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.view import listed_json
 from citewell.errors import CitewellError, InputError
-from citewell.types import Asker
-from citewell.types.consult import CONFIDENCES, Category, Finding, State
+from citewell.types import User
+from citewell.types.consult import CONFIDENCES, Category, Finding, ConsultState
 from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, grouped, plan_of
 
 router = APIRouter(prefix="/consult")
@@ -30,7 +30,7 @@ router = APIRouter(prefix="/consult")
 OURS = [Depends(our_form)]
 Line = Annotated[str, Form(max_length=200)]
 Text = Annotated[str, Form(max_length=20_000)]
-Step = Callable[[ConsultService, Asker], Turn]
+Step = Callable[[ConsultService, User], InterviewStep]
 
 
 @router.get("")
@@ -69,7 +69,7 @@ async def start(
     name = (record.filename if record is not None else None) or "the record"
     asker, desk, safe = holder(visitor), desk_of(site), request.app.state.safe
 
-    def begin() -> Turn:
+    def begin() -> InterviewStep:
         if data and vault:
             raise InputError("Choose either a file or a record, not both.")
         if (data or vault) and not consent:
@@ -95,7 +95,7 @@ def consult(site: Here, visitor: Member, consult_id: str) -> Response:
 
 
 def _page(
-    site: ServerState, visitor: Visitor, turn: Turn, *, problem: Problem | None = None, typed: str = "", place: str = ""
+    site: ServerState, visitor: Visitor, turn: InterviewStep, *, problem: Problem | None = None, typed: str = "", place: str = ""
 ) -> Response:
     found = turn.consult
     asked = turn.question is not None and found.messages[-1:] and found.messages[-1].text == turn.question.text
@@ -105,7 +105,7 @@ def _page(
         nav="consult",
         turn=turn,
         consult=found,
-        messages=found.messages[:-1] if asked and found.state is not State.SIGNED else found.messages,
+        messages=found.messages[:-1] if asked and found.state is not ConsultState.SIGNED else found.messages,
         state=found.state.value,
         summary=summary(found),
         groups=grouped(found),
@@ -179,7 +179,7 @@ def change_finding(
     """Correct a finding or take it back; what it was stays in the history."""
     change = {key: value for key, value in (("polarity", polarity), ("name", name)) if value}
 
-    def step(desk: ConsultService, asker: Asker) -> Turn:
+    def step(desk: ConsultService, asker: User) -> InterviewStep:
         if retract:
             return desk.retract(consult_id, finding_id, asker)
         return desk.correct(consult_id, finding_id, change, asker)

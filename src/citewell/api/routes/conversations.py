@@ -13,13 +13,13 @@ from citewell.api.paging import Wanted
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
-from citewell.keeping import Conversation, Page
+from citewell.keeping import Conversation, HistoryPage
 
 router = APIRouter(prefix="/api/v1/conversations")
 
 
 @router.get("", response_model=ConversationsResponse)
-def list_conversations(site: Here, visitor: Member, part: Wanted) -> Page[Conversation]:
+def list_conversations(site: Here, visitor: Member, part: Wanted) -> HistoryPage[Conversation]:
     """Your own conversations, most recent first."""
     return site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
 

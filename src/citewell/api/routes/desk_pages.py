@@ -17,7 +17,7 @@ from citewell.api.paging import Wanted
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Governor, Member, Visitor
-from citewell.keeping import Proof, Record
+from citewell.keeping import Proof, AuditRecord
 from citewell.web.answers import passage_chip, turn
 
 router = APIRouter()
@@ -120,7 +120,7 @@ async def replay(request: Request, site: Here, visitor: Member, answer_id: str, 
     return await run_in_threadpool(_record, site, visitor, again.record, replay=again)
 
 
-def _record(site: ServerState, visitor: Visitor, found: Record, *, replay: Replay | None) -> Response:
+def _record(site: ServerState, visitor: Visitor, found: AuditRecord, *, replay: Replay | None) -> Response:
     told = found.words
     shown = None if told["answer"] is None else turn(told["question"], told["answer"])
     known = names(site, visitor, [found.entry.user_id])

@@ -28,7 +28,7 @@ from citewell.api.server_state import UNDER_WAY, Here, ServerState
 from citewell.api.uploads import FIELDS, take_in
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
-from citewell.types import Entry, Filing, State
+from citewell.types import LibraryEntry, Filing, LifecycleState
 from citewell.web.phrases import advice
 
 router = APIRouter(prefix="/api/v1/documents")
@@ -65,7 +65,7 @@ def list_documents(site: Here, visitor: Reader, under_way: bool = False, all_ver
     if under_way:
         entries = [entry for entry in entries if entry.state in UNDER_WAY]
     elif not all_versions:
-        entries = [entry for entry in entries if entry.state is not State.SUPERSEDED]
+        entries = [entry for entry in entries if entry.state is not LifecycleState.SUPERSEDED]
     return {"documents": [entry_json(entry, site.progress(entry)) for entry in entries]}
 
 
@@ -100,7 +100,7 @@ def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any
     return _indexed(site, site.entry(document_id, visitor.whole))
 
 
-def _indexed(site: ServerState, entry: Entry) -> dict[str, Any]:
+def _indexed(site: ServerState, entry: LibraryEntry) -> dict[str, Any]:
     took = site.took(entry.id)
     return {
         **entry_json(entry, site.progress(entry)),

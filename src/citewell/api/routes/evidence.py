@@ -21,7 +21,7 @@ from citewell.api.paging import Wanted
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
-from citewell.keeping import Conversation, Page
+from citewell.keeping import Conversation, HistoryPage
 
 
 class EvidenceQuestion(RequestBody):
@@ -113,7 +113,7 @@ async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> St
 
 
 @router.get("/conversations", response_model=EvidenceTalksResponse)
-def conversations(site: Here, visitor: Member, part: Wanted) -> Page[Conversation]:
+def conversations(site: Here, visitor: Member, part: Wanted) -> HistoryPage[Conversation]:
     """Your own conversations, most recent first."""
     return site.app.evidence.desk.conversations.page(visitor.asker(), limit=part.limit, after=part.after)
 

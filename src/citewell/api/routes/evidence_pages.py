@@ -10,7 +10,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.answer.events import Started
+from citewell.answer.events import AnswerStarted
 from citewell.api.asking import answered
 from citewell.api.evidence import Asking, base_of, begun, recent, refuse_unless_open, scope_in
 from citewell.api.problems import Problem, problem_of
@@ -23,7 +23,7 @@ from citewell.bootstrap.evidence import Talk
 from citewell.errors import CitewellError, NotFound
 from citewell.web.answers import turn, waiting
 from citewell.web.results import without_title
-from citewell.web.source import Place, view
+from citewell.web.source import SourceTarget, view
 
 router = APIRouter(prefix="/evidence")
 
@@ -100,7 +100,7 @@ async def ask(
     try:
         events = await begun(site, visitor, Asking(question, journey or None, conversation_id or None))
         started = next(events)
-        assert isinstance(started, Started)
+        assert isinstance(started, AnswerStarted)
         kept_in = started.conversation_id
         await answered(site, events)
     except NotFound:
@@ -151,7 +151,7 @@ def source_panel(site: Here, visitor: Member, journey: str, document_id: str, pl
     return _shown("panel.html", site, visitor, (journey, document_id), place)
 
 
-def _shown(template: str, site: ServerState, visitor: Visitor, named: tuple[str, str], place: Place) -> Response:
+def _shown(template: str, site: ServerState, visitor: Visitor, named: tuple[str, str], place: SourceTarget) -> Response:
     journey, document_id = named
     scope = scope_in(site, visitor, journey)
     refuse_unless_open(site, document_id, scope)

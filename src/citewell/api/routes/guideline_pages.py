@@ -23,9 +23,9 @@ from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.kept import KEY, changed_json, editions_of, is_assessment
 from citewell.assistants.guidelines.view import counts_json
 from citewell.errors import CitewellError, InputError, NotFound
-from citewell.types import EVERY, Entry, State
-from citewell.web.guidelines import CONDITIONS, LEVELS, SMOKING, Typed, rule_links
-from citewell.web.source import PDF, Place
+from citewell.types import EVERY, LibraryEntry, LifecycleState
+from citewell.web.guidelines import CONDITIONS, LEVELS, SMOKING, TypedPatient, rule_links
+from citewell.web.source import PDF, SourceTarget
 
 router = APIRouter(prefix="/guidelines")
 
@@ -35,7 +35,7 @@ Lines = Annotated[str, Form(max_length=20_000)]
 Only = Annotated[list[str] | None, Form()]
 Word = Annotated[str, Query(max_length=200)]
 
-EXAMPLE = Typed(
+EXAMPLE = TypedPatient(
     patient_id="Example", age="58", sex="female", smoking="Ex-smoker", days="30", symptoms="coughing up blood\nfatigue"
 )
 PIECES_SHOWN = 200
@@ -47,7 +47,7 @@ PIECES_SHOWN = 200
 @router.get("")
 def assess_page(*, site: Here, visitor: Member, example: bool = False) -> Response:
     """A form for a patient, and the patients on file."""
-    return _form(site, visitor, EXAMPLE if example else Typed())
+    return _form(site, visitor, EXAMPLE if example else TypedPatient())
 
 
 @router.post("/assess")
@@ -73,7 +73,7 @@ async def assess(
 ) -> Response:
     """Hold the patient against the guidelines; the result has a page of its own."""
     require_our_form(request, csrf)
-    typed = Typed(patient_id, age, sex, smoking, days, symptoms, tests, exposures, organs, pasted)
+    typed = TypedPatient(patient_id, age, sex, smoking, days, symptoms, tests, exposures, organs, pasted)
     try:
         patient = await run_in_threadpool(
             lambda: patient_on_file(site, visitor, on_file) if on_file else typed.patient()
@@ -116,7 +116,7 @@ def assessment(site: Here, visitor: Member, answer_id: str) -> Response:
 
 
 def _form(
-    site: ServerState, visitor: Visitor, typed: Typed, *, problem: Problem | None = None, chosen: str = ""
+    site: ServerState, visitor: Visitor, typed: TypedPatient, *, problem: Problem | None = None, chosen: str = ""
 ) -> Response:
     on_file = patients_on_file(site, visitor)
     return site.page(
@@ -193,7 +193,7 @@ def rules(
         counts=counts_json(chosen) if chosen else {},
         choices=choices(chosen) if chosen else None,
         wanted=asdict(wanted),
-        found=[(one, Place(None, one.start, one.end).query) for one in found[:PIECES_SHOWN]],
+        found=[(one, SourceTarget(None, one.start, one.end).query) for one in found[:PIECES_SHOWN]],
         total=len(found),
         was_read=read,
         editions=_editions(entries, chosen),
@@ -216,7 +216,7 @@ def rule(site: Here, visitor: Reader, document_id: str, rule_id: str) -> Respons
         guideline=guideline,
         rule=found,
         criteria=None if found.criteria is None else render(found.criteria),
-        query=Place(None, found.start, found.end).query,
+        query=SourceTarget(None, found.start, found.end).query,
     )
 
 
@@ -244,17 +244,17 @@ def diff(site: Here, visitor: Member, old: Word, new: Word) -> Response:
     )
 
 
-def _editions(entries: list[Entry], chosen: Guideline | None) -> list[Entry]:
+def _editions(entries: list[LibraryEntry], chosen: Guideline | None) -> list[LibraryEntry]:
     """The older editions of a guideline, the newest first."""
     if chosen is None or chosen.entry is None:
         return []
-    return [one for one in entries if one.lineage == chosen.entry.lineage and one.state is State.SUPERSEDED]
+    return [one for one in entries if one.lineage == chosen.entry.lineage and one.state is LifecycleState.SUPERSEDED]
 
 
-def _may_become(entry: Entry) -> bool:
+def _may_become(entry: LibraryEntry) -> bool:
     """Whether a document could be read as a guideline and is not yet."""
     is_pdf = entry.media_type == PDF and entry.subject is None
-    return is_pdf and entry.is_current and entry.state is State.COMPLETED and TAG not in entry.tags
+    return is_pdf and entry.is_current and entry.state is LifecycleState.COMPLETED and TAG not in entry.tags
 
 
 def _is_current(site: ServerState, visitor: Visitor, document_id: str) -> bool:

@@ -11,13 +11,13 @@ from citewell.api.paging import Wanted
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
-from citewell.keeping import Page, Routed, RoutedQuestion
+from citewell.keeping import HistoryPage, RoutedQuestion, ListedQuestion
 
 router = APIRouter(prefix="/api/v1")
 
 
 @router.get("/inbox", response_model=RoutedListResponse)
-def waiting(site: Here, visitor: Member, part: Wanted) -> Page[RoutedQuestion]:
+def waiting(site: Here, visitor: Member, part: Wanted) -> HistoryPage[ListedQuestion]:
     """Questions you can answer, open ones first: those about your tags, or all in the tenant for an administrator."""
     desk, asker = site.desk(), visitor.asker()
     page = desk.inbox.waiting(asker, limit=part.limit, after=part.after)
@@ -25,7 +25,7 @@ def waiting(site: Here, visitor: Member, part: Wanted) -> Page[RoutedQuestion]:
 
 
 @router.get("/asked", response_model=RoutedListResponse)
-def asked(site: Here, visitor: Member, part: Wanted) -> Page[RoutedQuestion]:
+def asked(site: Here, visitor: Member, part: Wanted) -> HistoryPage[ListedQuestion]:
     """Questions of yours that were sent on, newest first, with the replies."""
     desk, asker = site.desk(), visitor.asker()
     page = desk.inbox.asked(asker, limit=part.limit, after=part.after)
@@ -39,12 +39,12 @@ def one_question(site: Here, visitor: Member, routed_id: str) -> Case:
 
 
 @router.post("/inbox/{routed_id}/reply", dependencies=[Depends(our_request)])
-def reply(site: Here, visitor: Member, routed_id: str, given: Reply) -> Routed:
+def reply(site: Here, visitor: Member, routed_id: str, given: Reply) -> RoutedQuestion:
     """Reply to it; the person who asked sees the reply."""
     return site.desk().inbox.reply(routed_id, given.text, visitor.asker())
 
 
 @router.post("/inbox/{routed_id}/close", dependencies=[Depends(our_request)])
-def close(site: Here, visitor: Member, routed_id: str) -> Routed:
+def close(site: Here, visitor: Member, routed_id: str) -> RoutedQuestion:
     """Close it, answered or not."""
     return site.desk().inbox.close(routed_id, visitor.asker())

@@ -23,7 +23,7 @@ from citewell.api.document_changes import who
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Reader, Visitor
-from citewell.types import Entry
+from citewell.types import LibraryEntry
 from citewell.types.journeys import MAX_SLUG_CHARACTERS, Journey
 
 router = APIRouter(prefix="/api/v1/journeys")
@@ -92,5 +92,5 @@ def refuse_foreign(site: ServerState, visitor: Visitor, document_ids: Sequence[s
         document_changes.refuse_unless_theirs(site.app.journeys.going_along(document_ids, visitor.whole), visitor)
 
 
-def _filed(entries: Sequence[Entry]) -> dict[str, Any]:
+def _filed(entries: Sequence[LibraryEntry]) -> dict[str, Any]:
     return {"documents": [{"document_id": entry.id, "journeys": entry.journeys} for entry in entries]}

@@ -18,7 +18,7 @@ from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound
 from citewell.ingest.retries import may_heal
 from citewell.samples import sample_files, sample_filing
-from citewell.types import Entry, Filing, Source, State
+from citewell.types import LibraryEntry, Filing, Source, LifecycleState
 from citewell.web.listing import PAGE_ROWS, Order, listed
 from citewell.web.results import without_title
 
@@ -45,7 +45,7 @@ def library_page(
     deleted: Annotated[int, Query(ge=0)] = 0,
 ) -> Response:
     """All documents, and the way to add some."""
-    entries = [entry for entry in site.app.entries(visitor.whole) if entry.state is not State.SUPERSEDED]
+    entries = [entry for entry in site.app.entries(visitor.whole) if entry.state is not LifecycleState.SUPERSEDED]
     rows = listed(entries, wanted=wanted, order=sort, down=down)
     first = (number - 1) * PAGE_ROWS
     return site.page(
@@ -104,7 +104,7 @@ def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
     return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(gone))
 
 
-def _chosen(site: ServerState, visitor: Visitor, ids: list[str] | None) -> list[Entry]:
+def _chosen(site: ServerState, visitor: Visitor, ids: list[str] | None) -> list[LibraryEntry]:
     if not ids:
         raise InputError("No documents selected. Tick one or more in the library, then delete them.")
     return [site.entry(document_id, visitor.whole) for document_id in dict.fromkeys(ids)]

@@ -20,7 +20,7 @@ from citewell.api.bodies.documents import (
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Reader
-from citewell.types import Entry
+from citewell.types import LibraryEntry
 from citewell.types.lifecycle import QueueStatus
 
 router = APIRouter(prefix="/api/v1")
@@ -94,5 +94,5 @@ def _revision(seen: Seen | None) -> int | None:
     return None if seen is None else seen.revision
 
 
-def _document(site: ServerState, entry: Entry) -> dict[str, Any]:
+def _document(site: ServerState, entry: LibraryEntry) -> dict[str, Any]:
     return entry_json(entry, site.progress(entry))

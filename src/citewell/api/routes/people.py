@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path
 
-from citewell.adapters.store.people import User
+from citewell.adapters.store.people import UserAccount
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.people import (
     TAG,
@@ -82,13 +82,13 @@ def users(site: Here, visitor: Governor) -> dict[str, Any]:
 
 
 @router.post("/users", response_model=UserResponse, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
-def add_user(site: Here, visitor: Governor, given: NewUser) -> User:
+def add_user(site: Here, visitor: Governor, given: NewUser) -> UserAccount:
     """Add a user; without a password they can use only API keys."""
     return added(site, visitor, given)
 
 
 @router.patch("/users/{user_id}", response_model=UserResponse, dependencies=[Depends(our_request)])
-def change_user(site: Here, visitor: Governor, user_id: str, given: UserChange) -> User:
+def change_user(site: Here, visitor: Governor, user_id: str, given: UserChange) -> UserAccount:
     """Change a user's role, tags or password, or whether they can sign in."""
     return changed(site, visitor, user_id, Change(**given.model_dump()))
 

@@ -11,12 +11,12 @@ from citewell.api.problems import Problem, problem_of
 from citewell.api.records import Opened, Owner, VaultSession
 from citewell.api.routes.records_pages import FORM, Line, room_page, see
 from citewell.api.visitor import Visitor
-from citewell.assistants.records.known import Known
+from citewell.assistants.records.known import KnownFacts
 from citewell.errors import InputError
-from citewell.types.facts import LabResult, Moment, Person
+from citewell.types.facts import LabResult, Moment, RecordOwner
 from citewell.web.corrections import correctable, corrected
 from citewell.web.plots import courses
-from citewell.web.records import Beside, Row, fact_groups, summary_groups, timeline
+from citewell.web.records import UnreadPapers, FactLine, fact_groups, summary_groups, timeline
 
 router = APIRouter(prefix="/records/{vault}")
 
@@ -64,15 +64,15 @@ def _facts(room: VaultSession, visitor: Visitor, *, problem: Problem | None = No
     return room_page("records_facts.html", room, visitor, tab="facts", groups=groups, problem=problem)
 
 
-def _beside(room: VaultSession) -> Beside:
+def _beside(room: VaultSession) -> UnreadPapers:
     papers = room.record.paper
-    return Beside(papers.unread(), papers.said_of_allergies())
+    return UnreadPapers(papers.unread(), papers.said_of_allergies())
 
 
 @router.get("/labs")
 def labs(visitor: Owner, room: Opened, q: Annotated[str, Query(max_length=200)] = "") -> Response:
     """One card for each test: its course, its newest value, and all of them."""
-    found = Known(tuple(room.record.facts.all(room.scope, kind=LabResult.kind))).of(LabResult)
+    found = KnownFacts(tuple(room.record.facts.all(room.scope, kind=LabResult.kind))).of(LabResult)
     wanted = q.casefold().split()
     shown = [one for one in courses(found) if all(word in one.name.casefold() for word in wanted)]
     return room_page("records_labs.html", room, visitor, tab="labs", courses=shown, q=q, is_empty=not found)
@@ -94,7 +94,7 @@ def summary(visitor: Owner, room: Opened) -> Response:
         room,
         visitor,
         tab="summary",
-        people=[Row.of(one) for one in found if isinstance(one, Person)],
+        people=[FactLine.of(one) for one in found if isinstance(one, RecordOwner)],
         groups=summary_groups(found, _beside(room)),
         alerts=room.record.alerts(),
     )
@@ -140,7 +140,7 @@ async def correct(visitor: Owner, room: Opened, request: Request, fact_id: str) 
 
 
 def _review(room: VaultSession, visitor: Visitor, *, problem: Problem | None = None) -> Response:
-    waiting = [(Row.of(fact), correctable(fact)) for fact in room.record.facts.unverified(room.scope)]
+    waiting = [(FactLine.of(fact), correctable(fact)) for fact in room.record.facts.unverified(room.scope)]
     return room_page("records_review.html", room, visitor, tab="review", waiting=waiting, problem=problem)
 
 
@@ -152,8 +152,8 @@ def alerts(visitor: Owner, room: Opened) -> Response:
     found = [
         (
             one,
-            [Row.of(known[fact]) for fact in one.fact_ids if fact in known]
-            + [Row.place(f"In “{titles[at.document_id]}”", at) for at in one.quotes if at.document_id in titles],
+            [FactLine.of(known[fact]) for fact in one.fact_ids if fact in known]
+            + [FactLine.place(f"In “{titles[at.document_id]}”", at) for at in one.quotes if at.document_id in titles],
         )
         for one in room.record.alerts()
     ]

@@ -21,7 +21,7 @@ from citewell.errors import InputError
 from citewell.ports.records import PaperKind
 from citewell.types.facts_line import line_of
 from citewell.web.results import without_title
-from citewell.web.source import Place, view
+from citewell.web.source import SourceTarget, view
 
 router = APIRouter(prefix="/records/{vault}")
 
@@ -138,7 +138,7 @@ def source_panel(visitor: Owner, room: Opened, document_id: str, place: Named) -
     return _shown("panel.html", room, visitor, document_id, place)
 
 
-def _shown(template: str, room: VaultSession, visitor: Visitor, document_id: str, place: Place) -> Response:
+def _shown(template: str, room: VaultSession, visitor: Visitor, document_id: str, place: SourceTarget) -> Response:
     # Nothing of a vault is kept open between two requests: when it is locked, it is gone.
     entry, text, chunks = room.profile.app.show(document_id, room.scope)
     found = view(entry, text, chunks, place)

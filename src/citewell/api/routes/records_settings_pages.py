@@ -15,7 +15,7 @@ from citewell.api.vault_copies import exported
 from citewell.api.visitor import Visitor
 from citewell.bootstrap.profile import MAX_LOCK_MINUTES
 from citewell.errors import CitewellError, InputError
-from citewell.ports.records import Choices
+from citewell.ports.records import RecordSettings
 
 router = APIRouter(prefix="/records/{vault}")
 
@@ -41,7 +41,7 @@ def choose(
 ) -> Response:
     """Set the lock time, the language of our own words, and who words the answers."""
     try:
-        room.profile.choose(Choices(lock_minutes, language or None, model or None))
+        room.profile.choose(RecordSettings(lock_minutes, language or None, model or None))
     except CitewellError as error:
         return _settings(room, visitor, problem=problem_of(error))
     return _settings(room, visitor, done="Saved. This applies from your next question.")

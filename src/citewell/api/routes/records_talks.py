@@ -26,8 +26,8 @@ from citewell.api.bodies.records import (
 )
 from citewell.api.records import IS_LOCKED, Opened, Owner, begun
 from citewell.api.request_checks import our_request
-from citewell.keeping import Conversation, Page
-from citewell.ports.records import Choices, Paper, PaperKind
+from citewell.keeping import Conversation, HistoryPage
+from citewell.ports.records import RecordSettings, Paper, PaperKind
 
 router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)
 
@@ -48,9 +48,9 @@ async def ask_stream(visitor: Owner, room: Opened, sent: RecordQuestion) -> Stre
 
 
 @router.get("/conversations", response_model=ConversationsResponse)
-def conversations(_visitor: Owner, room: Opened) -> Page[Conversation]:
+def conversations(_visitor: Owner, room: Opened) -> HistoryPage[Conversation]:
     """Every conversation with the record, most recent first."""
-    return Page(tuple(room.desk.conversations.all(room.asker)), None)
+    return HistoryPage(tuple(room.desk.conversations.all(room.asker)), None)
 
 
 @router.get("/conversations/{conversation_id}", response_model=RecordTurnsResponse)
@@ -119,5 +119,5 @@ def settings(_visitor: Owner, room: Opened) -> ChoicesResponse:
 @router.put("/settings", dependencies=OURS)
 def choose(_visitor: Owner, room: Opened, sent: Choosing) -> ChoicesResponse:
     """Change the settings, from the next question on."""
-    room.profile.choose(Choices(sent.lock_minutes, sent.language, sent.model))
+    room.profile.choose(RecordSettings(sent.lock_minutes, sent.language, sent.model))
     return ChoicesResponse.of(room.profile)

@@ -13,7 +13,7 @@ from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.visitor import Reader, Visitor
 from citewell.errors import CitewellError
 from citewell.samples import EXAMPLE_QUESTIONS, sample_files
-from citewell.types import Entry, Scope
+from citewell.types import LibraryEntry, Scope
 from citewell.web.results import added_phrases, shown
 
 router = APIRouter()
@@ -31,7 +31,7 @@ class Narrowing:
     subjects: tuple[str, ...]
 
     @classmethod
-    def of(cls, entries: list[Entry], visitor: Visitor) -> Narrowing:
+    def of(cls, entries: list[LibraryEntry], visitor: Visitor) -> Narrowing:
         """The choices in a library; everyone sees what is public, so that is none."""
         tags = {tag for entry in entries for tag in entry.tags} - {"public"}
         return cls(
@@ -97,7 +97,7 @@ def _more(values: dict[str, Any], limit: int, asked: dict[str, object]) -> str |
     return "/search?" + urlencode(told | {"limit": longer}, doseq=True)
 
 
-def examples(entries: list[Entry]) -> list[str]:
+def examples(entries: list[LibraryEntry]) -> list[str]:
     """Questions that can be answered: those of the samples that are here."""
     names = {entry.name for entry in entries}
     here = {path.name for path in sample_files()} & names

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Reader, Visitor
 from citewell.web.results import without_title
-from citewell.web.source import Place, view
+from citewell.web.source import SourceTarget, view
 
 router = APIRouter(prefix="/documents/{document_id}")
 
@@ -22,12 +22,12 @@ def place_of(
     end: Offset = None,
     number: Annotated[int | None, Query(ge=1, alias="page")] = None,
     form: Annotated[Literal["text", "page"], Query(alias="view")] = "page",
-) -> Place:
+) -> SourceTarget:
     """The place that an address names."""
-    return Place(chunk, start, end, number, form == "text")
+    return SourceTarget(chunk, start, end, number, form == "text")
 
 
-Named = Annotated[Place, Depends(place_of)]
+Named = Annotated[SourceTarget, Depends(place_of)]
 
 
 @router.get("/source")
@@ -42,7 +42,7 @@ def source_panel(site: Here, visitor: Reader, document_id: str, place: Named) ->
     return _shown("panel.html", site, visitor, document_id, place)
 
 
-def _shown(template: str, site: ServerState, visitor: Visitor, document_id: str, place: Place) -> Response:
+def _shown(template: str, site: ServerState, visitor: Visitor, document_id: str, place: SourceTarget) -> Response:
     opened = site.opened(document_id, visitor.whole)
     found = view(opened.entry, opened.document, opened.chunks, place)
     section = without_title(found.section, found.title)

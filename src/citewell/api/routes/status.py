@@ -12,15 +12,15 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from citewell.adapters.llm.listing import Listing, Row, unanswered, vendor_of
-from citewell.adapters.llm.once import LIMIT_S, Asking
+from citewell.adapters.llm.listing import Listing, ModelRow, unanswered, vendor_of
+from citewell.adapters.llm.once import LIMIT_S, PendingRequest
 from citewell.api import metrics
 from citewell.api.bodies.base import ResponseBody
 from citewell.api.health import Health, Part, PartName, is_ready
 from citewell.api.problems import Refused
 from citewell.api.server_state import UNDER_WAY, Here, ServerState
 from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
-from citewell.types import State
+from citewell.types import LifecycleState
 
 router = APIRouter(prefix="/api/v1")
 exposition = APIRouter()
@@ -43,7 +43,7 @@ class ModelsResponse(ResponseBody):
     writer: str
     server: str
     problem: str | None
-    models: list[Row]
+    models: list[ModelRow]
 
 
 async def _health(request: Request) -> HealthResponse:
@@ -93,7 +93,7 @@ async def models(site: Here, visitor: Member) -> ModelsResponse:
     )
 
 
-async def _answer(asking: Asking[Listing]) -> Listing:
+async def _answer(asking: PendingRequest[Listing]) -> Listing:
     """What the server says, awaited without a thread: however many ask a silent one, other requests go on."""
     loop, is_told = asyncio.get_running_loop(), asyncio.Event()
 
@@ -118,7 +118,7 @@ def exposed(site: Here, visitor: Governor) -> Response:
     levels = {
         "documents": float(sum(entry.is_current for entry in entries)),
         "documents_under_way": float(sum(entry.state in UNDER_WAY for entry in entries)),
-        "documents_failed": float(queue.states[State.FAILED]),
+        "documents_failed": float(queue.states[LifecycleState.FAILED]),
         "passages": float(site.passages(visitor.whole)),
         "queue_oldest_seconds": max(0.0, (datetime.now(UTC) - oldest).total_seconds()) if oldest else 0.0,
         "workers": float(sum(not worker.is_silent for worker in queue.workers)),

@@ -7,16 +7,16 @@ from dataclasses import asdict
 from typing import Any
 
 from citewell.assistants.consult.kept import differential_json, finding_json
-from citewell.assistants.consult.notebook import Turn
+from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who
-from citewell.types.consult import Consult, State
+from citewell.types.consult import Consult, ConsultState
 
 DRAFT = "DRAFT for a clinician to check and sign. Not advice for the patient."
 MARKS = {"present": "+", "absent": "−", "family": "f", "past": "p", "hypothetical": "?"}
 
 
-def turn_json(turn: Turn) -> dict[str, Any]:
+def turn_json(turn: InterviewStep) -> dict[str, Any]:
     """The consult, what to ask next, and what cannot wait."""
     question = turn.question
     return {
@@ -68,7 +68,7 @@ def note_text(consult: Consult) -> str:
 
 
 def _lines(consult: Consult) -> Iterator[str]:
-    is_signed = consult.state is State.SIGNED
+    is_signed = consult.state is ConsultState.SIGNED
     yield f"CONSULT {consult.id[:8]}"
     yield f"Signed by {consult.signed_by}, {consult.signed_at}" if is_signed else DRAFT
     if consult.signed_though:

@@ -9,11 +9,11 @@ from typing import Any
 
 from citewell.assistants.guidelines.account import Account, account
 from citewell.assistants.guidelines.evaluate import evaluate
-from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.evaluate_tests import notes_on_results
-from citewell.assistants.guidelines.guideline import Action, Guideline, Rule
-from citewell.assistants.guidelines.patient import Patient, notes_on_age_and_sex
-from citewell.assistants.guidelines.state import Judged, Outcome, State
+from citewell.assistants.guidelines.guideline import Action, Guideline, GuidelineRule
+from citewell.assistants.guidelines.patient import PatientInput, notes_on_age_and_sex
+from citewell.assistants.guidelines.state import JudgedCriterion, CriteriaOutcome, CriterionState
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.misspellings import corrections
 from citewell.types import Emergency
@@ -25,16 +25,16 @@ NEAR = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class EvaluatedRule:
     """A rule held against the patient."""
 
     guideline: Guideline
-    rule: Rule
-    outcome: Outcome
+    rule: GuidelineRule
+    outcome: CriteriaOutcome
 
     @property
     def is_match(self) -> bool:
-        return self.outcome.state in (State.MET, State.ASSUMED)
+        return self.outcome.state in (CriterionState.MET, CriterionState.ASSUMED)
 
     @property
     def is_near(self) -> bool:
@@ -42,12 +42,12 @@ class Applied:
         return not self.is_match and self.outcome.is_relevant and bool(self.ways)
 
     @property
-    def ways(self) -> tuple[tuple[Judged, ...], ...]:
+    def ways(self) -> tuple[tuple[JudgedCriterion, ...], ...]:
         """What would make it match: few conditions each, and none that cannot change."""
         return tuple(way for way in self.outcome.ways if 0 < len(way) <= NEAR and not any(map(_is_out, way)))
 
     @property
-    def missing(self) -> tuple[Judged, ...]:
+    def missing(self) -> tuple[JudgedCriterion, ...]:
         """What any of these ways lacks."""
         return tuple(dict.fromkeys(one for way in self.ways for one in way))
 
@@ -57,18 +57,18 @@ class Applied:
         return "; or ".join(" and ".join(one.text for one in way) for way in self.ways)
 
 
-def _is_out(one: Judged) -> bool:
-    return one.is_fixed and one.state is State.NOT_MET
+def _is_out(one: JudgedCriterion) -> bool:
+    return one.is_fixed and one.state is CriterionState.NOT_MET
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
     """What guidelines say of a patient."""
 
-    patient: Patient
+    patient: PatientInput
     guidelines: tuple[Guideline, ...]
-    matched: tuple[Applied, ...]
-    near: tuple[Applied, ...]
+    matched: tuple[EvaluatedRule, ...]
+    near: tuple[EvaluatedRule, ...]
     account: Account
     emergency: Emergency | None = None
     """What the symptoms tell of that cannot wait."""
@@ -81,12 +81,12 @@ class Assessment:
         return min((level_of(one.rule.action) for one in self.matched), key=_order)
 
 
-def assess(patient: Patient, guidelines: Sequence[Guideline]) -> Assessment:
+def assess(patient: PatientInput, guidelines: Sequence[Guideline]) -> Assessment:
     """The same patient and guidelines give the same result, always."""
-    record = Record(patient)
+    record = PatientRecord(patient)
     rules = [(guideline, rule) for guideline in guidelines for rule in guideline.rules if level_of(rule.action)]
     applied = [
-        Applied(guideline, rule, evaluate(rule.criteria, record, guideline, seen=frozenset({rule.id})))
+        EvaluatedRule(guideline, rule, evaluate(rule.criteria, record, guideline, seen=frozenset({rule.id})))
         for guideline, rule in rules
         if rule.criteria is not None
     ]
@@ -138,7 +138,7 @@ def assessment_json(found: Assessment, wording: Mapping[str, Any] | None = None)
     }
 
 
-def cited(one: Applied) -> str:
+def cited(one: EvaluatedRule) -> str:
     """The citation of a rule."""
     return f"[{one.guideline.name} §{one.rule.id}, p.{one.rule.page}]"
 
@@ -148,11 +148,11 @@ def _guideline(one: Guideline) -> dict[str, Any]:
     return {"document_id": document_id, "name": one.name, "title": one.title, "edition": one.edition}
 
 
-def _conditions(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+def _conditions(judged: Sequence[JudgedCriterion]) -> list[dict[str, Any]]:
     return [{"text": one.text, "state": one.state.value, "fact": one.fact} for one in judged]
 
 
-def _matched(one: Applied) -> dict[str, Any]:
+def _matched(one: EvaluatedRule) -> dict[str, Any]:
     return {
         "guideline": one.guideline.name,
         "rule": one.rule.id,
@@ -166,7 +166,7 @@ def _matched(one: Applied) -> dict[str, Any]:
     }
 
 
-def _near(one: Applied) -> dict[str, Any]:
+def _near(one: EvaluatedRule) -> dict[str, Any]:
     return {
         "guideline": one.guideline.name,
         "rule": one.rule.id,
@@ -180,7 +180,7 @@ def _near(one: Applied) -> dict[str, Any]:
     }
 
 
-def _citation(one: Applied) -> dict[str, Any]:
+def _citation(one: EvaluatedRule) -> dict[str, Any]:
     document_id = None if one.guideline.entry is None else one.guideline.entry.id
     place = {"guideline": one.guideline.name, "section": one.rule.id, "page": one.rule.page}
     place |= {"document_id": document_id, "start": one.rule.start, "end": one.rule.end}
@@ -190,13 +190,13 @@ def _citation(one: Applied) -> dict[str, Any]:
 def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
     """What to confirm of the matches, then what to ask of the near ones, each question once."""
     asked: dict[str, dict[str, Any]] = {}
-    open_ = [one for one in found.near if one.outcome.state is State.UNKNOWN]  # where an answer would change the result
+    open_ = [one for one in found.near if one.outcome.state is CriterionState.UNKNOWN]  # where an answer would change the result
     for kind, group in (("confirm", found.matched), ("ask", open_)):
         for one in group:
             for judged in one.outcome.judged if kind == "confirm" else one.missing:
-                if judged.ask is None or judged.state not in (State.ASSUMED, State.UNKNOWN):
+                if judged.ask is None or judged.state not in (CriterionState.ASSUMED, CriterionState.UNKNOWN):
                     continue
-                if kind == "confirm" and judged.state is not State.ASSUMED:
+                if kind == "confirm" and judged.state is not CriterionState.ASSUMED:
                     continue
                 entry = {"kind": kind, "ask": judged.ask, "condition": judged.text, "rules": []}
                 rules = asked.setdefault(judged.ask, entry)["rules"]
@@ -210,12 +210,12 @@ def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
     yield from asked.values()
 
 
-def reason(one: Applied) -> str:
+def reason(one: EvaluatedRule) -> str:
     """Why a rule matches, or what would make it."""
     if not one.is_match:
         return f"{cited(one)} would be met with: {one.would_match_if}."
-    told = [f"{judged.text} ({judged.fact})" for judged in one.outcome.judged if judged.state is State.MET]
-    assumed = [judged.text for judged in one.outcome.judged if judged.state is State.ASSUMED and judged.ask]
+    told = [f"{judged.text} ({judged.fact})" for judged in one.outcome.judged if judged.state is CriterionState.MET]
+    assumed = [judged.text for judged in one.outcome.judged if judged.state is CriterionState.ASSUMED and judged.ask]
     sentence = f"{cited(one)} is met: {'; '.join(told)}."
     return sentence + (f" Assumed, please confirm: {'; '.join(assumed)}." if assumed else "")
 

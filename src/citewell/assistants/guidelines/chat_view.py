@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.answer.view import citation_json
-from citewell.assistants.guidelines.retrieve import Found
-from citewell.keeping import Turn
+from citewell.assistants.guidelines.retrieve import RetrievedEntry
+from citewell.keeping import ConversationMessage
 
 DEBUG = ("input_class", "query_strategy", "search_query", "guardrail_result", "top_score", "chunks")
 """How an answer came about, as the API tells it."""
 
 
-def chat_json(done: Done) -> dict[str, Any]:
+def chat_json(done: AnswerDone) -> dict[str, Any]:
     """An answer with its session, its citations and how it came about."""
     answer = done.answer
     return {
@@ -29,7 +29,7 @@ def chat_json(done: Done) -> dict[str, Any]:
     }
 
 
-def history_json(session_id: str, turns: Iterable[Turn]) -> dict[str, Any]:
+def history_json(session_id: str, turns: Iterable[ConversationMessage]) -> dict[str, Any]:
     """What was said in a session, oldest first."""
     said = [
         {
@@ -43,7 +43,7 @@ def history_json(session_id: str, turns: Iterable[Turn]) -> dict[str, Any]:
     return {"session_id": session_id, "messages": said}
 
 
-def related_json(one: Found) -> dict[str, Any]:
+def related_json(one: RetrievedEntry) -> dict[str, Any]:
     """A rule near a patient: its words, and the score and boost that set its place."""
     piece = one.piece
     return {
