@@ -20,7 +20,7 @@ import pdfplumber
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.read import read
-from citewell.types import Limits, Source
+from citewell.types import ParseLimits, Source
 
 NUMBER = re.compile(r"^(\d{1,2}\.\d{1,2}\.\d{1,2})(?=\s|$)")
 DATE = re.compile(r"\[(?:19|20)\d\d[^\]]*\]")
@@ -143,7 +143,7 @@ def main() -> int:
     """Compare the file named on the command line."""
     path = Path(sys.argv[1])
     source = Source(path.read_bytes(), path.name)
-    guideline = read(PdfParser().parse(source, media_type="application/pdf", limits=Limits()))
+    guideline = read(PdfParser().parse(source, media_type="application/pdf", limits=ParseLimits()))
     found = compared(guideline, path)
     print(f"{guideline.name}: {len(guideline.rules)} rules, {len(guideline.symptoms)} symptom rows")
     for line in (*found.rules, *found.rows):

@@ -12,7 +12,7 @@ from citewell.adapters.embedding.remembered import Likeness
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
 from citewell.clinical import Lexicon
-from citewell.types import Check, Span
+from citewell.types import EvidenceSpan, SentenceCheck
 
 FOLDER: list[Path] = []
 """Where the graphs of the models are built; the session's fixture says so."""
@@ -24,7 +24,7 @@ def _models() -> tuple[Lexicon, Likeness, PairReader]:
     return Lexicon.load(), Likeness(minilm.MiniLM(folder, model=PUBLISHED)), PairReader(folder)
 
 
-def checked(sentence: str, spans: Sequence[Span]) -> Check:
+def checked(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
     """What the check says of a sentence."""
     lexicon, likeness, reader = _models()
     return verify(sentence, spans, lexicon=lexicon, similarity=likeness, pair=reader)

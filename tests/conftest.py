@@ -16,7 +16,7 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import Engine
 
-from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, Backend, Model
+from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, Backend, GraphSource
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import AnswerReader, PairReader
 from citewell.adapters.parsers import all_parsers
@@ -25,10 +25,10 @@ from citewell.adapters.vault import keys
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
 from citewell.bootstrap import App, build
 from citewell.config import Settings
-from citewell.ingest.read import Reader
+from citewell.ingest.read import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
-from citewell.types import Limits
+from citewell.types import ParseLimits
 from tests import checking
 from tests.on_postgres import IS_ON_POSTGRES, libraries_in_files, libraries_in_postgres, opened_elsewhere
 from tests.once import OneMiniLM, once, run_folder
@@ -90,7 +90,7 @@ def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
     }
 
     def chosen(
-        cache_dir: Path, backend: Backend = "auto", threads: int | None = None, model: Model = TRAINED
+        cache_dir: Path, backend: Backend = "auto", threads: int | None = None, model: GraphSource = TRAINED
     ) -> MiniLM:
         return made[model] if backend == "auto" and threads is None else MiniLM(cache_dir, backend, threads, model)
 
@@ -179,9 +179,9 @@ def samples_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def reader(embedder: MiniLM) -> Reader:
+def reader(embedder: MiniLM) -> FileReader:
     """What reads files, with small limits."""
-    return Reader(all_parsers(), WordPiece.load(), embedder, Limits(max_bytes=20_000_000, max_pages=300))
+    return FileReader(all_parsers(), WordPiece.load(), embedder, ParseLimits(max_bytes=20_000_000, max_pages=300))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.engine import TRAINED, Engine, Model
+from citewell.adapters.embedding.engine import TRAINED, Engine, GraphSource
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.ports import Vectors
 
@@ -85,7 +85,7 @@ class Remembering:
 class OneMiniLM(MiniLM):
     """The built-in model, which remembers what it has computed."""
 
-    def __init__(self, cache_dir: Path, vectors: Path, model: Model = TRAINED) -> None:
+    def __init__(self, cache_dir: Path, vectors: Path, model: GraphSource = TRAINED) -> None:
         super().__init__(cache_dir, model=model)
         self._vectors = vectors
         self._opening = threading.Lock()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.assistants.guidelines.chat_cues import has, spelled
-from citewell.assistants.records.kinds import Kind, weigh
+from citewell.assistants.records.kinds import QuestionKindRule, weigh
 from citewell.clinical.questions import QuestionKind, question_cues, runs
 
 Array = NDArray[np.float32]
@@ -106,7 +106,9 @@ def by_words(question: str) -> str:
     if any(has(what, text) for what in ("smalltalk", "meta", "chitchat")):
         return "chat"
     sums = weigh(question)
-    if "oneself" in cues and max(sums[Kind.FACTUAL], sums[Kind.TIMELINE]) >= max(3, *sums.values()):
+    if "oneself" in cues and max(sums[QuestionKindRule.FACTUAL], sums[QuestionKindRule.TIMELINE]) >= max(
+        3, *sums.values()
+    ):
         return "record"
     return next((kind for kind, names in BY_WORDS if names & cues), "none")
 

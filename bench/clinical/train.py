@@ -23,7 +23,7 @@ from bench.clinical.material import ANY, NOTHING, STATUSES, TYPES, Mark, Marked,
 from bench.reader.adapted import Adapted
 from bench.reader.needs import Tokenizer, torch, transformers
 
-from citewell.clinical.windows import CHARACTERS, LEFT, RIGHT, WIDTH, Piece, pieces, segments
+from citewell.clinical.windows import CHARACTERS, LEFT, RIGHT, WIDTH, Window, pieces, segments
 
 BEGIN, END = 101, 102
 IGNORED = -100
@@ -178,7 +178,7 @@ def pool_of(documents: Sequence[Marked], names: dict[str, list[str]]) -> dict[st
     return found
 
 
-def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer, numbers: Mapping[str, int]) -> Lesson:
+def lesson(document: Marked, piece: Window, tokenizer: Tokenizer, numbers: Mapping[str, int]) -> Lesson:
     """The tokens of one piece; context on either side is read and not learned from.
 
     What a mention means is learned where it is told, or where its words are a name of the lexicon (`numbers`)."""
@@ -209,18 +209,18 @@ def lesson(document: Marked, piece: Piece, tokenizer: Tokenizer, numbers: Mappin
     return Lesson([*ids, END], [*types, IGNORED], [*begins, IGNORED], [*statuses, IGNORED], meanings)
 
 
-def drawn(document: Marked, draw: random.Random) -> Piece:
+def drawn(document: Marked, draw: random.Random) -> Window:
     """The whole of a short text, or some of its sentences with what stands round them."""
     spans = segments(document.text)
     if len(spans) == 1 or (len(document.text) < CHARACTERS * WIDTH and draw.random() < 0.5):
         return (
-            Piece(0, len(document.text), 0, len(document.text))
+            Window(0, len(document.text), 0, len(document.text))
             if len(document.text) < (CHARACTERS + 1) * WIDTH
             else draw.choice(list(pieces(document.text)))
         )
     first = draw.randrange(len(spans))
     last = min(len(spans), first + draw.choice((1, 1, 2, 3, 4, 6)))
-    return Piece.around(
+    return Window.around(
         document.text, spans[first][0], spans[last - 1][1], left=CHARACTERS * LEFT, right=CHARACTERS * RIGHT
     )
 

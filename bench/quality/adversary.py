@@ -26,7 +26,7 @@ from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.samples import sample_files
-from citewell.types import Check, Span, Verdict
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 
 DATA = Path(__file__).parents[2] / "tests" / "data"
 ROWS = DATA / "adversary.tsv"
@@ -38,13 +38,13 @@ IN_LIBRARY = SETS[2:]
 WORST = (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_FOUND, Verdict.CONTRADICTED)
 
 
-def cases(of_set: str) -> list[tuple[str, str, Span]]:
+def cases(of_set: str) -> list[tuple[str, str, EvidenceSpan]]:
     """Kind, sentence and passage of every row of a set."""
     lines = ROWS.read_text("utf-8").splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")]
     texts = {name: text for kind, _, name, text in rows if kind == "passage"}
     return [
-        (kind, text, Span(name, 0, len(texts[name]), texts[name]))
+        (kind, text, EvidenceSpan(name, 0, len(texts[name]), texts[name]))
         for kind, its_set, name, text in rows
         if kind in KINDS and its_set == of_set
     ]
@@ -54,14 +54,14 @@ def cosines(cache: Path) -> Similarity:
     """Cosines by the embedder of the check."""
     embedder = MiniLM(cache, model=PUBLISHED)
 
-    def similarity(sentence: str, parts: Sequence[Span]) -> Sequence[float]:
+    def similarity(sentence: str, parts: Sequence[EvidenceSpan]) -> Sequence[float]:
         first, *rows = embedder.embed([sentence, *(part.text for part in parts)])
         return [float(row @ first) for row in rows]
 
     return similarity
 
 
-def checked(of_sets: Sequence[str], cache: Path, *, with_models: bool) -> Iterator[tuple[str, str, str, Check]]:
+def checked(of_sets: Sequence[str], cache: Path, *, with_models: bool) -> Iterator[tuple[str, str, str, SentenceCheck]]:
     """Set, kind and sentence of every row, with its verdict."""
     similarity = cosines(cache) if with_models else None
     reader = PairReader(cache) if with_models else None
@@ -74,7 +74,7 @@ def checked(of_sets: Sequence[str], cache: Path, *, with_models: bool) -> Iterat
             yield of_set, kind, sentence, verify(sentence, [span], lexicon=lexicon, similarity=similarity, pair=reader)
 
 
-def in_library(of_set: str, cache: Path, *, with_models: bool) -> Iterator[tuple[str, str, str, Check]]:
+def in_library(of_set: str, cache: Path, *, with_models: bool) -> Iterator[tuple[str, str, str, SentenceCheck]]:
     """The same of sentences about the sample library; a text of two sentences counts by its worst."""
     settings = Settings(home=cache / "library", pair_reader=with_models)
     rows = [line.split("\t") for line in (DATA / "sample_claims.tsv").read_text("utf-8").splitlines()]

@@ -35,7 +35,7 @@ from citewell.clinical.tables import rows
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece
-from citewell.types import Limits, Source, Span, Verdict
+from citewell.types import EvidenceSpan, ParseLimits, Source, Verdict
 
 GUIDELINES = ("nice-ng12-2025-05.pdf", "nice-ng136-hypertension.pdf", "fda-metformin.pdf", "fda-warfarin.pdf")
 PARAPHRASES = Path(__file__).parents[2] / "tests" / "data" / "paraphrases.tsv"
@@ -48,23 +48,23 @@ class Case:
 
     kind: str
     sentence: str
-    passage: Span
+    passage: EvidenceSpan
 
 
 # ------------------------------------------------------------------------------------------------ the true sentences
 
 
-def passages(folder: Path) -> Iterator[tuple[Span, str]]:
+def passages(folder: Path) -> Iterator[tuple[EvidenceSpan, str]]:
     """Every whole sentence of prose with the passage it stands in."""
     files = [folder / "guidelines" / name for name in GUIDELINES] + sorted((folder / "jats").glob("*.nxml"))[:20]
     parsers, words = all_parsers(), WordPiece.load()
     for path in files:
-        document = parse(Source(path.read_bytes(), path.name), parsers=parsers, limits=Limits())
+        document = parse(Source(path.read_bytes(), path.name), parsers=parsers, limits=ParseLimits())
         prose = [
             (block.start, block.end) for block in document.blocks if block.kind in ("paragraph", "list_item", "box")
         ]
         for one in chunk(document, chunking=default_chunking(document.media_type), tokenizer=words):
-            passage = Span(f"{path.name}:{one.index}", one.start, one.end, one.text)
+            passage = EvidenceSpan(f"{path.name}:{one.index}", one.start, one.end, one.text)
             for start, end in one.sentences:
                 inside = one.start <= start and end <= one.end and any(a <= start and end <= b for a, b in prose)
                 if inside and is_plain(document.text[start:end]):
@@ -187,7 +187,7 @@ NOUN = re.compile(
 """A word between a small one before it and the end of its phrase."""
 
 
-def other_nouns(pool: Sequence[tuple[Span, str]], count: int) -> list[Case]:
+def other_nouns(pool: Sequence[tuple[EvidenceSpan, str]], count: int) -> list[Case]:
     """As many sentences, in each a noun in the place of another, which stands nowhere in its passage."""
     chance = random.Random(SEED)
     nouns = sorted({match.group(1) for _, sentence in pool for match in NOUN.finditer(sentence)})
@@ -210,14 +210,14 @@ KINDS: dict[str, Callable[[str, random.Random], str | None]] = {
 }
 
 
-def pool_of(folder: Path) -> list[tuple[Span, str]]:
+def pool_of(folder: Path) -> list[tuple[EvidenceSpan, str]]:
     """Every true sentence once, in an order of chance that stays the same."""
     pool = list({sentence: (passage, sentence) for passage, sentence in passages(folder)}.values())
     random.Random(SEED).shuffle(pool)
     return pool
 
 
-def altered(pool: Sequence[tuple[Span, str]], count: int) -> list[tuple[Case, Case]]:
+def altered(pool: Sequence[tuple[EvidenceSpan, str]], count: int) -> list[tuple[Case, Case]]:
     """As many sentences, each as it stands and altered in one way, the ways in turn."""
     chance = random.Random(SEED)
     chance.shuffle(list(pool))  # so that the same drugs are drawn as when the order was made here
@@ -248,7 +248,7 @@ def paraphrased() -> Iterator[Case]:
     lines = PARAPHRASES.read_text("utf-8").splitlines()
     for number, line in enumerate(line for line in lines if not line.startswith("#")):
         source, said = line.split("\t")
-        passage = Span(f"p{number}", 0, len(source), source)
+        passage = EvidenceSpan(f"p{number}", 0, len(source), source)
         yield Case("paraphrase", said, passage)
         for _, spoilt in alterations(said, random.Random(SEED)):
             yield Case("altered paraphrase", spoilt, passage)
@@ -263,7 +263,7 @@ def cosines(every: Sequence[Case]) -> Similarity:
     with tempfile.TemporaryDirectory() as cache:
         vectors = dict(zip(texts, MiniLM(Path(cache), model=PUBLISHED).embed(texts), strict=True))
 
-    def similarity(sentence: str, parts: Sequence[Span]) -> Sequence[float]:
+    def similarity(sentence: str, parts: Sequence[EvidenceSpan]) -> Sequence[float]:
         rows = np.stack([vectors[part.text] for part in parts])
         return [float(cosine) for cosine in rows @ vectors[sentence]]
 

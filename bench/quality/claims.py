@@ -25,7 +25,7 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import compare, verdict, verify
 from citewell.clinical import Lexicon
-from citewell.types import Check, Span, Verdict
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 
 FAMILIES = {
     "amounts": (compare, "amounts_missing"),
@@ -59,7 +59,7 @@ class Case:
     """A claim, its passage, and what a careful reader says of it."""
 
     claim: str
-    passage: Span
+    passage: EvidenceSpan
     label: str
     kind: str
 
@@ -68,7 +68,9 @@ def cases_of(path: Path) -> list[Case]:
     """The claims of a file."""
     rows = map(json.loads, path.read_text("utf-8").splitlines())
     return [
-        Case(row["claim"], Span(str(number), 0, len(row["evidence"]), row["evidence"]), row["label"], row["kind"])
+        Case(
+            row["claim"], EvidenceSpan(str(number), 0, len(row["evidence"]), row["evidence"]), row["label"], row["kind"]
+        )
         for number, row in enumerate(rows)
     ]
 
@@ -99,17 +101,17 @@ class Judge:
         self.pair = PairReader(cache)
         self.lexicon = Lexicon.load()
 
-    def similarity(self, sentence: str, parts: Sequence[Span]) -> Sequence[float]:
+    def similarity(self, sentence: str, parts: Sequence[EvidenceSpan]) -> Sequence[float]:
         """Cosines by the embedder of the check."""
         first, *rows = self._embedder.embed([sentence, *(part.text for part in parts)])
         return [float(row @ first) for row in rows]
 
-    def __call__(self, case: Case) -> Check:
+    def __call__(self, case: Case) -> SentenceCheck:
         """The verdict on one claim."""
         return verify(case.claim, [case.passage], lexicon=self.lexicon, similarity=self.similarity, pair=self.pair)
 
 
-def figures(cases: Sequence[Case], checks: Sequence[Check]) -> dict[str, Any]:
+def figures(cases: Sequence[Case], checks: Sequence[SentenceCheck]) -> dict[str, Any]:
     """Shares of each label that get each verdict, and the area of support."""
     told: dict[str, Any] = {}
     for label in ("SUPPORT", "CONTRADICT", "NONE"):

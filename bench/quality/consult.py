@@ -21,7 +21,7 @@ from citewell.answer.retrieve import Search
 from citewell.assistants.consult.gather import SHOWN, gather
 from citewell.bootstrap import App
 from citewell.types import Hit
-from citewell.types.consult import By, Category, Finding, Patient, Polarity
+from citewell.types.consult import Category, Finding, FindingSource, Patient, Polarity
 
 CARDS = Path(__file__).with_name("consult_cards.tsv")
 KEPT = Path(__file__).with_name("consult_cards_kept.tsv")
@@ -72,7 +72,7 @@ def measure(app: App, file: Path) -> dict[str, object]:
     asked = cards(file)
     for number, card in enumerate(asked, 1):
         findings = [
-            Finding(f"f{at}", Category.SYMPTOM, name, Polarity.PRESENT, By.CLINICIAN)
+            Finding(f"f{at}", Category.SYMPTOM, name, Polarity.PRESENT, FindingSource.CLINICIAN)
             for at, name in enumerate(card.findings)
         ]
         (found,), _ = gather([card.condition], findings, card.patient, scope=scope, search=search)

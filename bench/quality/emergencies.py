@@ -18,9 +18,9 @@ import numpy as np
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import hear
 from citewell.assistants.consult.red_flags import flags_of
-from citewell.clinical.emergencies import Reading, find_emergencies
+from citewell.clinical.emergencies import EmergencyReading, find_emergencies
 from citewell.clinical.tables import FOLDER
-from citewell.ports.consult import Happened
+from citewell.ports.consult import ConsultEvent
 
 HARMLESS = ("none", "no")
 WHEN = "2026-01-01T00:00:00+00:00"
@@ -40,9 +40,9 @@ def read(path: Path) -> list[tuple[bool, str]]:
 
 def flags(text: str) -> bool:
     """Whether a consult raises a red flag at a message."""
-    started = Happened("started", WHEN, "bench", {"id": "bench", "setting": None, "country": None})
+    started = ConsultEvent("started", WHEN, "bench", {"id": "bench", "setting": None, "country": None})
     change = hear(fold([started]), text)
-    heard = [Happened(kind, WHEN, "bench", body) for kind, body in change.events]
+    heard = [ConsultEvent(kind, WHEN, "bench", body) for kind, body in change.events]
     return bool(flags_of(fold([started, *heard])))
 
 
@@ -70,7 +70,7 @@ def measured(path: Path) -> dict[str, object]:
 def fit(paths: list[Path], *, penalty: float = 5e-4, steps: int = 1_200) -> None:
     """Learn the weights by logistic regression and write their table."""
     texts = [one for path in paths for one in read(path)]
-    rows = [Reading.of(text).features() for _, text in texts]
+    rows = [EmergencyReading.of(text).features() for _, text in texts]
     names = sorted({name for row in rows for name in row})
     values = np.array([[row.get(name, 0.0) for name in names] + [1.0] for row in rows])
     wanted = np.array([float(is_one) for is_one, _ in texts])

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from bench.clinical.material import read_marked
 
-from citewell.assistants.consult.extract import Heard, extract
+from citewell.assistants.consult.extract import InterviewMessage, extract
 from citewell.clinical import mentions
 from citewell.types.consult import Category, Finding, Polarity
 
@@ -115,7 +115,7 @@ def measure(sets: Iterator[tuple[str, list[Gold]]], *, show: bool) -> dict[str, 
     """Recall over what is marked, precision over what is found."""
     found = marked = right = told = 0
     for text, golds in sets:
-        read = extract(Heard(text, 1)).findings
+        read = extract(InterviewMessage(text, 1)).findings
         findings = [one for one in read if one.category in TAKEN and one.words]
         findings = [one for one in findings if one.polarity not in (Polarity.HYPOTHETICAL, Polarity.INTENDED)]
         asked = [gold for gold in golds if gold.status not in THOUGHT_OF]

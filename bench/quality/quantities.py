@@ -16,10 +16,10 @@ from typing import Any
 
 from citewell.clinical.quantities import (
     Age,
-    Dose,
+    DoseMention,
     Duration,
     Habit,
-    Result,
+    TestReading,
     ages,
     doses,
     durations,
@@ -69,7 +69,7 @@ def _number(value: float) -> int | float:
     return int(value) if value == int(value) else value
 
 
-def _result(one: Result) -> dict[str, Any]:
+def _result(one: TestReading) -> dict[str, Any]:
     entry: dict[str, Any] = {"test": one.test, "unit": one.written_unit}
     if one.test == "blood pressure" and len(one.written) > 1:
         return entry | {"value": "/".join(f"{value:g}" for value in one.written)}
@@ -94,7 +94,7 @@ def _duration(one: Duration) -> dict[str, Any]:
     return days | {"value": _number(one.value)}
 
 
-def _amounts(what: str, one: Dose | Habit) -> dict[str, Any]:
+def _amounts(what: str, one: DoseMention | Habit) -> dict[str, Any]:
     entry: dict[str, Any] = {"what": what, "unit": one.unit}
     if one.low != one.value:
         return entry | {"low": _number(one.low), "high": _number(one.value)}

@@ -32,10 +32,10 @@ from citewell.answer.retrieve import Search, retrieve, weighted_terms
 from citewell.clinical import Lexicon
 from citewell.ingest.library import unwatched
 from citewell.ingest.parse import parse
-from citewell.ingest.read import Reader
+from citewell.ingest.read import FileReader
 from citewell.minilm.tokenizer import WordPiece
-from citewell.ports import Candidate, Embedder, Progress, Ranked, Vectors
-from citewell.types import Filing, Limits, Scope, Source, Why
+from citewell.ports import Candidate, Embedder, Progress, RankedCandidate, Vectors
+from citewell.types import Filing, MatchReason, ParseLimits, Scope, Source
 
 SCRATCH = Path(__file__).parent.parent / "results" / "scratch"
 SCOPE = Scope.owner("bench")
@@ -135,11 +135,11 @@ def page(document_id: str, title: str, text: str) -> Source:
 
 def fill(library: SqlLibrary, corpus: Mapping[str, tuple[str, str]], embedder: Remembering) -> dict[str, str]:
     """Add every document; says which corpus id each document id of the library stands for."""
-    reader = Reader(all_parsers(), WordPiece.load(), embedder, Limits())
+    reader = FileReader(all_parsers(), WordPiece.load(), embedder, ParseLimits())
     sources = {one: page(one, title, text) for one, (title, text) in corpus.items()}
-    documents = {one: parse(source, parsers=reader.parsers, limits=Limits()) for one, source in sources.items()}
+    documents = {one: parse(source, parsers=reader.parsers, limits=ParseLimits()) for one, source in sources.items()}
     gatherer = Gatherer(embedder.fingerprint, embedder.dimensions)
-    gathering = Reader(reader.parsers, reader.tokenizer, gatherer, Limits())
+    gathering = FileReader(reader.parsers, reader.tokenizer, gatherer, ParseLimits())
     for document in documents.values():
         gathering.embedded(document, chunking=None, watch=unwatched)
     # All texts at once, so that batches hold texts of one length; each document then finds its vectors ready.
@@ -202,8 +202,8 @@ class Rankings:
         self.chunk_count = sum(entry.chunk_count for entry in search.library.entries(SCOPE))
         everything = self._all("the")
         self.sentences = search.library.sentences(everything)
-        why = Why(None, None, (), None)
-        hits = search.library.hits([Ranked(each, 0.0, 0.0, why) for each in everything], SCOPE)
+        why = MatchReason(None, None, (), None)
+        hits = search.library.hits([RankedCandidate(each, 0.0, 0.0, why) for each in everything], SCOPE)
         self.document_of = {
             (each.generation, each.chunk_index): names[hit.document_id]
             for each, hit in zip(everything, hits, strict=True)

@@ -17,7 +17,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from citewell.bootstrap import App, open_library
-from citewell.types import Check, Verdict
+from citewell.types import SentenceCheck, Verdict
 
 DATA = Path(__file__).parents[2] / "tests" / "data"
 
@@ -49,7 +49,7 @@ def fill(app: App) -> None:
         app.add(path)
 
 
-def is_wrong(claim: Claim, check: Check) -> bool:
+def is_wrong(claim: Claim, check: SentenceCheck) -> bool:
     """A true sentence called contradicted, or a false one supported."""
     return check.verdict is (Verdict.CONTRADICTED if claim.is_true else Verdict.SUPPORTED)
 

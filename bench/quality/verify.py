@@ -28,12 +28,12 @@ from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
-from citewell.answer.verify.compare import Pair, Similarity
-from citewell.answer.verify.matches import Judged
+from citewell.answer.verify.compare import SentencePair, Similarity
+from citewell.answer.verify.matches import PairScores
 from citewell.answer.verify.score import calibrated
 from citewell.answer.verify.sources import parts_of
 from citewell.clinical import Lexicon
-from citewell.types import Check, Span, Verdict
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 
 UNSEEN = Path(__file__).parents[1] / "reader" / "unseen.json"
 
@@ -60,7 +60,7 @@ class Claim:
     """A claim, the abstracts to hold it against, and what they say of it."""
 
     text: str
-    spans: tuple[Span, ...]
+    spans: tuple[EvidenceSpan, ...]
     label: str
 
 
@@ -77,9 +77,9 @@ def claims(folder: Path, name: str) -> list[Claim]:
     return list(found.values())
 
 
-def _span(identifier: str, row: dict[str, str]) -> Span:
+def _span(identifier: str, row: dict[str, str]) -> EvidenceSpan:
     text = f"{row['title']}\n\n{row['text']}"
-    return Span(identifier, 0, len(text), text)
+    return EvidenceSpan(identifier, 0, len(text), text)
 
 
 def cosines(every: Sequence[Claim], vectors_file: Path | None) -> Similarity:
@@ -97,19 +97,19 @@ def cosines(every: Sequence[Claim], vectors_file: Path | None) -> Similarity:
         if vectors_file:
             np.savez(vectors_file, texts=json.dumps(list(known)), vectors=np.stack(list(known.values())))
 
-    def similarity(sentence: str, parts: Sequence[Span]) -> Sequence[float]:
+    def similarity(sentence: str, parts: Sequence[EvidenceSpan]) -> Sequence[float]:
         rows = np.stack([known[part.text] for part in parts])
         return [float(cosine) for cosine in rows @ known[sentence]]
 
     return similarity
 
 
-def unseen_by_reader(every: Sequence[Claim]) -> list[Judged | None]:
+def unseen_by_reader(every: Sequence[Claim]) -> list[PairScores | None]:
     """What readers that had not seen a train claim say of it, by a hash of its text and first abstract."""
     known = json.loads(UNSEEN.read_text("utf-8"))
     keys = (f"{claim.text}\t{claim.spans[0].source_id}" for claim in every)
     found = (known.get(hashlib.sha256(key.encode()).hexdigest()[:16]) for key in keys)
-    return [None if scores is None else Judged.of(*scores) for scores in found]
+    return [None if scores is None else PairScores.of(*scores) for scores in found]
 
 
 # -------------------------------------------------------------------------------------------------------- the figures
@@ -185,7 +185,7 @@ class Baseline:
         return term_share(claim) >= self.contradicted_from and is_turned(claim)
 
 
-def figures(every: Sequence[Claim], checks: Sequence[Check], baseline: Baseline) -> dict[str, float]:
+def figures(every: Sequence[Claim], checks: Sequence[SentenceCheck], baseline: Baseline) -> dict[str, float]:
     """All figures of one set of claims."""
     supported = [claim.label == "SUPPORT" for claim in every]
     contradicted = [claim.label == "CONTRADICT" for claim in every]
@@ -222,7 +222,7 @@ def gain(true: Sequence[bool], said: Sequence[bool], plain: Sequence[bool]) -> d
     return {"f1": _gain(table), "low": float(np.quantile(gains, 0.025)), "high": float(np.quantile(gains, 0.975))}
 
 
-def gains(every: Sequence[Claim], checks: Sequence[Check], baseline: Baseline) -> dict[str, dict[str, float]]:
+def gains(every: Sequence[Claim], checks: Sequence[SentenceCheck], baseline: Baseline) -> dict[str, dict[str, float]]:
     """The same of supported and of contradicted."""
     return {
         "supported": gain(
@@ -251,7 +251,7 @@ def _share(said: Sequence[bool], among: Sequence[bool]) -> float:
     return sum(one and other for one, other in zip(said, among, strict=True)) / max(1, sum(among))
 
 
-def reliability(every: Sequence[Claim], checks: Sequence[Check]) -> dict[str, object]:
+def reliability(every: Sequence[Claim], checks: Sequence[SentenceCheck]) -> dict[str, object]:
     """Ten bins of the calibrated probability: how many claims, mean probability, share truly supported."""
     chances = np.array([calibrated([check]) for check in checks])
     true = np.array([claim.label == "SUPPORT" for claim in every])
@@ -282,12 +282,14 @@ def logistic(rows: NDArray[np.float64], true: NDArray[np.float64], penalty: floa
     return weights
 
 
-def saying(judged: Judged) -> Pair:
+def saying(judged: PairScores) -> SentencePair:
     """A reader that says this of whatever it is given."""
     return lambda _sentence, _evidence: judged
 
 
-def checked(every: Sequence[Claim], similarity: Similarity, pairs: Sequence[Pair] | None = None) -> list[Check]:
+def checked(
+    every: Sequence[Claim], similarity: Similarity, pairs: Sequence[SentencePair] | None = None
+) -> list[SentenceCheck]:
     """The verdicts on claims."""
     lexicon = Lexicon.load()
     return [

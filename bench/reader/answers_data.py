@@ -28,7 +28,7 @@ from citewell.answer.statements import Statement, statements, titled
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece
-from citewell.types import Document, Evidence, Hit, Limits, Source, Why
+from citewell.types import Document, Evidence, Hit, MatchReason, ParseLimits, Source
 
 QUESTIONS = Path(__file__).parent / "questions"
 HELD_GUIDELINES = ("nice-ng226-osteoarthritis", "fda-metformin")
@@ -73,7 +73,7 @@ def of_claims(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
 def of_guideline(path: Path, asked: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """One guideline or label cut into statements, and the questions about it by the numbers of statements."""
-    document = parse(Source(path.read_bytes(), path.name), parsers=all_parsers(), limits=Limits())
+    document = parse(Source(path.read_bytes(), path.name), parsers=all_parsers(), limits=ParseLimits())
     cut = list(_statements(document))
     passages = [(titled(document.title, one), one.text) for one in cut]
     questions = []
@@ -97,7 +97,7 @@ def _statements(document: Document) -> Iterator[Statement]:
         text = document.text[passage.start : passage.end]
         hit = Hit(
             "d", document.title, 1, passage.index, passage.start, passage.end, text, None, passage.section, (),
-            0.0, 0.0, 0.0, Why(None, None, (), None),
+            0.0, 0.0, 0.0, MatchReason(None, None, (), None),
         )  # fmt: skip
         for one in statements(Evidence(1, hit, passage.start, passage.end)):
             if one.pieces not in seen:

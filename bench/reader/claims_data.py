@@ -19,7 +19,7 @@ from bench.reader.answers_data import SAMPLES
 
 from citewell.adapters.parsers import all_parsers
 from citewell.ingest.parse import parse
-from citewell.types import Limits, Source
+from citewell.types import ParseLimits, Source
 
 CLAIMS = Path(__file__).parent / "claims"
 LABELS = {"s": "SUPPORT", "c": "CONTRADICT", "n": "NONE"}
@@ -45,7 +45,7 @@ class Documents:
 
     def _text(self, document: str) -> str:
         path = self._files[document]
-        return parse(Source(path.read_bytes(), path.name), parsers=all_parsers(), limits=Limits()).text
+        return parse(Source(path.read_bytes(), path.name), parsers=all_parsers(), limits=ParseLimits()).text
 
     def _sentences(self) -> dict[str, list[str]]:
         with gzip.open(self._sets, "rt", encoding="utf-8") as lines:

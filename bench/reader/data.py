@@ -20,7 +20,7 @@ import numpy as np
 
 from citewell.answer.verify.sources import parts_of
 from citewell.minilm.weights import model_file, read_tensors
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 
 LEFT_OUT = ("pooler", "position_ids")
 """Parts of the published model that neither the embedder nor the reader uses."""
@@ -58,7 +58,7 @@ def barred_of(folder: Path, validation: list[dict[str, Any]]) -> set[str]:
 def sentences(identifier: str, row: dict[str, str]) -> list[str]:
     """Title and sentences of an abstract, cut as the claim check cuts them."""
     text = f"{row['title']}\n\n{row['text']}"
-    return [part.text for part in parts_of([Span(identifier, 0, len(text), text)])]
+    return [part.text for part in parts_of([EvidenceSpan(identifier, 0, len(text), text)])]
 
 
 def write_claims_and_abstracts(folder: Path, work: Path) -> None:

@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.answer.events import Sentence
+from citewell.answer.events import SentenceChecked
 from citewell.answer.gate import check
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.ingest.chunk import SECTIONS, chunk
-from citewell.ports import Reading
-from citewell.types import Block, Document, Filing, Source, Span, source_id
+from citewell.ports import ParsedFile
+from citewell.types import Block, Document, EvidenceSpan, Filing, Source, source_id
 from citewell.words import sentences
 
 SENTENCES = 4_000
@@ -38,7 +38,7 @@ CHECKS = 20
 """Texts that are checked of each kind, where there are so many."""
 FREE = Path(__file__).parents[2] / "tests" / "data" / "adversary.tsv"
 
-Text = tuple[list[str], Callable[[str], Sequence[Span]]]
+Text = tuple[list[str], Callable[[str], Sequence[EvidenceSpan]]]
 """The sentences of a text, and what each is held against."""
 
 
@@ -60,7 +60,7 @@ def fill(app: App, pool: list[str], passages: int) -> None:
         rows = [[_vector(document.text[start:end], vectors) for start, end in one.sentences] for one in chunks]
         means = np.array([np.mean(row, axis=0) for row in rows], np.float32)
         means /= np.linalg.norm(means, axis=1, keepdims=True)
-        reading = Reading(document, chunks, means, np.concatenate(rows), app.embedder.fingerprint, 0.0)
+        reading = ParsedFile(document, chunks, means, np.concatenate(rows), app.embedder.fingerprint, 0.0)
         source = Source(document.text.encode(), f"{number}.md")
         app.library.add(source, reading, filing=Filing(), scope=app.scope_of_owner())
 
@@ -90,7 +90,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 def first_sentence(app: App, question: str) -> object:
     """Ask until the first sentence was checked."""
     events: Iterator[object] = app.knowledge.ask(question, scope=app.scope())
-    return next((event for event in events if isinstance(event, Sentence)), None)
+    return next((event for event in events if isinstance(event, SentenceChecked)), None)
 
 
 def measure(app: App, questions: list[str]) -> dict[str, float]:
@@ -141,7 +141,7 @@ def _check(app: App, text: Text) -> None:
 def of_passages(app: App, question: str, alter: Callable[[str], str]) -> Text:
     """Ten sentences of the passages that a question finds, each altered, held against all five."""
     hits = app.search(question, limit=5).hits
-    spans = [Span(hit.source_id, hit.start, hit.end, hit.text) for hit in hits]
+    spans = [EvidenceSpan(hit.source_id, hit.start, hit.end, hit.text) for hit in hits]
     found = [hit.text[start:end] for hit in hits for start, end in sentences(hit.text)[:2]]
     return [alter(text) for text in found[:TEN]], lambda _: spans
 
@@ -166,7 +166,7 @@ def in_own_words(app: App) -> list[Text]:
     added = app.add_source(Source(f"# Passages\n\n{pages}".encode(), "passages.md"))
     chunks = app.show(added.entry.id)[2]
     spans = {
-        name: Span(source_id(added.entry.id, one.index), one.start, one.end, one.text)
+        name: EvidenceSpan(source_id(added.entry.id, one.index), one.start, one.end, one.text)
         for name in passages
         for one in chunks
         if one.section[-1] == name

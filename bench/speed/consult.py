@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 from answer import fill, read, timed
 
-from citewell.adapters.embedding.names import NamesKept
+from citewell.adapters.embedding.names import CachedNames
 from citewell.answer.retrieve import Search
-from citewell.assistants.consult.extract import Heard, extract
+from citewell.assistants.consult.extract import InterviewMessage, extract
 from citewell.assistants.consult.gather import WANTED, gather
 from citewell.bootstrap import App, build
 from citewell.config import Settings
-from citewell.types import Asker
+from citewell.types import User
 from citewell.types.consult import Patient
 
 STORY = "Fever for three days with rigors and headache, no cough, vomiting twice."
@@ -43,9 +43,9 @@ CONDITIONS = (
 
 def measure(app: App, rounds: int) -> dict[str, float]:
     """Medians over rounds; one search, three diagnoses that are new and the same three again take turns."""
-    asker = Asker.owner(app.scope_of_owner())
+    asker = User.owner(app.scope_of_owner())
     kept = app.consult.parts(asker).search
-    findings = extract(Heard(STORY, 1)).findings
+    findings = extract(InterviewMessage(STORY, 1)).findings
 
     def three(conditions: tuple[str, ...], search: Search) -> object:
         return gather(conditions, findings, PATIENT, scope=asker.scope, search=search)
@@ -56,7 +56,7 @@ def measure(app: App, rounds: int) -> dict[str, float]:
     for at in range(rounds):
         conditions = CONDITIONS[at % len(CONDITIONS)]
         asked = f"{conditions[at % 3]} treatment in pregnancy with fever"
-        new = replace(kept, embedder=NamesKept(app.embedder))
+        new = replace(kept, embedder=CachedNames(app.embedder))
         new.embedder.embed([WANTED])
         one.append(timed(lambda asked=asked: app.search(asked, scope=asker.scope, limit=5)))
         first.append(timed(lambda conditions=conditions, new=new: three(conditions, new)))

@@ -22,7 +22,7 @@ from statistics import median
 import citewell
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.roster import read_patients
 
 ROUNDS = 20
@@ -35,7 +35,7 @@ def timed_ms(work: Callable[[], object]) -> float:
     return (time.process_time() - started) * 1000
 
 
-def scan(guideline: Guideline, patient: Patient) -> list[str]:
+def scan(guideline: Guideline, patient: PatientInput) -> list[str]:
     """The baseline: rules that hold any word of the symptoms."""
     words = {word for one in patient.complaints for word in one.text.casefold().split()}
     return [rule.id for rule in guideline.rules if words & set(rule.text.casefold().split())]

@@ -36,7 +36,7 @@ from citewell.adapters.store.schema import document_tags, documents, generations
 from citewell.adapters.store.schema import library as facts  # noqa: E402
 from citewell.adapters.store.tenants import TenantShelf  # noqa: E402
 from citewell.ingest.postings import pack  # noqa: E402
-from citewell.ports import Index, Stored  # noqa: E402
+from citewell.ports import Index, IndexedVersion  # noqa: E402
 from citewell.types import Scope  # noqa: E402
 from speed.search import LIMIT, RECALL_AT, SyntheticShelf, _directions, _words  # noqa: E402
 
@@ -52,7 +52,7 @@ SPACE = 1_000
 NUMBER = f"generation + {SPACE} * n"
 
 
-def fill(library: SqlLibrary, rows: Iterable[tuple[str, str, Stored]]) -> None:
+def fill(library: SqlLibrary, rows: Iterable[tuple[str, str, IndexedVersion]]) -> None:
     """Write (tenant, tag, vectors and words) as documents; what search does not read is left empty."""
     engine, tenants = library.engine, set()
     blank = dict.fromkeys(("name", "title", "media_type", "content_hash", "chunk_strategy", "chunk_unit"), "")
@@ -89,7 +89,7 @@ def fill(library: SqlLibrary, rows: Iterable[tuple[str, str, Stored]]) -> None:
         connection.exec_driver_sql("ANALYZE")
 
 
-def _steps(rows: Iterable[tuple[str, str, Stored]]) -> Iterator[list[tuple[str, str, Stored]]]:
+def _steps(rows: Iterable[tuple[str, str, IndexedVersion]]) -> Iterator[list[tuple[str, str, IndexedVersion]]]:
     batch = []
     for row in rows:
         batch.append(row)
@@ -140,10 +140,10 @@ def measure_search(url: str, *, chunks: int, rounds: int, server_folder: Path | 
     return {"chunks": float(chunks)} | row
 
 
-def _shifted(shelf: SyntheticShelf) -> Iterator[Stored]:
+def _shifted(shelf: SyntheticShelf) -> Iterator[IndexedVersion]:
     """Numbers of generations begin at one."""
     for one in shelf.load(shelf.current()):
-        yield Stored(one.generation + 1, one.vectors, one.postings)
+        yield IndexedVersion(one.generation + 1, one.vectors, one.postings)
 
 
 def _compared(indexes: dict[str, Index], shelf: SyntheticShelf, few: set[int], rounds: int) -> dict[str, float]:
@@ -200,7 +200,7 @@ def measure_tenants(
     """One tenant's search with more and more others beside it, a hundred documents each."""
     generator = np.random.default_rng(3)
     packed = [pack(_words(generator)[:2]) for _ in range(DOCUMENTS)]
-    stored = [Stored(one + 1, _directions(2, generator), packed[one]) for one in range(DOCUMENTS)]
+    stored = [IndexedVersion(one + 1, _directions(2, generator), packed[one]) for one in range(DOCUMENTS)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         library, before = SqlLibrary(Path(folder), engine=open_postgres(url)), 1

@@ -16,20 +16,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-from citewell.answer.events import Sentence
+from citewell.answer.events import SentenceChecked
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.ask import RULES
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.kinds import classify
-from citewell.assistants.records.known import Known
+from citewell.assistants.records.known import KnownFacts
 from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.record_desk import make_records
 from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
 from citewell.types import Source
-from citewell.types.facts import REPORTED, Fact, LabResult, Medication, Moment, fact_id
+from citewell.types.facts import REPORTED, Fact, LabResult, Medication, PartialDate, fact_id
 
 QUESTIONS = (
     "Which medicines do I take?",
@@ -65,7 +65,7 @@ def facts(count: int) -> list[Fact]:
         for name in MEDICINES
     ]
     for number in range(count - len(found)):
-        day = Moment((start + timedelta(days=number)).date().isoformat())
+        day = PartialDate((start + timedelta(days=number)).date().isoformat())
         name = TESTS[number % len(TESTS)]
         found.append(
             LabResult(
@@ -92,7 +92,7 @@ def measure(profile: Profile) -> dict[str, float]:
 
     def first_sentence(question: str) -> None:
         for event in records.ask(question, scope=scope):
-            if isinstance(event, Sentence):
+            if isinstance(event, SentenceChecked):
                 return
 
     for turn in range(4):
@@ -104,7 +104,7 @@ def measure(profile: Profile) -> dict[str, float]:
                 "embedding_ms": lambda q=question, n=turn: app.embedder.embed([f"{q} {n}"]),  # type: ignore[misc]
                 "semantic_ms": lambda q=question: retrieve(q, scope=scope, search=search, limit=10),  # type: ignore[misc]
                 "structured_ms": lambda q=question, t=now: gather(  # type: ignore[misc]
-                    q, intents_of(q, now=t), Known(tuple(record.facts.remembered(scope))), lexicon=app.lexicon
+                    q, intents_of(q, now=t), KnownFacts(tuple(record.facts.remembered(scope))), lexicon=app.lexicon
                 ),
                 "assembly_ms": lambda q=question, h=hits: assemble(  # type: ignore[misc]
                     q, h, (), system=RULES.text, budget=budget, count=records.writer.count

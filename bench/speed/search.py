@@ -27,7 +27,7 @@ import numpy as np
 
 from citewell.adapters.index.exact import ExactIndex
 from citewell.ingest.postings import pack
-from citewell.ports import Stored, Vector, Vectors
+from citewell.ports import IndexedVersion, Vector, Vectors
 from citewell.types import Scope
 
 DIMENSIONS = 384
@@ -80,13 +80,13 @@ class SyntheticShelf:
         """Everything, or a hundredth that the scope's name decides."""
         return self.current() if scope == EVERYTHING else _hundredth(len(self.starts) - 1, scope.tenant)
 
-    def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+    def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
         for generation in generations:
             start, end = self.starts[generation], self.starts[generation + 1]
             packed = self.packed[generation % len(self.packed)]
             if end - start < CHUNKS_PER_DOCUMENT:
                 packed = pack(self.texts[generation % len(self.texts)][: end - start])
-            yield Stored(generation, self.vectors[start:end], packed)
+            yield IndexedVersion(generation, self.vectors[start:end], packed)
 
     def question(self, random: np.random.Generator) -> Question:
         """A vector near a passage, and some of the words of that passage."""

@@ -21,7 +21,7 @@ from sqlalchemy import select
 import citewell
 from citewell.adapters.store.schema import document_history
 from citewell.bootstrap import App
-from citewell.types import Filing, Source, State
+from citewell.types import Filing, LifecycleState, Source
 
 WARM = 2
 """Documents that a worker reads before the clock starts: it loads its model with them."""
@@ -54,7 +54,7 @@ def measure(home: Path, bodies: list[str], processes: int) -> float:
             for at in range(processes)
         ]
         try:
-            while app.library.status(app.scope_of_owner()).states[State.COMPLETED] < len(bodies):
+            while app.library.status(app.scope_of_owner()).states[LifecycleState.COMPLETED] < len(bodies):
                 time.sleep(0.2)
         finally:
             for worker in workers:

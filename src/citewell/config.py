@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from citewell.types import Limits, Role
+from citewell.types import ParseLimits, Role
 
 
 class Settings(BaseSettings):
@@ -174,9 +174,9 @@ class Settings(BaseSettings):
     )
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ParseLimits:
         """What one file may ask of the machine."""
-        return Limits(
+        return ParseLimits(
             max_bytes=self.max_file_mb * 1024 * 1024,
             max_pages=self.max_pages,
             max_characters=self.max_characters,

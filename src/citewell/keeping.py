@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from citewell.types import User, Message, Route
+from citewell.types import Message, Route, User
 
 Words = Mapping[str, Any]
 """A record as `answer.audit` writes it."""
@@ -113,7 +113,7 @@ class AuditRecord:
 class AuditHead:
     """Where the log ended at some moment: how many records, and the hash of the last one.
 
-    >>> Head.read("2:" + "ab" * 32).count
+    >>> AuditHead.read("2:" + "ab" * 32).count
     2
     """
 

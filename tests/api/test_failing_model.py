@@ -19,7 +19,7 @@ from citewell.api.visitor import Visitor
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import ModelError
-from citewell.types import Filing, Scope, Source, LifecycleState
+from citewell.types import Filing, LifecycleState, Scope, Source
 from tests.api.conftest import serving_app
 from tests.api.test_ask import events
 from tests.llm.servers import OpenAI, Script, Server
@@ -126,7 +126,10 @@ def test_a_site_that_was_stopped_reads_again_once_it_is_started(tmp_path: Path) 
         site.stop()
         queued = document_changes.queue(site, Source(b"Take it with food.", "a.txt"), Filing(), owner).entry
         until_s = time.monotonic() + 30
-        while site.entry(queued.id, Scope.owner("local")).state is not LifecycleState.COMPLETED and time.monotonic() < until_s:
+        while (
+            site.entry(queued.id, Scope.owner("local")).state is not LifecycleState.COMPLETED
+            and time.monotonic() < until_s
+        ):
             time.sleep(0.05)
         assert site.entry(queued.id, Scope.owner("local")).state is LifecycleState.COMPLETED
         site.stop()

@@ -16,7 +16,7 @@ import citewell
 from citewell.adapters.store.schema import answers
 from citewell.api.app import create_app
 from citewell.bootstrap import App
-from citewell.types import User, Role, Route
+from citewell.types import Role, Route, User
 from tests.contracts.kept import ending
 
 WORDS = {"question": "Where is it?", "claims": [], "evidence": [], "history": [], "answer": None}

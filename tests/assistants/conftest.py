@@ -10,14 +10,14 @@ import pytest
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.read import read
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 from tests.once import once
 
 
 def parsed(path: Path) -> Document:
     """A PDF as the product reads it."""
     source = Source(path.read_bytes(), path.name)
-    return PdfParser().parse(source, media_type="application/pdf", limits=Limits())
+    return PdfParser().parse(source, media_type="application/pdf", limits=ParseLimits())
 
 
 def parsed_once(path: Path, factory: pytest.TempPathFactory) -> Document:

@@ -12,7 +12,7 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
-from citewell.assistants.consult.gather import Passage, describe, gather
+from citewell.assistants.consult.gather import ApplicablePassage, describe, gather
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.service import ConsultService
 from citewell.assistants.consult.summary import record_of
@@ -21,7 +21,7 @@ from citewell.assistants.consult.whole import CUT
 from citewell.bootstrap import App
 from citewell.bootstrap.consult import exported
 from citewell.errors import InputError
-from citewell.types import Asker, Limits, Source
+from citewell.types import ParseLimits, Source, User
 from tests.assistants.consult_library import with_guidelines
 
 pytestmark = pytest.mark.slow
@@ -43,11 +43,11 @@ def desk(app: App) -> ConsultService:
 
 
 @pytest.fixture
-def asker(app: App) -> Asker:
-    return Asker.owner(app.scope_of_owner())
+def asker(app: App) -> User:
+    return User.owner(app.scope_of_owner())
 
 
-def told(desk: ConsultService, asker: Asker, *messages: str) -> str:
+def told(desk: ConsultService, asker: User, *messages: str) -> str:
     consult_id = desk.start(asker).consult.id
     for text in (STORY, *messages):
         desk.say(consult_id, text, asker)
@@ -55,15 +55,15 @@ def told(desk: ConsultService, asker: Asker, *messages: str) -> str:
     return consult_id
 
 
-def contradicted(desk: ConsultService, asker: Asker) -> str:
+def contradicted(desk: ConsultService, asker: User) -> str:
     return told(desk, asker, "Allergic to penicillin. She is not pregnant.", "No known allergies. 9 weeks pregnant.")
 
 
-def views(desk: ConsultService, consult_id: str, asker: Asker) -> dict[str, str]:
+def views(desk: ConsultService, consult_id: str, asker: User) -> dict[str, str]:
     """The words of every view of a consult beside its page."""
     turn = desk.look(consult_id, asker)
     data = exported(turn, "pdf")
-    pdf = PdfParser().parse(Source(data, "note.pdf"), media_type="application/pdf", limits=Limits())
+    pdf = PdfParser().parse(Source(data, "note.pdf"), media_type="application/pdf", limits=ParseLimits())
     bundle = json.loads(exported(turn, "json"))
     by_kind = {one["resource"]["resourceType"]: one["resource"] for one in bundle["entry"]}
     return {
@@ -76,7 +76,7 @@ def views(desk: ConsultService, consult_id: str, asker: Asker) -> dict[str, str]
 
 
 def test_a_plan_written_before_a_contradiction_is_settled_says_so_in_every_view(
-    desk: ConsultService, asker: Asker
+    desk: ConsultService, asker: User
 ) -> None:
     consult_id = contradicted(desk, asker)
     desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="she is very ill")
@@ -92,7 +92,7 @@ def test_a_plan_written_before_a_contradiction_is_settled_says_so_in_every_view(
             assert "No known allergies" not in plain.partition("messages")[0] or name == "api", name
 
 
-def test_the_resources_of_a_document_say_which_of_them_is_in_doubt(desk: ConsultService, asker: Asker) -> None:
+def test_the_resources_of_a_document_say_which_of_them_is_in_doubt(desk: ConsultService, asker: User) -> None:
     consult_id = contradicted(desk, asker)
     bundle = json.loads(exported(desk.look(consult_id, asker), "json"))
     resources = [one["resource"] for one in bundle["entry"]]
@@ -107,7 +107,7 @@ def test_the_resources_of_a_document_say_which_of_them_is_in_doubt(desk: Consult
     assert not any("Unresolved" in text for text in notes["Observation", "Cough"])
 
 
-def test_a_sex_that_is_contradicted_is_not_written_as_a_gender(desk: ConsultService, asker: Asker) -> None:
+def test_a_sex_that_is_contradicted_is_not_written_as_a_gender(desk: ConsultService, asker: User) -> None:
     consult_id = told(desk, asker, "The patient is a man.")
     (pair,) = desk.look(consult_id, asker).consult.contradictions
     assert pair.question == "Both “female” and “male” were recorded. Which is right?"
@@ -115,7 +115,7 @@ def test_a_sex_that_is_contradicted_is_not_written_as_a_gender(desk: ConsultServ
     assert [one["resource"] for one in bundle["entry"] if one["resource"].get("gender")] == []
 
 
-def test_what_is_contradicted_is_no_fact_and_speaks_for_nothing(desk: ConsultService, asker: Asker) -> None:
+def test_what_is_contradicted_is_no_fact_and_speaks_for_nothing(desk: ConsultService, asker: User) -> None:
     consult_id = told(desk, asker, "She has no fever. Allergic to penicillin. No known allergies. Not pregnant.")
     turn = desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
     consult = turn.consult
@@ -147,7 +147,7 @@ def test_what_is_contradicted_is_no_fact_and_speaks_for_nothing(desk: ConsultSer
     ],
 )
 def test_a_medicine_is_held_against_either_of_two_answers_and_against_none(
-    desk: ConsultService, asker: Asker, messages: tuple[str, ...], medicine: str, against: str
+    desk: ConsultService, asker: User, messages: tuple[str, ...], medicine: str, against: str
 ) -> None:
     consult_id = told(desk, asker, *messages)
     desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="a test")
@@ -161,7 +161,7 @@ def test_a_medicine_is_held_against_either_of_two_answers_and_against_none(
 
 
 def test_a_red_flag_stands_for_either_of_two_answers_and_says_that_it_is_not_settled(
-    desk: ConsultService, asker: Asker
+    desk: ConsultService, asker: User
 ) -> None:
     consult_id = desk.start(asker).consult.id
     desk.say(consult_id, f"{STORY} She is not pregnant.", asker)
@@ -170,7 +170,7 @@ def test_a_red_flag_stands_for_either_of_two_answers_and_says_that_it_is_not_set
     assert flag.why.endswith("It is unresolved whether this applies to the patient.")
 
 
-def test_differentials_wait_for_a_contradiction_and_no_blank_is_a_reason(desk: ConsultService, asker: Asker) -> None:
+def test_differentials_wait_for_a_contradiction_and_no_blank_is_a_reason(desk: ConsultService, asker: User) -> None:
     consult_id = contradicted(desk, asker)
     for reason in (None, "", "  \n"):
         with pytest.raises(InputError, match="Resolve this before differentials: ") as refused:
@@ -182,7 +182,7 @@ def test_differentials_wait_for_a_contradiction_and_no_blank_is_a_reason(desk: C
 
 
 def test_what_is_contradicted_after_the_differentials_is_asked_about_before_the_signature(
-    desk: ConsultService, asker: Asker
+    desk: ConsultService, asker: User
 ) -> None:
     consult_id = told(desk, asker, "Not pregnant. No known allergies.")
     desk.differentials(consult_id, [("Pneumonia", "high")], asker)
@@ -197,7 +197,7 @@ def test_what_is_contradicted_after_the_differentials_is_asked_about_before_the_
 
 
 def test_a_signed_plan_with_a_contradiction_comes_out_the_same_again(
-    app: App, desk: ConsultService, asker: Asker
+    app: App, desk: ConsultService, asker: User
 ) -> None:
     consult_id = contradicted(desk, asker)
     desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="a test")
@@ -208,7 +208,7 @@ def test_a_signed_plan_with_a_contradiction_comes_out_the_same_again(
     assert replay.text_now == replay.text_then
 
 
-def test_what_was_missing_is_named_in_the_plan(desk: ConsultService, asker: Asker) -> None:
+def test_what_was_missing_is_named_in_the_plan(desk: ConsultService, asker: User) -> None:
     consult_id = told(desk, asker)
     desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="the bus leaves")
     plan: Any = desk.assess(consult_id, asker).consult.plan
@@ -222,7 +222,7 @@ def test_what_was_missing_is_named_in_the_plan(desk: ConsultService, asker: Aske
 
 
 @pytest.mark.parametrize("step", ["look", "differentials", "correct", "assess", "sign"])
-def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(desk: ConsultService, asker: Asker, step: str) -> None:
+def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(desk: ConsultService, asker: User, step: str) -> None:
     old = replace(desk, clock=lambda: datetime.now(UTC) - timedelta(days=8))
     consult_id = told(old, asker, "Not pregnant. No known allergies.")
     if step in ("assess", "sign"):
@@ -247,7 +247,7 @@ def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(desk: ConsultSe
 
 
 def test_a_denial_is_no_answer_to_how_bad_it_is_and_what_is_settled_keeps_its_time(
-    desk: ConsultService, asker: Asker
+    desk: ConsultService, asker: User
 ) -> None:
     consult_id = desk.start(asker).consult.id
     asked = desk.say(consult_id, "45 year old man, chest pain for 2 hours", asker).question
@@ -261,7 +261,7 @@ def test_a_denial_is_no_answer_to_how_bad_it_is_and_what_is_settled_keeps_its_ti
     assert settled.contradictions == ()
 
 
-def test_who_says_again_that_she_is_pregnant_loses_no_weeks(desk: ConsultService, asker: Asker) -> None:
+def test_who_says_again_that_she_is_pregnant_loses_no_weeks(desk: ConsultService, asker: User) -> None:
     consult_id = desk.start(asker).consult.id
     desk.say(consult_id, "28 year old woman, not pregnant, fever for 3 days", asker)
     assert desk.say(consult_id, "She is pregnant, 9 weeks.", asker).consult.contradictions != ()
@@ -279,7 +279,7 @@ def test_who_says_again_that_she_is_pregnant_loses_no_weeks(desk: ConsultService
     ],
 )
 def test_what_is_said_of_the_patient_is_no_answer_to_how_bad_it_is(
-    said: str, severity: list[str], desk: ConsultService, asker: Asker
+    said: str, severity: list[str], desk: ConsultService, asker: User
 ) -> None:
     consult_id = desk.start(asker).consult.id
     asked = desk.say(consult_id, "45 year old man, chest pain for 2 hours", asker).question
@@ -290,9 +290,9 @@ def test_what_is_said_of_the_patient_is_no_answer_to_how_bad_it_is(
 
 
 def test_a_dose_whose_paragraph_may_begin_before_the_passage_says_so(
-    desk: ConsultService, asker: Asker, monkeypatch: pytest.MonkeyPatch
+    desk: ConsultService, asker: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def headless(one: Passage) -> Passage:
+    def headless(one: ApplicablePassage) -> ApplicablePassage:
         at = one.hit.text.rfind("\n\n") + 2
         start, text = one.hit.start + at, one.hit.text[at:]
         near = tuple(two for two in one.hit.why.near if two[0] >= start)
@@ -316,7 +316,7 @@ def test_a_dose_whose_paragraph_may_begin_before_the_passage_says_so(
 
 
 def test_half_a_character_is_refused_at_the_door_since_it_could_never_be_shown_again(
-    desk: ConsultService, asker: Asker
+    desk: ConsultService, asker: User
 ) -> None:
     consult_id = told(desk, asker)
     before = desk.look(consult_id, asker).consult
@@ -349,7 +349,7 @@ The usual dose is 20 mg/kg for ringspot fever that does not settle.
     ("age", "own_and_other"), [("7-year-old", ("10 mg/kg", "1 g")), ("40-year-old", ("1 g", "10 mg/kg"))]
 )
 def test_a_dose_is_read_with_the_words_that_say_of_what_and_for_whom_it_is(
-    app: App, desk: ConsultService, asker: Asker, age: str, own_and_other: tuple[str, str]
+    app: App, desk: ConsultService, asker: User, age: str, own_and_other: tuple[str, str]
 ) -> None:
     own, other = own_and_other
     added = app.add_source(Source(RINGSPOT.encode(), "ringspot.md"))

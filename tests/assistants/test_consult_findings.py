@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from citewell.assistants.consult.applies import fit
-from citewell.assistants.consult.conflicts import Held, conflicts
+from citewell.assistants.consult.conflicts import PatientMedicines, conflicts
 from citewell.assistants.consult.contradict import contradictions
-from citewell.assistants.consult.extract import Heard, extract
+from citewell.assistants.consult.extract import InterviewMessage, extract
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next, hear
 from citewell.assistants.consult.interview import missing, open_questions
@@ -18,15 +18,15 @@ from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.red_flags import flags_of, rules
 from citewell.assistants.consult.tables import rows
 from citewell.errors import InputError
-from citewell.ports.consult import Happened
-from citewell.types.consult import By, Category, Consult, Finding, Patient, Polarity
+from citewell.ports.consult import ConsultEvent
+from citewell.types.consult import Category, Consult, Finding, FindingSource, Patient, Polarity
 from citewell.web.consult import grouped
 
 SENTENCES = Path(__file__).parents[1] / "data" / "context_sentences.tsv"
 
 
 def found(text: str) -> tuple[Finding, ...]:
-    return extract(Heard(text, 1)).findings
+    return extract(InterviewMessage(text, 1)).findings
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_parent_who_speaks_of_a_child_speaks_of_the_patient(
 
 
 def test_the_child_of_a_known_adult_is_somebody_else() -> None:
-    heard = Heard("My son is 4 and has a cold.", 3, knows_who=True)
+    heard = InterviewMessage("My son is 4 and has a cold.", 3, knows_who=True)
     assert [one for one in extract(heard).findings if one.category is Category.DEMOGRAPHIC] == []
 
 
@@ -77,7 +77,7 @@ def test_what_is_denied_has_no_time_and_what_may_be_denied_is_asked() -> None:
 
 def test_a_message_that_says_yes_and_no_is_told_with_what_it_was_read_as() -> None:
     text = "No cough. No cough at night. He denies a cough. I have a cough."
-    found = extract(Heard(text, 1))
+    found = extract(InterviewMessage(text, 1))
     (said,) = {one.polarity.value for one in found.findings if one.name == "Cough"}
     assert (
         f"Is there cough? The message says both yes and no, and was read as {said}. Check that this is right."
@@ -93,7 +93,7 @@ def test_a_message_that_says_yes_and_no_is_told_with_what_it_was_read_as() -> No
     ],
 )
 def test_what_words_mean_where_they_stand_is_found(text: str, name: str) -> None:
-    assert [one.name for one in extract(Heard(text, 1)).findings] == [name]
+    assert [one.name for one in extract(InterviewMessage(text, 1)).findings] == [name]
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_a_measurement_is_read_in_one_unit_with_the_arithmetic(
 
 def test_what_was_lost_or_gained_or_cannot_be_is_no_measurement() -> None:
     assert [one.name for one in found("She lost 5 kg in a month.") if one.category is Category.VITAL] == []
-    told = extract(Heard("Temp 385", 1))
+    told = extract(InterviewMessage("Temp 385", 1))
     assert [one.name for one in told.findings if one.category is Category.VITAL] == []
     assert "cannot be right" in told.troubles[0]
 
@@ -141,7 +141,7 @@ class Talk:
     """An interview without a store."""
 
     def __init__(self) -> None:
-        self.events = [Happened("started", "2030-01-01T00:00:00+00:00", "me", {"id": "c"})]
+        self.events = [ConsultEvent("started", "2030-01-01T00:00:00+00:00", "me", {"id": "c"})]
 
     @property
     def consult(self) -> Consult:
@@ -150,10 +150,10 @@ class Talk:
     def say(self, text: str) -> str:
         """Say something; the question that comes back."""
         for kind, body in hear(self.consult, text).events:
-            self.events.append(Happened(kind, "2030-01-01T00:00:00+00:00", "me", body))
+            self.events.append(ConsultEvent(kind, "2030-01-01T00:00:00+00:00", "me", body))
         question = ask_next(self.consult)
         if question is not None:
-            self.events.append(Happened(question[0], "2030-01-01T00:00:00+00:00", "me", question[1]))
+            self.events.append(ConsultEvent(question[0], "2030-01-01T00:00:00+00:00", "me", question[1]))
             return str(question[1]["text"])
         return ""
 
@@ -161,7 +161,7 @@ class Talk:
         """Ask the first question."""
         question = ask_next(self.consult)
         assert question is not None
-        self.events.append(Happened(question[0], "2030-01-01T00:00:00+00:00", "me", question[1]))
+        self.events.append(ConsultEvent(question[0], "2030-01-01T00:00:00+00:00", "me", question[1]))
 
     def held(self) -> dict[str, str]:
         return {one.name: one.polarity.value for one in self.consult.findings}
@@ -473,7 +473,7 @@ def test_the_tables_are_whole() -> None:
     ],
 )
 def test_coughing_blood_is_heard_in_any_of_its_wordings(said: str, holds: Polarity) -> None:
-    (found,) = [one for one in extract(Heard(said, 1)).findings if one.name == "Hemoptysis"]
+    (found,) = [one for one in extract(InterviewMessage(said, 1)).findings if one.name == "Hemoptysis"]
     assert found.polarity is holds
 
 
@@ -491,14 +491,14 @@ def test_a_class_that_the_allergen_belongs_to_is_told() -> None:
         ("ramipril", "Start lisinopril 10 mg once daily.", True),
         ("amlodipine", "Offer a calcium-channel blocker.", False),
     ):
-        allergy = Finding("f1", Category.ALLERGY, allergen, Polarity.PRESENT, By.RULES)
-        (told,) = conflicts(words, Held(Patient(age_years=58, sex="male"), (allergy,)))
+        allergy = Finding("f1", Category.ALLERGY, allergen, Polarity.PRESENT, FindingSource.RULES)
+        (told,) = conflicts(words, PatientMedicines(Patient(age_years=58, sex="male"), (allergy,)))
         assert f"allergic to {allergen}" in told.text
         assert told.is_grave is is_grave
 
 
 def test_a_conflict_names_a_class_of_medicines_as_it_is_written() -> None:
-    held = Held(Patient(age_years=30, sex="female", is_pregnant=True, pregnancy_weeks=31), ())
+    held = PatientMedicines(Patient(age_years=30, sex="female", is_pregnant=True, pregnancy_weeks=31), ())
     told = [one.text for one in conflicts("Give an NSAID three times a day.", held)]
     assert told
     assert all(text.startswith("NSAID ") for text in told)
@@ -535,12 +535,14 @@ def test_an_age_counts_whether_or_not_it_says_years(words: str, of_58: bool) -> 
 
 
 def test_two_thousand_findings_are_compared_only_with_their_like() -> None:
-    many = [Finding(f"f{at}", Category.SYMPTOM, f"Pain {at}", Polarity.PRESENT, By.RECORD) for at in range(2000)]
+    many = [
+        Finding(f"f{at}", Category.SYMPTOM, f"Pain {at}", Polarity.PRESENT, FindingSource.RECORD) for at in range(2000)
+    ]
     weights = [
-        Finding(f"w{at}", Category.VITAL, "weight", Polarity.PRESENT, By.RULES, value=50.0 + at, unit="kg")
+        Finding(f"w{at}", Category.VITAL, "weight", Polarity.PRESENT, FindingSource.RULES, value=50.0 + at, unit="kg")
         for at in range(0, 60, 10)
     ]
-    opposite = Finding("no", Category.SYMPTOM, "Pain 7", Polarity.ABSENT, By.RULES)
+    opposite = Finding("no", Category.SYMPTOM, "Pain 7", Polarity.ABSENT, FindingSource.RULES)
     told = contradictions([*many, *weights, opposite])
     assert ("f7", "no") in {(one.first, one.second) for one in told}
     assert {one for pair in told for one in (pair.first, pair.second)} == {"f7", "no", *(one.id for one in weights)}

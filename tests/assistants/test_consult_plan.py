@@ -17,7 +17,7 @@ from citewell.assistants.consult.applies import fit
 from citewell.assistants.consult.doses import AMOUNTS
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.gather import gather
-from citewell.assistants.consult.notebook import Turn
+from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.service import ConsultService
 from citewell.bootstrap import App, build
@@ -25,8 +25,8 @@ from citewell.bootstrap.consult import exported
 from citewell.clinical.quantities import quantities
 from citewell.config import Settings
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
-from citewell.types import Asker, Filing, Limits, Source
-from citewell.types.consult import By, Category, Finding, Patient, Polarity, State
+from citewell.types import Filing, ParseLimits, Source, User
+from citewell.types.consult import Category, ConsultState, Finding, FindingSource, Patient, Polarity
 from citewell.web.consult import plan_of
 from tests.assistants.consult_library import with_guidelines
 
@@ -51,11 +51,11 @@ def desk(app: App) -> ConsultService:
 
 
 @pytest.fixture
-def asker(app: App) -> Asker:
-    return Asker.owner(app.scope_of_owner())
+def asker(app: App) -> User:
+    return User.owner(app.scope_of_owner())
 
 
-def ready(desk: ConsultService, asker: Asker, story: str, *conditions: str) -> str:
+def ready(desk: ConsultService, asker: User, story: str, *conditions: str) -> str:
     """A consult with its differentials, red flags acknowledged."""
     consult_id = desk.start(asker).consult.id
     desk.say(consult_id, story, asker)
@@ -64,7 +64,7 @@ def ready(desk: ConsultService, asker: Asker, story: str, *conditions: str) -> s
     return consult_id
 
 
-def planned(desk: ConsultService, asker: Asker, story: str, *conditions: str) -> Any:
+def planned(desk: ConsultService, asker: User, story: str, *conditions: str) -> Any:
     return desk.assess(ready(desk, asker, story, *conditions), asker).consult.plan
 
 
@@ -75,7 +75,7 @@ def cases() -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case[0][:40])
 def test_every_planted_conflict_is_caught_and_no_dose_is_offered_that_is_not_for_this_patient(
-    desk: ConsultService, asker: Asker, app: App, case: tuple[str, ...]
+    desk: ConsultService, asker: User, app: App, case: tuple[str, ...]
 ) -> None:
     story, condition, planted, offered, never = case
     consult_id = ready(desk, asker, story, condition)
@@ -105,7 +105,7 @@ def test_there_are_twenty_cases_with_conflicts_in_most() -> None:
     assert sum(case[2] != "-" for case in cases()) >= 15
 
 
-def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(desk: ConsultService, asker: Asker) -> None:
+def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(desk: ConsultService, asker: User) -> None:
     plan = planned(desk, asker, "A boy aged 3, weight 13 kg, fever for 2 days.", "Malaria")
     told = [dose["arithmetic"] for one in plan["diagnoses"][0]["offered"] for dose in one["doses"]]
     assert "15 mg/kg × 13 kg = 195 mg (the stated maximum is 1 g)" in told
@@ -119,7 +119,7 @@ def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(desk: ConsultServ
 
 
 def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why(
-    desk: ConsultService, asker: Asker
+    desk: ConsultService, asker: User
 ) -> None:
     plan = planned(desk, asker, STORY, "Malaria", "A disease without any guideline")
     malaria, unknown = plan["diagnoses"]
@@ -141,7 +141,7 @@ def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why
     assert "No guideline found" in unknown["said"]
 
 
-def test_the_section_for_this_patient_comes_first(desk: ConsultService, asker: Asker, app: App) -> None:
+def test_the_section_for_this_patient_comes_first(desk: ConsultService, asker: User, app: App) -> None:
     consult = desk.look(ready(desk, asker, STORY, "Malaria"), asker).consult
     search = app.consult.parts(asker).search
     found, alone = gather(["Malaria"], consult.findings, patient_of(consult), scope=asker.scope, search=search)
@@ -151,7 +151,7 @@ def test_the_section_for_this_patient_comes_first(desk: ConsultService, asker: A
     assert alone
 
 
-def test_what_holds_for_two_diagnoses_is_said_once_and_referred_to(desk: ConsultService, asker: Asker) -> None:
+def test_what_holds_for_two_diagnoses_is_said_once_and_referred_to(desk: ConsultService, asker: User) -> None:
     consult_id = ready(desk, asker, STORY, "Malaria", "Uncomplicated malaria")
     turn = desk.assess(consult_id, asker)
     assert turn.consult.plan is not None
@@ -171,7 +171,7 @@ def _resource(document: bytes, kind: str) -> dict[str, Any]:
     return dict(found[0])
 
 
-def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk: ConsultService, asker: Asker) -> None:
+def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk: ConsultService, asker: User) -> None:
     (lead,) = planned(desk, asker, STORY, "Influenza")["leads"]
     assert (lead["section"][-1], lead["names"]) == ("Diagnosis", ["Fever", "Rigors"])
     assert lead["quote"].startswith("Malaria should be suspected in anyone with fever, rigors")
@@ -180,7 +180,7 @@ def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk
 # ----------------------------------------------------------------------------------------------------------- the gates
 
 
-def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: ConsultService, asker: Asker) -> None:
+def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: ConsultService, asker: User) -> None:
     consult_id = desk.start(asker).consult.id
     desk.say(consult_id, "Chest pain going to the left arm, sweating.", asker)
     with pytest.raises(InputError, match="heart attack"):
@@ -189,7 +189,7 @@ def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: Cons
     with pytest.raises(InputError, match="How old is the patient"):
         desk.differentials(consult_id, [("Angina", "high")], asker)
     turn = desk.differentials(consult_id, [("Angina", "high")], asker, despite="ambulance is here")
-    assert (turn.consult.state, turn.consult.despite) == (State.DIFFERENTIALS_READY, "ambulance is here")
+    assert (turn.consult.state, turn.consult.despite) == (ConsultState.DIFFERENTIALS_READY, "ambulance is here")
     turn = desk.differentials(consult_id, [("Angina", "low"), ("Reflux", "moderate")], asker)
     assert [(one.condition, one.confidence) for one in turn.consult.differentials] == [
         ("Reflux", "moderate"),
@@ -201,14 +201,14 @@ def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: Cons
         desk.differentials(consult_id, [], asker, is_generated=True)
 
 
-def test_what_is_missing_names_the_way_to_go_on_without_it(desk: ConsultService, asker: Asker) -> None:
+def test_what_is_missing_names_the_way_to_go_on_without_it(desk: ConsultService, asker: User) -> None:
     consult_id = desk.start(asker).consult.id
     desk.say(consult_id, "A 40-year-old man with a cough for 2 days.", asker)
     with pytest.raises(InputError, match=r"“Reason for going ahead”, in a terminal with --despite"):
         desk.differentials(consult_id, [("Malaria", "high")], asker)
 
 
-def test_findings_speak_for_and_against_in_the_words_of_the_guidelines(desk: ConsultService, asker: Asker) -> None:
+def test_findings_speak_for_and_against_in_the_words_of_the_guidelines(desk: ConsultService, asker: User) -> None:
     told = "30-year-old man, fever for 2 days, no headache, weight 70 kg. No allergies. No medicines."
     consult = desk.look(ready(desk, asker, told, "Malaria"), asker).consult
     malaria = consult.differentials[0]
@@ -217,39 +217,39 @@ def test_findings_speak_for_and_against_in_the_words_of_the_guidelines(desk: Con
     assert "Malaria should be suspected" in (malaria.opposes[0].quote or "")
 
 
-def test_an_assessment_that_fails_is_kept_as_failed_and_can_be_tried_again(desk: ConsultService, asker: Asker) -> None:
+def test_an_assessment_that_fails_is_kept_as_failed_and_can_be_tried_again(desk: ConsultService, asker: User) -> None:
     consult_id = ready(desk, asker, STORY, "Malaria")
 
-    def broken(_asker: Asker) -> Any:
+    def broken(_asker: User) -> Any:
         raise LibraryError("The library cannot be read just now.")
 
     with pytest.raises(LibraryError):
         replace(desk, parts=broken).assess(consult_id, asker)
     failed = desk.look(consult_id, asker).consult
-    assert (failed.state, failed.failure) == (State.FAILED, "The library cannot be read just now.")
+    assert (failed.state, failed.failure) == (ConsultState.FAILED, "The library cannot be read just now.")
     assert failed.findings
-    assert desk.assess(consult_id, asker).consult.state is State.DRAFT
+    assert desk.assess(consult_id, asker).consult.state is ConsultState.DRAFT
 
 
-def test_another_finding_after_the_plan_makes_the_draft_old(desk: ConsultService, asker: Asker) -> None:
+def test_another_finding_after_the_plan_makes_the_draft_old(desk: ConsultService, asker: User) -> None:
     consult_id = ready(desk, asker, STORY, "Malaria")
     desk.assess(consult_id, asker)
     with pytest.raises(NotFound):
         desk.edit(consult_id, "9.9", "x", asker)
     turn = desk.say(consult_id, "She is allergic to quinine.", asker)
-    assert (turn.consult.state, turn.consult.plan) == (State.DIFFERENTIALS_READY, None)
+    assert (turn.consult.state, turn.consult.plan) == (ConsultState.DIFFERENTIALS_READY, None)
     with pytest.raises(InputError, match="Only a draft"):
         desk.sign(consult_id, "Dr Ada", asker)
 
 
-def test_two_windows_do_not_overwrite_each_other(desk: ConsultService, asker: Asker) -> None:
+def test_two_windows_do_not_overwrite_each_other(desk: ConsultService, asker: User) -> None:
     consult = desk.start(asker).consult
     desk.say(consult.id, "Cough.", asker)
     with pytest.raises(ChangedMeanwhile, match="another window"):
         desk.consults.append(consult.id, [], after=consult.length, state="interviewing", asker=asker)
 
 
-def test_a_consult_left_open_for_a_week_says_so_and_loses_nothing(desk: ConsultService, asker: Asker) -> None:
+def test_a_consult_left_open_for_a_week_says_so_and_loses_nothing(desk: ConsultService, asker: User) -> None:
     week_ago = replace(desk, clock=lambda: datetime.now(UTC) - timedelta(days=8))
     consult_id = week_ago.start(asker).consult.id
     week_ago.say(consult_id, STORY, asker)
@@ -261,7 +261,7 @@ def test_a_consult_left_open_for_a_week_says_so_and_loses_nothing(desk: ConsultS
 def test_an_empty_library_gives_no_advice_and_says_so(tmp_path: Path, embedder: MiniLM) -> None:
     with build(Settings(home=tmp_path / "home")) as app:
         app.__dict__["embedder"] = embedder
-        asker = Asker.owner(app.scope_of_owner())
+        asker = User.owner(app.scope_of_owner())
         plan = planned(app.consult.service, asker, STORY, "Malaria")
         assert "No guideline found for Malaria" in plan["diagnoses"][0]["said"]
         assert plan["diagnoses"][0]["offered"] == []
@@ -271,7 +271,7 @@ def test_an_empty_library_gives_no_advice_and_says_so(tmp_path: Path, embedder: 
 # --------------------------------------------------------------------------------------------- signing and exporting
 
 
-def signed(desk: ConsultService, asker: Asker) -> Turn:
+def signed(desk: ConsultService, asker: User) -> InterviewStep:
     consult_id = ready(desk, asker, STORY, "Malaria", "Acute otitis media")
     desk.assess(consult_id, asker)
     edited = desk.edit(consult_id, "1.1", "Give doxycycline 100 mg today.", asker).consult.edits[-1]
@@ -281,7 +281,7 @@ def signed(desk: ConsultService, asker: Asker) -> Turn:
 
 
 def test_a_signed_plan_cannot_be_changed_and_comes_out_the_same_from_the_audit_log(
-    desk: ConsultService, asker: Asker, app: App
+    desk: ConsultService, asker: User, app: App
 ) -> None:
     consult = signed(desk, asker).consult
     assert consult.answer_id is not None
@@ -300,7 +300,7 @@ def test_a_signed_plan_cannot_be_changed_and_comes_out_the_same_from_the_audit_l
     assert app.desk.audit.prove("local").problems == ()
 
 
-def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultService, asker: Asker) -> None:
+def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultService, asker: User) -> None:
     turn = signed(desk, asker)
     bundle = json.loads(exported(turn, "json"))
     resources = [one["resource"] for one in bundle["entry"]]
@@ -323,14 +323,16 @@ def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultSe
     text = exported(turn, "txt").decode()
     assert "Signed by Dr Ada" in text
     assert "clinician's own wording, not the source's: discussed" in text
-    pdf = PdfParser().parse(Source(exported(turn, "pdf"), "note.pdf"), media_type="application/pdf", limits=Limits())
+    pdf = PdfParser().parse(
+        Source(exported(turn, "pdf"), "note.pdf"), media_type="application/pdf", limits=ParseLimits()
+    )
     assert "Start treatment today." in " ".join(pdf.text.split())
     with pytest.raises(InputError, match="exported as"):
         exported(turn, "docx")
 
 
 def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_is_asked_about_at_the_signature(
-    desk: ConsultService, asker: Asker
+    desk: ConsultService, asker: User
 ) -> None:
     story = "35-year-old man, fever and rigors for 3 days, 70 kg. No medicines. Allergic to ramipril."
     consult_id = ready(desk, asker, story, "Malaria")
@@ -364,7 +366,7 @@ RINGSPOT = (
 
 
 def test_own_words_that_give_what_the_plan_advises_against_are_asked_about(
-    app: App, desk: ConsultService, asker: Asker
+    app: App, desk: ConsultService, asker: User
 ) -> None:
     added = app.add_source(Source(RINGSPOT.encode(), "ringspot.md"))
     story = "A 30-year-old man with fever for 2 days. No medicines. No allergies."
@@ -396,11 +398,11 @@ SICKLE = (
 
 
 def test_a_guideline_on_a_disease_that_the_patient_is_not_known_to_have_is_left_out_with_the_reason(
-    app: App, asker: Asker
+    app: App, asker: User
 ) -> None:
     added = app.add_source(Source(SICKLE.encode(), "sickle.md"))
     patient = Patient(age_years=28, sex="female", is_pregnant=True, pregnancy_weeks=9)
-    sickle = Finding("f1", Category.MEDICAL_HISTORY, "sickle cell disease", Polarity.PRESENT, By.CLINICIAN)
+    sickle = Finding("f1", Category.MEDICAL_HISTORY, "sickle cell disease", Polarity.PRESENT, FindingSource.CLINICIAN)
     try:
         for findings, is_for in (((), False), ((sickle,), True)):
             (found,), _ = gather(["tularaemia"], findings, patient, scope=asker.scope, search=app._search)
@@ -446,7 +448,7 @@ that people with hypertension go walking. [Conditional recommendation, low certa
 
 
 def test_a_list_is_quoted_whole_and_what_is_for_people_with_or_without_another_illness_is_left_out(
-    app: App, desk: ConsultService, asker: Asker
+    app: App, desk: ConsultService, asker: User
 ) -> None:
     added = app.add_source(Source(LISTS.encode(), "hypertension.md"))
     try:
@@ -470,7 +472,7 @@ def test_a_list_is_quoted_whole_and_what_is_for_people_with_or_without_another_i
     assert not any("appropriate guidelines" in text or "hydrochlorothiazide" in text for text in offered)
 
 
-def test_the_papers_of_another_patient_are_never_quoted(app: App, asker: Asker) -> None:
+def test_the_papers_of_another_patient_are_never_quoted(app: App, asker: User) -> None:
     letter = "# Tularaemia\n\n## Treatment of tularaemia\n\nOffer Mr Quillfeather penicillin for tularaemia."
     added = app.add_source(Source(letter.encode(), "letter.md"), filing=Filing(subject="patient-7"))
     try:

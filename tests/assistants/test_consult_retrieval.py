@@ -24,12 +24,12 @@ from citewell.assistants.consult.quote import headings_at, told_in
 from citewell.assistants.consult.view import source_line
 from citewell.assistants.consult.whole import from_its_paragraph
 from citewell.clinical import Lexicon
-from citewell.types import Hit, Scope, Why
-from citewell.types.consult import By, Category, Finding, Patient, Polarity
+from citewell.types import Hit, MatchReason, Scope
+from citewell.types.consult import Category, Finding, FindingSource, Patient, Polarity
 
 SCOPE = Scope("local", frozenset({"*"}), None, None)
 PREGNANT = Patient(age_years=28, sex="female", is_pregnant=True)
-FEVER = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES)
+FEVER = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, FindingSource.RULES)
 
 
 class Asked:
@@ -69,7 +69,7 @@ def hit(section: str, *, at: int, relevance: float = 0.9, text: str = "") -> Hit
         raw_cosine=0.5,
         rank_score=relevance,
         relevance=relevance,
-        why=Why(dense_rank=None, lexical_rank=None, matched_terms=(), best_sentence=None),
+        why=MatchReason(dense_rank=None, lexical_rank=None, matched_terms=(), best_sentence=None),
     )
 
 
@@ -110,9 +110,9 @@ def test_only_what_is_present_searches_and_each_finding_by_its_name() -> None:
             replace(FEVER, name="Stroke", category=Category.MEDICAL_HISTORY, polarity=Polarity.FAMILY),
             replace(FEVER, name="Pneumonia", category=Category.MEDICAL_HISTORY, polarity=Polarity.PAST),
             replace(FEVER, name="Cancer", polarity=Polarity.HYPOTHETICAL),
-            Finding("f6", Category.ALLERGY, "any", Polarity.ABSENT, By.RULES),
-            Finding("f7", Category.SEVERITY, "8/10", Polarity.PRESENT, By.RULES, value=8.0, about="Fever"),
-            Finding("f8", Category.VITAL, "temperature", Polarity.PRESENT, By.RULES, value=39.0, unit="°C"),
+            Finding("f6", Category.ALLERGY, "any", Polarity.ABSENT, FindingSource.RULES),
+            Finding("f7", Category.SEVERITY, "8/10", Polarity.PRESENT, FindingSource.RULES, value=8.0, about="Fever"),
+            Finding("f8", Category.VITAL, "temperature", Polarity.PRESENT, FindingSource.RULES, value=39.0, unit="°C"),
         ],
         PREGNANT,
     )

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from citewell.answer.events import AnswerDone, Event, SentenceChecked, AnswerStarted
+from citewell.answer.events import AnswerDone, AnswerStarted, Event, SentenceChecked
 from citewell.bootstrap import App, build
 from citewell.errors import DiskFull, InputError, LibraryError, LLMTimeoutError, NotFound, ScopeRefused
 from citewell.ports import Writer
-from citewell.types import User, Cite, Context, Filing, Message, Qualified, Role, Route, Scope, Source
+from citewell.types import Cite, Context, Filing, Message, Qualified, Role, Route, Scope, Source, User
 
 NOTES = {
     "ors.md": ("# Oral rehydration\n\nGive ORS 75 ml/kg over 4 hours to children with some dehydration.", {"public"}),

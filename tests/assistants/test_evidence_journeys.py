@@ -10,7 +10,7 @@ import pytest
 from citewell.adapters.store.journeys import JourneyChange
 from citewell.bootstrap import App
 from citewell.errors import AlreadyThere, ChangedMeanwhile, InputError, NotFound
-from citewell.types import EVERY, Entry, Filing, Scope, Source
+from citewell.types import EVERY, Filing, LibraryEntry, Scope, Source
 
 CLINIC = Scope.owner("local")
 OTHER = Scope.owner("other")
@@ -20,12 +20,12 @@ TEXTS = {
     "pain": "Pain\n\nParacetamol 1 g may be taken up to four times a day for pain.",
 }
 
-Put = Callable[..., Entry]
+Put = Callable[..., LibraryEntry]
 
 
 @pytest.fixture
 def put(app: App) -> Put:
-    def put(name: str, *journeys: str, text: str | None = None, replaces: str | None = None) -> Entry:
+    def put(name: str, *journeys: str, text: str | None = None, replaces: str | None = None) -> LibraryEntry:
         source = Source((text or TEXTS[name]).encode(), f"{name}.txt")
         return app.add_source(source, filing=Filing(journeys=frozenset(journeys) or None, replaces=replaces)).entry
 

@@ -11,9 +11,9 @@ import pytest
 
 from citewell.assistants.guidelines.assess import assess, assessment_json
 from citewell.assistants.guidelines.evaluate import evaluate
-from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import Patient, patient_from, patients_from_json
+from citewell.assistants.guidelines.patient import PatientInput, patient_from, patients_from_json
 from citewell.assistants.guidelines.roster import find_patient, read_patients
 from citewell.errors import InputError, NotFound
 
@@ -21,7 +21,7 @@ GOLDEN = sorted((Path(__file__).parent / "golden").glob("PT-*.json"))
 
 
 @pytest.fixture(scope="module")
-def patients(shared_data: Path) -> dict[str, Patient]:
+def patients(shared_data: Path) -> dict[str, PatientInput]:
     return {one.id: one for one in read_patients(shared_data / "patients" / "ng12-patients.json")}
 
 
@@ -41,23 +41,23 @@ def _shown(found: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
-def test_a_patient_is_assessed_as_argued(path: Path, patients: dict[str, Patient], ng12: Guideline) -> None:
+def test_a_patient_is_assessed_as_argued(path: Path, patients: dict[str, PatientInput], ng12: Guideline) -> None:
     golden = json.loads(path.read_text("utf-8"))
     assert golden.pop("argument")
     assert _shown(assessment_json(assess(patients[golden["patient"]], [ng12]))) == golden
 
 
-def test_all_ten_patients_have_a_golden_file(patients: dict[str, Patient]) -> None:
+def test_all_ten_patients_have_a_golden_file(patients: dict[str, PatientInput]) -> None:
     assert {path.stem for path in GOLDEN} == set(patients)
 
 
-def test_the_same_patient_gives_the_same_bytes(patients: dict[str, Patient], ng12: Guideline) -> None:
+def test_the_same_patient_gives_the_same_bytes(patients: dict[str, PatientInput], ng12: Guideline) -> None:
     for patient in patients.values():
         first, second = (json.dumps(assessment_json(assess(patient, [ng12]))) for _ in range(2))
         assert first == second
 
 
-def test_quotes_and_citations_are_the_rules_own_words(patients: dict[str, Patient], ng12: Guideline) -> None:
+def test_quotes_and_citations_are_the_rules_own_words(patients: dict[str, PatientInput], ng12: Guideline) -> None:
     found = assessment_json(assess(patients["PT-110"], [ng12]))
     assert [one["label"] for one in found["citations"]] == [
         "[NG12 §1.6.4, p.21]",
@@ -140,7 +140,7 @@ def test_what_must_be_absent_is_ruled_out_in_doubt_or_there(text: str, state: st
     patient = patient_from({"age": 60, "symptoms": ["visible haematuria", text]})
     criteria = ng12.by_id["1.6.4"].criteria
     assert criteria is not None
-    judged = evaluate(criteria, Record(patient), ng12).judged
+    judged = evaluate(criteria, PatientRecord(patient), ng12).judged
     assert state in {one.state.value for one in judged if "without urinary tract infection" in one.text}
 
 
@@ -247,7 +247,7 @@ def test_files_that_hold_no_patient_are_refused(text: str) -> None:
 
 def test_missing_facts_stay_unknown() -> None:
     found = patient_from({"patient_id": "A", "gender": "prefers not to say"})
-    assert replace(found, not_read=()) == Patient("A")
+    assert replace(found, not_read=()) == PatientInput("A")
     assert [(one.words, one.field) for one in found.not_read] == [("prefers not to say", "gender")]
 
 
@@ -290,7 +290,7 @@ def test_a_bundle_gives_active_conditions_and_the_latest_result() -> None:
             }
         }
 
-    person = {"resource": {"resourceType": "Patient", "id": "p", "gender": "female", "birthDate": "1980-06-02"}}
+    person = {"resource": {"resourceType": "PatientInput", "id": "p", "gender": "female", "birthDate": "1980-06-02"}}
     entries = [person, observed("2024-06-01", 500), observed("2024-02-01", 300)]
     entries += [condition("Cough (finding)", "active"), condition("Jaundice (finding)", "resolved")]
     (found,) = patients_from_json(json.dumps({"resourceType": "Bundle", "entry": entries}))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from citewell.assistants.guidelines.evaluate import evaluate
-from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import patient_from
 
@@ -20,7 +20,7 @@ CASES = [line.split("\t") for line in FILE.read_text("utf-8").splitlines() if li
 def test_a_rule_and_a_patient_give_the_state(ng12: Guideline, rule: str, expected: str, why: str, patient: str) -> None:
     criteria = ng12.by_id[rule].criteria
     assert criteria is not None, why
-    assert evaluate(criteria, Record(patient_from(json.loads(patient))), ng12).state.value == expected
+    assert evaluate(criteria, PatientRecord(patient_from(json.loads(patient))), ng12).state.value == expected
 
 
 def test_there_are_three_cases_for_each_of_twenty_rules_at_least() -> None:

@@ -18,7 +18,7 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.store.engine import writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import conversations
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.chat import RULES
 from citewell.assistants.guidelines.chat_view import chat_json
@@ -30,7 +30,7 @@ from citewell.bootstrap import App, build
 from citewell.clinical import broader
 from citewell.config import Settings
 from citewell.errors import NotFound
-from citewell.types import Cite, Message, Qualify, Refuse, Source, Verdict
+from citewell.types import Cite, Message, Qualified, Refuse, Source, Verdict
 from tests.assistants.test_desk import user
 from tests.llm.servers import OpenAI, Script, Server
 
@@ -55,7 +55,7 @@ To happen within 48 hours.
 JAUNDICE = "Which people with jaundice should be referred?"
 
 
-def said(app: App, message: str, *, session: str | None = None, only: tuple[str, ...] = ()) -> Done:
+def said(app: App, message: str, *, session: str | None = None, only: tuple[str, ...] = ()) -> AnswerDone:
     return app.chat.answer(message, asker=app.owner(), session_id=session, only=only)
 
 
@@ -179,7 +179,7 @@ def test_a_models_sentences_pass_the_gate_or_are_withheld(with_model: tuple[App,
     assert answer.text.endswith("are referred. [Green spots: recognition and referral §1.1.1]")
     assert "aspirin" not in answer.text
     assert answer.dropped_citations == 1
-    assert isinstance(answer.action, Qualify)
+    assert isinstance(answer.action, Qualified)
 
 
 def test_where_a_model_invents_everything_or_fails_the_guideline_is_quoted(with_model: tuple[App, Server]) -> None:
@@ -342,7 +342,7 @@ def test_every_rule_can_be_asked_for_by_its_number_and_comes_whole(room: App, na
     guideline = next(one for one in room.guidelines.chosen(room.scope()) if one.name == name)
     for rule in guideline.rules:
         *_, done = chat.ask(rule.id, scope=room.scope(), history=())
-        assert isinstance(done, Done)
+        assert isinstance(done, AnswerDone)
         claims = [(one.text, one.is_shown, one.check.verdict) for one in done.answer.claims]
         words = [rule.text] if rule.table is None else [rule.text, rule.table.text]
         assert claims == [(text, True, Verdict.SUPPORTED) for text in words]
@@ -403,7 +403,7 @@ def test_lay_words_find_the_rules_that_speak_of_them(room: App) -> None:
     missed = []
     for concept, message in asked:
         *_, done = chat.ask(message, scope=room.scope(), history=())
-        assert isinstance(done, Done)
+        assert isinstance(done, AnswerDone)
         wanted = {name for unit in units(concept) for name in unit}
         found = [unit | broader(unit) for claim in done.answer.claims for unit in units(claim.text)]
         vague = done.answer.notes["input_class"] == "needs_clarification"
@@ -448,7 +448,7 @@ def test_the_texts_of_the_seed_are_kept(room: App) -> None:
 def test_a_weak_find_is_shown_with_its_reservation(room: App) -> None:
     answer = said(room, "Does the guideline speak of tattoos on a skin lesion?", only=NG12).answer
     assert answer.notes["guardrail_result"] == "weak"
-    assert isinstance(answer.action, Qualify)
+    assert isinstance(answer.action, Qualified)
     assert answer.text.startswith(
         "Based on the limited evidence found in the NG12 guidelines, I can share the following"
     )

@@ -9,16 +9,16 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.assistants.guidelines.chat_cues import spelled
-from citewell.assistants.guidelines.classify import Sorted, classify
+from citewell.assistants.guidelines.classify import ClassifiedMessage, classify
 from citewell.assistants.guidelines.examples import examples, nearness
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.loaded import Loaded
+from citewell.assistants.guidelines.loaded import GuidelineTopics
 from citewell.assistants.guidelines.tables import rows
 
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-Sort = Callable[[str], Sorted]
+Sort = Callable[[str], ClassifiedMessage]
 
 
 def messages(name: str) -> list[tuple[str, str]]:
@@ -30,7 +30,7 @@ def messages(name: str) -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def sort(embedder: MiniLM, ng12: Guideline) -> Sort:
     """As the chat does it, with NG12 at hand."""
-    near, loaded = nearness(embedder.embed, embedder.embed(examples()[1])), Loaded.of([ng12])
+    near, loaded = nearness(embedder.embed, embedder.embed(examples()[1])), GuidelineTopics.of([ng12])
     return lambda message: classify(message, loaded, near=near)
 
 
@@ -79,7 +79,7 @@ def test_an_emergency_is_heard_by_what_its_words_mean_together(message: str, is_
 def test_a_guideline_on_one_disease_opens_no_door_to_the_treatment_of_others(
     embedder: MiniLM, ng12: Guideline, ng136: Guideline
 ) -> None:
-    near, loaded = nearness(embedder.embed, embedder.embed(examples()[1])), Loaded.of([ng12, ng136])
+    near, loaded = nearness(embedder.embed, embedder.embed(examples()[1])), GuidelineTopics.of([ng12, ng136])
 
     def wanted(message: str) -> str:
         return classify(message, loaded, near=near).input_class
@@ -131,7 +131,7 @@ def test_a_red_flag_comes_first_and_a_clinicians_question_is_still_answered(sort
 
 def test_what_a_guideline_treats_is_in_its_scope(ng12: Guideline, ng136: Guideline) -> None:
     question = "What is the step 1 treatment for hypertension?"
-    assert classify(question, Loaded.of([ng12])).input_class == "medical_out_of_scope"
-    assert classify(question, Loaded.of([ng136])).input_class == "proceed"
+    assert classify(question, GuidelineTopics.of([ng12])).input_class == "medical_out_of_scope"
+    assert classify(question, GuidelineTopics.of([ng136])).input_class == "proceed"
     chemo = "What chemotherapy is used for lung cancer?"
-    assert classify(chemo, Loaded.of([ng12])).input_class == "medical_out_of_scope"
+    assert classify(chemo, GuidelineTopics.of([ng12])).input_class == "medical_out_of_scope"

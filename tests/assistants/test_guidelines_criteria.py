@@ -6,7 +6,7 @@ import pytest
 
 from citewell.assistants.guidelines.criteria import NeedsReading, as_json, conditions, render
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.parse_criteria import Words, parse_criteria
+from citewell.assistants.guidelines.parse_criteria import RuleText, parse_criteria
 from citewell.assistants.guidelines.populations import Terms
 from tests.assistants.written import rules
 
@@ -150,7 +150,7 @@ def _count(node: dict[str, object]) -> int:
 
 
 def test_a_sentence_without_end_is_left_to_be_read_and_costs_little() -> None:
-    assert isinstance(parse_criteria("cough and " * 900, (), Words(Terms.of(()), ())), NeedsReading)
+    assert isinstance(parse_criteria("cough and " * 900, (), RuleText(Terms.of(()), ())), NeedsReading)
 
 
 def test_what_is_left_to_be_read_stands_in_the_rule_word_for_word(ng12: Guideline, ng136: Guideline) -> None:

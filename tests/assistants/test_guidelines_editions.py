@@ -14,17 +14,17 @@ from citewell.answer.kept_view import record_json, replay_json
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.kept import changed_json
-from citewell.assistants.guidelines.patient import Patient, patient_from
+from citewell.assistants.guidelines.patient import PatientInput, patient_from
 from citewell.bootstrap import App
 from citewell.errors import InputError, NotFound
-from citewell.types import Asker, Role, Scope, State
+from citewell.types import LifecycleState, Role, Scope, User
 from tests.assistants.printed import FIRST, SECOND, print_edition
 from tests.assistants.written import rules
 
 pytestmark = pytest.mark.slow
 
-OWNER = Asker.owner(Scope.owner("local"))
-ANN = Asker("ann", Role.MEMBER, Scope("local", frozenset({"wards"}), None, None))
+OWNER = User.owner(Scope.owner("local"))
+ANN = User("ann", Role.MEMBER, Scope("local", frozenset({"wards"}), None, None))
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ def second(tmp_path: Path) -> Path:
     return print_edition(tmp_path / "spots-2025.pdf", "1 May 2025", SECOND)
 
 
-def _patient(**facts: Any) -> Patient:
+def _patient(**facts: Any) -> PatientInput:
     return patient_from({"patient_id": "P1", **facts})
 
 
-def _weight_loss(age: int) -> Patient:
+def _weight_loss(age: int) -> PatientInput:
     return _patient(age=age, symptoms=["weight loss"])
 
 
@@ -53,7 +53,7 @@ def test_a_newer_edition_takes_the_place_of_the_older_under_another_file_name(
     new = app.guidelines.add(second).entry
     assert new.lineage == old.lineage
     assert [one.id for one in app.guidelines.entries(OWNER.scope)] == [new.id]
-    assert app.library.entry(old.id, OWNER.scope).state is State.SUPERSEDED
+    assert app.library.entry(old.id, OWNER.scope).state is LifecycleState.SUPERSEDED
     assert app.guidelines.assess(_weight_loss(45), scope=OWNER.scope).matched == ()
 
 

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from citewell.assistants.guidelines.evaluate import evaluate
-from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.guideline import Guideline, SymptomRow
-from citewell.assistants.guidelines.patient import Complaint, Patient
+from citewell.assistants.guidelines.patient import Complaint, PatientInput
 
 _WHOM = re.compile(
     r",?\s*(?:in (?:women|men|adults|children(?: and young people)?)\b)?,?\s*(?:especially if )?"
@@ -40,7 +40,7 @@ EXPLAINED = {
 }
 
 
-def _patient(row: SymptomRow, *, years: int = 0) -> Patient:
+def _patient(row: SymptomRow, *, years: int = 0) -> PatientInput:
     """Someone whom the row describes; `years` makes them younger."""
     text = row.symptom
     low, under = re.search(r"(\d+) and over", text), re.search(r"under (\d+)", text)
@@ -48,7 +48,7 @@ def _patient(row: SymptomRow, *, years: int = 0) -> Patient:
     is_woman = re.search(r"\bwomen\b|vulval|vagin|cervix", text, re.IGNORECASE)
     is_man = re.search(r"\bmen\b|prostate|testi|penile", text, re.IGNORECASE)
     smoking = "Never smoked" if "never smoked" in text else "Current smoker" if "ever smoked" in text else None
-    return Patient(
+    return PatientInput(
         "row",
         age=age - years,
         sex="female" if is_woman else "male" if is_man else None,
@@ -58,9 +58,9 @@ def _patient(row: SymptomRow, *, years: int = 0) -> Patient:
     )
 
 
-def _state(guideline: Guideline, rule: str, patient: Patient) -> str | None:
+def _state(guideline: Guideline, rule: str, patient: PatientInput) -> str | None:
     criteria = guideline.by_id[rule].criteria
-    return None if criteria is None else evaluate(criteria, Record(patient), guideline).state.value
+    return None if criteria is None else evaluate(criteria, PatientRecord(patient), guideline).state.value
 
 
 @pytest.mark.slow

@@ -8,32 +8,34 @@ import pytest
 from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices, piece_json
 from citewell.assistants.guidelines.entries import pieces
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import Complaint, Patient
+from citewell.assistants.guidelines.patient import Complaint, PatientInput
 from citewell.assistants.guidelines.quality import quality
 from citewell.assistants.guidelines.quote import worth_quoting
 from citewell.assistants.guidelines.rank import amount, boost_for_question
-from citewell.assistants.guidelines.retrieve import Found, query_for, retrieve, retrieve_for
-from citewell.assistants.guidelines.shelve import Book
-from citewell.assistants.guidelines.words_shared import Shared
+from citewell.assistants.guidelines.retrieve import RetrievedEntry, query_for, retrieve, retrieve_for
+from citewell.assistants.guidelines.shelve import SearchableGuideline
+from citewell.assistants.guidelines.words_shared import SharedTerms
 from citewell.types import Document
 from tests.assistants.written import rules
 
 QUESTION = np.array([1.0, 0.0], dtype=np.float32)
 
 
-def book(guideline: Guideline, *cosines: float) -> Book:
+def book(guideline: Guideline, *cosines: float) -> SearchableGuideline:
     """A guideline whose rules have these cosines with the question."""
     found = pieces(guideline, "")
     searched = tuple(one for one in found if one.matched)
     vectors = np.array([[one, (1 - one * one) ** 0.5] for one in cosines], dtype=np.float32)
-    return Book(guideline, "a document", 1, None, found, searched, vectors, Shared.of(searched), (0,))
+    return SearchableGuideline(
+        guideline, "a document", 1, None, found, searched, vectors, SharedTerms.of(searched), (0,)
+    )
 
 
-def order(found: list[Found]) -> list[str]:
+def order(found: list[RetrievedEntry]) -> list[str]:
     return [one.piece.id for one in found]
 
 
-def asked(question: str, *texts: str) -> list[Found]:
+def asked(question: str, *texts: str) -> list[RetrievedEntry]:
     """What a question finds among two rules of which the first is a little nearer."""
     return retrieve(question, QUESTION, [book(rules(*texts), 0.50, 0.47)])
 
@@ -63,7 +65,9 @@ def test_exact_wording_brings_a_rule_before_a_row_of_the_index(ng12: Guideline, 
     row = next(one for one in found if one.kind == "symptom" and one.rules and one.rules[0].id != "1.1.4")
     rule = next(one for one in found if one.kind == "search" and one.id == "1.1.4")
     vectors = np.array([[0.50, 0.75**0.5], [0.47, (1 - 0.47**2) ** 0.5]], dtype=np.float32)
-    made = Book(ng12, "a document", 1, None, found, (row, rule), vectors, Shared.of((row, rule)), (0,))
+    made = SearchableGuideline(
+        ng12, "a document", 1, None, found, (row, rule), vectors, SharedTerms.of((row, rule)), (0,)
+    )
     before = retrieve("Part B of it", QUESTION, [made])
     after = retrieve("Part B of it, verbatim", QUESTION, [made])
     assert (order(before), order(after)) == ([row.id, "1.1.4"], ["1.1.4", row.id])
@@ -82,8 +86,8 @@ def test_each_boost_of_a_patient_changes_the_order(
     name: str, other: str, plain: dict[str, object], fitting: dict[str, object]
 ) -> None:
     made = [book(rules("Refer people with dots.", other), 0.50, 0.47)]
-    before = retrieve_for(Patient("P1", **plain), QUESTION, made)  # type: ignore[arg-type]
-    after = retrieve_for(Patient("P1", **fitting), QUESTION, made)  # type: ignore[arg-type]
+    before = retrieve_for(PatientInput("P1", **plain), QUESTION, made)  # type: ignore[arg-type]
+    after = retrieve_for(PatientInput("P1", **fitting), QUESTION, made)  # type: ignore[arg-type]
     assert (order(before), order(after)) == (["1.1.1", "1.1.2"], ["1.1.2", "1.1.1"])
     assert {one.piece.id: one.boost for one in after} == {"1.1.1": 0.0, "1.1.2": amount("patient", name)}
 
@@ -92,7 +96,7 @@ def test_each_symptom_in_common_counts_and_a_denied_one_does_not() -> None:
     made = [book(rules("Refer people with jaundice.", "Refer people with cough and fever."), 0.60, 0.47)]
 
     def boosts(*texts: str) -> dict[str, float]:
-        patient = Patient("P1", complaints=tuple(Complaint(text) for text in texts))
+        patient = PatientInput("P1", complaints=tuple(Complaint(text) for text in texts))
         return {one.piece.id: round(one.boost, 2) for one in retrieve_for(patient, QUESTION, made)}
 
     assert boosts("cough", "fever") == {"1.1.2": 0.20, "1.1.1": 0.0}
@@ -101,8 +105,8 @@ def test_each_symptom_in_common_counts_and_a_denied_one_does_not() -> None:
 
 def test_a_rule_for_the_other_sex_goes_down_but_stays() -> None:
     made = [book(rules("Refer men with spots.", "Refer people with dots."), 0.60, 0.47)]
-    assert order(retrieve_for(Patient("P1"), QUESTION, made)) == ["1.1.1", "1.1.2"]
-    found = retrieve_for(Patient("P1", sex="female"), QUESTION, made)
+    assert order(retrieve_for(PatientInput("P1"), QUESTION, made)) == ["1.1.1", "1.1.2"]
+    found = retrieve_for(PatientInput("P1", sex="female"), QUESTION, made)
     assert [(one.piece.id, one.boost) for one in found] == [
         ("1.1.2", 0.0),
         ("1.1.1", amount("patient", "sex does not fit")),
@@ -111,8 +115,8 @@ def test_a_rule_for_the_other_sex_goes_down_but_stays() -> None:
 
 def test_an_unknown_age_and_unknown_smoking_add_nothing() -> None:
     made = [book(rules("Refer people aged under 30 with spots who have ever smoked."), 0.5)]
-    assert [one.boost for one in retrieve_for(Patient("P1"), QUESTION, made)] == [0.0]
-    assert [one.boost for one in retrieve_for(Patient("P1", smoking="unknown"), QUESTION, made)] == [0.0]
+    assert [one.boost for one in retrieve_for(PatientInput("P1"), QUESTION, made)] == [0.0]
+    assert [one.boost for one in retrieve_for(PatientInput("P1", smoking="unknown"), QUESTION, made)] == [0.0]
 
 
 def test_a_rule_and_its_rows_are_one(ng12: Guideline, ng12_document: Document) -> None:
@@ -121,7 +125,9 @@ def test_a_rule_and_its_rows_are_one(ng12: Guideline, ng12_document: Document) -
     about = [one for one in found if one.matched and any(rule.id == "1.1.1" for rule in one.rules)]
     assert {one.kind for one in about} == {"search", "symptom"}
     vectors = np.array([[0.5 + at / 100, 0.0] for at in range(len(about))], dtype=np.float32)
-    made = Book(ng12, "a document", 1, None, found, tuple(about), vectors, Shared.of(tuple(about)), (0,))
+    made = SearchableGuideline(
+        ng12, "a document", 1, None, found, tuple(about), vectors, SharedTerms.of(tuple(about)), (0,)
+    )
     best, *others = retrieve("anything", QUESTION, [made])
     assert (best.piece.kind, best.piece.id, best.piece.label) == ("rule", "1.1.1", "NG12 §1.1.1")
     assert all(one.piece.id != "1.1.1" for one in others)
@@ -142,7 +148,7 @@ def test_the_longest_term_is_the_one_that_is_asked_for(ng12: Guideline, ng12_doc
     found = pieces(ng12, ng12_document.text)
     searched = tuple(one for one in found if one.matched)
     vectors = np.zeros((len(searched), 2), dtype=np.float32)
-    made = Book(ng12, "a document", 1, None, found, searched, vectors, Shared.of(searched), (0,))
+    made = SearchableGuideline(ng12, "a document", 1, None, found, searched, vectors, SharedTerms.of(searched), (0,))
 
     def named(question: str) -> list[str]:
         return [one.piece.label for one in retrieve(question, QUESTION, [made]) if one.is_named]
@@ -162,7 +168,7 @@ def test_what_is_quoted_is_never_an_enriched_text(ng12: Guideline, ng12_document
 
 
 def test_the_query_for_a_patient_says_how_long() -> None:
-    patient = Patient("P1", age=55, sex="male", smoking="Ex-Smoker", complaints=(Complaint("cough", 21),))
+    patient = PatientInput("P1", age=55, sex="male", smoking="Ex-Smoker", complaints=(Complaint("cough", 21),))
     assert query_for(patient) == "cough for 21 days age 55 male Ex-Smoker"
 
 
@@ -189,7 +195,7 @@ def test_a_child_is_not_shown_what_is_for_adults_nor_the_other_way_round() -> No
 
 def test_a_table_with_a_band_for_every_age_gets_nothing_for_an_age(ng12: Guideline) -> None:
     from citewell.assistants.guidelines.entries import facts
-    from citewell.assistants.guidelines.evaluate_finding import Record
+    from citewell.assistants.guidelines.evaluate_finding import PatientRecord
     from citewell.assistants.guidelines.rank import BANDS, _person_boost, described_person
 
     tabled = [
@@ -198,7 +204,7 @@ def test_a_table_with_a_band_for_every_age_gets_nothing_for_an_age(ng12: Guideli
         if sum(one.age_from is not None and one.age_below is not None for one in facts(rule).ages) >= BANDS
     ]
     assert tabled
-    person = Record(described_person("I am 62"))
+    person = PatientRecord(described_person("I am 62"))
     assert {_person_boost(person, rule, ng12) for rule in tabled} == {0.0}
     assert any(_person_boost(person, rule, ng12) > 0 for rule in ng12.rules)
 
@@ -216,7 +222,9 @@ def test_the_gate_sees_no_boost() -> None:
 
 def test_age_and_one_symptom_are_all_that_a_smoking_man_adds_to_a_rule_that_names_no_sex_and_no_smoking() -> None:
     rule = "Refer people aged 40 and over with unexplained haemoptysis."
-    patient = Patient("P1", age=55, sex="male", smoking="Current Smoker", complaints=(Complaint("haemoptysis", 21),))
+    patient = PatientInput(
+        "P1", age=55, sex="male", smoking="Current Smoker", complaints=(Complaint("haemoptysis", 21),)
+    )
     (found,) = retrieve_for(patient, QUESTION, [book(rules(rule), 0.72)])
     assert (round(found.score, 2), round(found.boost, 2), round(found.rank, 2)) == (0.72, 0.25, 0.97)
     assert found.boost == pytest.approx(

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.events import AnswerDone, SentenceChecked, AnswerStarted, StageStarted
+from citewell.answer.events import AnswerDone, AnswerStarted, SentenceChecked, StageStarted
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import InputError
-from citewell.types import User, Cite, Confidence, Filing, Qualified, Refuse, Role, Route, Scope, Source, Verdict
+from citewell.types import Cite, Confidence, Filing, Qualified, Refuse, Role, Route, Scope, Source, User, Verdict
 
 NOTES = {
     "loperamide.md": "# Medicines to avoid\n\nDo not give loperamide to children under 12 years with diarrhoea.",

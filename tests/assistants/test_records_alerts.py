@@ -13,16 +13,16 @@ from citewell.errors import InputError, NotFound
 from citewell.types.facts import (
     REPORTED,
     Allergy,
+    FactOrigin,
     Flag,
     Ingredient,
     LabResult,
     Medication,
     MedicationStatus,
-    Moment,
     Origin,
-    Person,
+    PartialDate,
+    RecordOwner,
     Severity,
-    Via,
     fact_id,
 )
 
@@ -108,7 +108,12 @@ def test_alerts_speak_calmly_of_the_record_and_name_their_facts() -> None:
         medicine("Coumadin", "4 mg"),
     )
     inr = LabResult(
-        id="inr", origin=REPORTED, test_name="INR", value=9.1, flag=Flag.CRITICAL_HIGH, collected=Moment("2024-05-01")
+        id="inr",
+        origin=REPORTED,
+        test_name="INR",
+        value=9.1,
+        flag=Flag.CRITICAL_HIGH,
+        collected=PartialDate("2024-05-01"),
     )
     found = find_alerts([coumadin, warfarin, inr, amoxicillin, penicillin])
     doses = " and ".join(one.dose or "" for one in sorted([warfarin, coumadin], key=lambda one: one.id))
@@ -153,7 +158,7 @@ def test_an_alert_that_is_not_there_cannot_be_dismissed(record: Record, alert_id
 
 def test_what_a_person_adds_is_theirs_and_checked(record: Record) -> None:
     fact = record.add("symptom", {"specific": "headache", "severity": 3, "recorded": "2024-02-01", "onset": None})
-    assert (fact.origin.via, fact.is_verified) == (Via.PATIENT, True)
+    assert (fact.origin.via, fact.is_verified) == (FactOrigin.PATIENT, True)
     assert record.facts.symptoms(record.scope) == [fact]
     for kind, fields in (
         ("symptom", {"specific": "headache", "severity": 9, "recorded": "2024-02-01"}),
@@ -169,7 +174,7 @@ def test_what_a_person_adds_is_theirs_and_checked(record: Record) -> None:
 def test_a_newest_result_that_no_laboratory_marked_is_held_against_our_own_limits() -> None:
     def potassium(value: float, day: str, **fields: object) -> LabResult:
         made = {"unit": "mmol/L", "test_name": "Potassium", **fields}
-        return LabResult(id=fact_id("k", day), origin=REPORTED, value=value, collected=Moment(day), **made)
+        return LabResult(id=fact_id("k", day), origin=REPORTED, value=value, collected=PartialDate(day), **made)
 
     high = potassium(6.9, "2024-05-03")
     (found,) = find_alerts([potassium(4.1, "2023-01-01"), high])
@@ -177,7 +182,7 @@ def test_a_newest_result_that_no_laboratory_marked_is_held_against_our_own_limit
     assert found.text == (
         f"Laboratories usually call the doctor about a value such as Potassium of 3 May 2024: 6.9 mmol/L. {ASK}"
     )
-    child = Person(id="p", origin=REPORTED, name="Ann", born=Moment("2020-01-01"))
+    child = RecordOwner(id="p", origin=REPORTED, name="Ann", born=PartialDate("2020-01-01"))
     assert find_alerts([high, child]) == []
     assert find_alerts([high, potassium(4.1, "2024-05-04")]) == []  # the newest counts
     assert find_alerts([potassium(6.9, "2024-05-03", flag=Flag.NORMAL)]) == []  # the laboratory knows better
@@ -239,7 +244,7 @@ def test_a_test_of_nearly_the_same_name_is_left_in_peace(test: str, unit: str, v
 
 
 def test_a_result_that_nobody_has_confirmed_is_told_as_such() -> None:
-    read = Origin(Via.DOCUMENT, "paper", 0, 20)
+    read = Origin(FactOrigin.DOCUMENT, "paper", 0, 20)
     proposed = LabResult(id="k", origin=read, test_name="Potassium", unit="mmol/L", value=6.9, is_verified=False)
     (found,) = find_alerts([proposed])
     assert found.text == (
@@ -315,7 +320,7 @@ def test_a_newer_result_speaks_for_an_older_paper(app: App, record: Record) -> N
     _paper(app, record, "12 October 2024\n\nPotassium 6.6 mmol/L.")
     origin = REPORTED
     later = LabResult(
-        id="k", origin=origin, test_name="Potassium", unit="mmol/L", value=4.4, collected=Moment("2024-10-14")
+        id="k", origin=origin, test_name="Potassium", unit="mmol/L", value=4.4, collected=PartialDate("2024-10-14")
     )
     record.facts.put([later], scope=record.scope)
     assert record.alerts() == []
@@ -323,15 +328,15 @@ def test_a_newer_result_speaks_for_an_older_paper(app: App, record: Record) -> N
 
 def test_a_test_that_is_missing_beside_a_medicine_is_told_as_a_gap() -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    warfarin = medicine("Warfarin", "5 mg", start=Moment("2020-01-01"))
+    warfarin = medicine("Warfarin", "5 mg", start=PartialDate("2020-01-01"))
     (found,) = find_alerts([warfarin], now=now)
     assert (found.kind, found.fact_ids) == (AlertKind.GAP, (warfarin.id,))
     assert "and it has no INR." in found.text
-    old = LabResult(id="i1", origin=REPORTED, test_name="INR", value=2.5, collected=Moment("2025-03-01"))
+    old = LabResult(id="i1", origin=REPORTED, test_name="INR", value=2.5, collected=PartialDate("2025-03-01"))
     (later,) = find_alerts([warfarin, old], now=now)
     assert "its latest INR is from 1 March 2025." in later.text
     assert later.id != found.id  # another state of things: a dismissed one comes back
-    new = LabResult(id="i2", origin=REPORTED, test_name="INR", value=2.5, collected=Moment("2025-12-01"))
+    new = LabResult(id="i2", origin=REPORTED, test_name="INR", value=2.5, collected=PartialDate("2025-12-01"))
     assert find_alerts([warfarin, old, new], now=now) == []
-    assert find_alerts([medicine("Warfarin", "5 mg", start=Moment("2025-12-20"))], now=now) == []
+    assert find_alerts([medicine("Warfarin", "5 mg", start=PartialDate("2025-12-20"))], now=now) == []
     assert find_alerts([medicine("Warfarin", "5 mg", status=MedicationStatus.STOPPED)], now=now) == []

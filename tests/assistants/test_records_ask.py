@@ -17,8 +17,8 @@ from citewell.bootstrap import App, build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
 from citewell.config import Settings
-from citewell.types import Answer, Asker, Cite, Verdict
-from citewell.types.facts import REPORTED, Allergy, Moment, Symptom
+from citewell.types import Answer, Cite, User, Verdict
+from citewell.types.facts import REPORTED, Allergy, PartialDate, Symptom
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ class Asked:
     own: Own
 
     def __call__(self, question: str) -> Answer:
-        return self.desk.answer(question, asker=Asker.owner(self.record.scope)).answer
+        return self.desk.answer(question, asker=User.owner(self.record.scope)).answer
 
 
 @pytest.fixture(scope="module", params=range(5))
@@ -194,7 +194,8 @@ def test_documents_answer_what_no_fact_does_word_for_word(app: App, small: Asked
 def test_allergies_are_told_apart_from_silence(small: Asked) -> None:
     facts, scope = small.record.facts, small.record.scope
     facts.put(
-        [Symptom(id="s1", origin=REPORTED, specific="headache", severity=2, recorded=Moment("2026-01-02"))], scope=scope
+        [Symptom(id="s1", origin=REPORTED, specific="headache", severity=2, recorded=PartialDate("2026-01-02"))],
+        scope=scope,
     )
     assert "has no entry about allergies" in small("Am I allergic to penicillin?").text
     none = Allergy(id="a0", origin=REPORTED, allergen="No known allergies", code="716186003", is_active=False)
@@ -216,7 +217,7 @@ def test_an_order_to_the_model_in_a_question_is_taken_out(small: Asked, app: App
 
 
 def test_a_follow_up_is_about_what_was_asked_before(asked: Asked) -> None:
-    who = Asker.owner(asked.record.scope)
+    who = User.owner(asked.record.scope)
     if not asked.own.active():
         pytest.skip("this person takes nothing now")
     first = asked.desk.answer("Which medicines do I take?", asker=who)

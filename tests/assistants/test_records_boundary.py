@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.assistants.records.boundary import Boundary, Declared, decide, judge, parse_boundary
+from citewell.assistants.records.boundary import Boundary, DeclaredReply, decide, judge, parse_boundary
 
 BODY = "Your documents show a dose of 5 mg [S1]."
 
@@ -31,7 +31,7 @@ BODY = "Your documents show a dose of 5 mg [S1]."
     ],
 )
 def test_a_declaration_is_read_however_it_is_written(reply: str) -> None:
-    assert parse_boundary(reply) == Declared(Boundary.UNDERSTANDING, BODY, is_stated=True)
+    assert parse_boundary(reply) == DeclaredReply(Boundary.UNDERSTANDING, BODY, is_stated=True)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_declaration_is_read_however_it_is_written(reply: str) -> None:
     ],
 )
 def test_each_value_is_itself_and_an_unknown_one_is_out_of_bounds(value: str, boundary: Boundary) -> None:
-    assert parse_boundary(f"BOUNDARY_CHECK: {value}\n{BODY}") == Declared(boundary, BODY, is_stated=True)
+    assert parse_boundary(f"BOUNDARY_CHECK: {value}\n{BODY}") == DeclaredReply(boundary, BODY, is_stated=True)
 
 
 @pytest.mark.parametrize("reply", ["Some random response", "", "   ", "BOUNDARY", "BOUNDARY_CHECK:", "understanding"])
@@ -59,7 +59,7 @@ def test_a_missing_declaration_is_out_of_bounds(reply: str) -> None:
 
 def test_the_line_never_reaches_the_patient() -> None:
     late = parse_boundary(f"Here is your answer.\nBOUNDARY_CHECK: understanding\n{BODY}")
-    assert late == Declared(Boundary.OUT_OF_BOUNDS, f"Here is your answer.\n{BODY}", is_stated=False)
+    assert late == DeclaredReply(Boundary.OUT_OF_BOUNDS, f"Here is your answer.\n{BODY}", is_stated=False)
 
 
 def test_words_that_look_like_it_stay() -> None:
@@ -86,7 +86,7 @@ def test_a_reply_is_judged_by_its_own_words(text: str, boundary: Boundary) -> No
 
 def test_own_words_decide_over_what_was_declared() -> None:
     said = "As your doctor, I see a dose of 5 mg."
-    assert decide(Declared(Boundary.UNDERSTANDING, said, is_stated=True)) == Boundary.OUT_OF_BOUNDS
-    assert decide(Declared(Boundary.OUT_OF_BOUNDS, BODY, is_stated=True)) == Boundary.OUT_OF_BOUNDS
-    assert decide(Declared(Boundary.PREPARATION, BODY, is_stated=True)) == Boundary.PREPARATION
+    assert decide(DeclaredReply(Boundary.UNDERSTANDING, said, is_stated=True)) == Boundary.OUT_OF_BOUNDS
+    assert decide(DeclaredReply(Boundary.OUT_OF_BOUNDS, BODY, is_stated=True)) == Boundary.OUT_OF_BOUNDS
+    assert decide(DeclaredReply(Boundary.PREPARATION, BODY, is_stated=True)) == Boundary.PREPARATION
     assert decide(parse_boundary(BODY)) == Boundary.UNDERSTANDING

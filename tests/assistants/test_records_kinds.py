@@ -8,7 +8,7 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.assistants.records.examples import Nearness, examples, nearness
-from citewell.assistants.records.kinds import Kind, classify
+from citewell.assistants.records.kinds import QuestionKindRule, classify
 from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import language_of, spelled
@@ -37,37 +37,39 @@ def near(embedder: MiniLM) -> Nearness:
 
 
 SPECIFIED = [
-    ("What dose of metformin?", Kind.FACTUAL),  # T-01
-    ("What changed since my last visit?", Kind.TIMELINE),  # T-02
-    ("I've been feeling dizzy", Kind.SYMPTOM),  # T-03
-    ("What should I ask my doctor?", Kind.EXPLORATORY),  # T-04
-    ("What dose of metformin am I on?", Kind.FACTUAL),
-    ("I've been feeling dizzy lately", Kind.SYMPTOM),
-    ("What should I ask my doctor about?", Kind.EXPLORATORY),
-    ("Tell me about my health", Kind.GENERAL),
-    ("How does metformin work?", Kind.GENERAL),
+    ("What dose of metformin?", QuestionKindRule.FACTUAL),  # T-01
+    ("What changed since my last visit?", QuestionKindRule.TIMELINE),  # T-02
+    ("I've been feeling dizzy", QuestionKindRule.SYMPTOM),  # T-03
+    ("What should I ask my doctor?", QuestionKindRule.EXPLORATORY),  # T-04
+    ("What dose of metformin am I on?", QuestionKindRule.FACTUAL),
+    ("I've been feeling dizzy lately", QuestionKindRule.SYMPTOM),
+    ("What should I ask my doctor about?", QuestionKindRule.EXPLORATORY),
+    ("Tell me about my health", QuestionKindRule.GENERAL),
+    ("How does metformin work?", QuestionKindRule.GENERAL),
 ]
 RESOLVED = [
-    ("What is my pain medication dose?", Kind.FACTUAL),
-    ("What painkillers am I prescribed?", Kind.FACTUAL),
-    ("Is my cholesterol better?", Kind.TIMELINE),
-    ("What should I ask my doctor about my headache?", Kind.EXPLORATORY),
-    ("How long should I take amoxicillin?", Kind.FACTUAL),
-    ("When did Dr Chen prescribe amoxicillin?", Kind.FACTUAL),
-    ("When was amoxicillin prescribed?", Kind.FACTUAL),
-    ("Am I allergic to penicillin?", Kind.FACTUAL),
-    ("Can I take ibuprofen?", Kind.GENERAL),
+    ("What is my pain medication dose?", QuestionKindRule.FACTUAL),
+    ("What painkillers am I prescribed?", QuestionKindRule.FACTUAL),
+    ("Is my cholesterol better?", QuestionKindRule.TIMELINE),
+    ("What should I ask my doctor about my headache?", QuestionKindRule.EXPLORATORY),
+    ("How long should I take amoxicillin?", QuestionKindRule.FACTUAL),
+    ("When did Dr Chen prescribe amoxicillin?", QuestionKindRule.FACTUAL),
+    ("When was amoxicillin prescribed?", QuestionKindRule.FACTUAL),
+    ("Am I allergic to penicillin?", QuestionKindRule.FACTUAL),
+    ("Can I take ibuprofen?", QuestionKindRule.GENERAL),
 ]
 
 
 @pytest.mark.parametrize(("question", "kind"), SPECIFIED)
-def test_the_examples_of_the_specification(question: str, kind: Kind, near: Nearness) -> None:
+def test_the_examples_of_the_specification(question: str, kind: QuestionKindRule, near: Nearness) -> None:
     assert classify(question) == kind
     assert classify(question, near=near) == kind
 
 
 @pytest.mark.parametrize(("question", "kind"), RESOLVED)
-def test_a_form_with_its_object_beats_a_word_for_a_complaint(question: str, kind: Kind, near: Nearness) -> None:
+def test_a_form_with_its_object_beats_a_word_for_a_complaint(
+    question: str, kind: QuestionKindRule, near: Nearness
+) -> None:
     assert classify(question) == kind
     assert classify(question, near=near) == kind
 
@@ -115,12 +117,12 @@ def test_no_question_of_the_tests_stands_in_the_table() -> None:
 
 @pytest.mark.parametrize("question", ["", "   ", "???", "🙂", "x" * 100_000, "why " * 30_000, "what is " * 20_000])
 def test_any_text_has_a_kind(question: str) -> None:
-    assert classify(question) in Kind
+    assert classify(question) in QuestionKindRule
 
 
 def test_words_count_as_whole_words() -> None:
-    assert classify("Which painkillers am I on?") == Kind.FACTUAL
-    assert classify("Who painted the ward?") != Kind.SYMPTOM
+    assert classify("Which painkillers am I on?") == QuestionKindRule.FACTUAL
+    assert classify("Who painted the ward?") != QuestionKindRule.SYMPTOM
 
 
 def test_a_language_is_told_by_its_small_words() -> None:
@@ -132,10 +134,10 @@ def test_the_strategies_are_those_of_the_specification_with_allergies_always() -
     def row(top_k: int, weight: float, *included: str) -> Strategy:
         return Strategy(top_k, weight, frozenset(included) | {"allergies", "medications", "diagnoses"})
 
-    assert {kind: strategy(kind) for kind in Kind} == {
-        Kind.FACTUAL: row(5, 0.2, "labs"),
-        Kind.EXPLORATORY: row(8, 0.5, "labs", "symptoms", "conversations"),
-        Kind.SYMPTOM: row(5, 0.7, "symptoms"),
-        Kind.TIMELINE: row(3, 1.0, "labs", "symptoms"),
-        Kind.GENERAL: row(5, 0.3),
+    assert {kind: strategy(kind) for kind in QuestionKindRule} == {
+        QuestionKindRule.FACTUAL: row(5, 0.2, "labs"),
+        QuestionKindRule.EXPLORATORY: row(8, 0.5, "labs", "symptoms", "conversations"),
+        QuestionKindRule.SYMPTOM: row(5, 0.7, "symptoms"),
+        QuestionKindRule.TIMELINE: row(3, 1.0, "labs", "symptoms"),
+        QuestionKindRule.GENERAL: row(5, 0.3),
     }

@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.assistants.records.asked import Gathered
+from citewell.assistants.records.asked import GatheredFacts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
-from citewell.assistants.records.known import Known
+from citewell.assistants.records.known import KnownFacts
 from citewell.assistants.records.tell_open import NO_CAUSE, NOT_CHECKED, NOT_DUE
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
 from citewell.clinical import Lexicon
 from citewell.config import Settings
-from citewell.types import Asker, Source
+from citewell.types import Source, User
 from citewell.types.facts import (
     REPORTED,
     Allergy,
@@ -28,7 +28,7 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     MedicationStatus,
-    Moment,
+    PartialDate,
     Professional,
     Symptom,
     Vaccination,
@@ -41,18 +41,18 @@ STOPPED = MedicationStatus.STOPPED
 
 
 def medicine(name: str, start: str, **fields: object) -> Medication:
-    return Medication(id=fact_id(name, start), origin=REPORTED, generic_name=name, start=Moment(start), **fields)
+    return Medication(id=fact_id(name, start), origin=REPORTED, generic_name=name, start=PartialDate(start), **fields)
 
 
 def result(test: str, value: float, day: str, **fields: object) -> LabResult:
     return LabResult(
-        id=fact_id(test, day), origin=REPORTED, test_name=test, value=value, collected=Moment(day), **fields
+        id=fact_id(test, day), origin=REPORTED, test_name=test, value=value, collected=PartialDate(day), **fields
     )
 
 
 def visit(day: str, status: VisitStatus) -> Appointment:
     return Appointment(
-        id=day, origin=REPORTED, name="Check up", at=Moment(day), professional="Dr Ada Chen", status=status
+        id=day, origin=REPORTED, name="Check up", at=PartialDate(day), professional="Dr Ada Chen", status=status
     )
 
 
@@ -62,7 +62,7 @@ FACTS: tuple[Fact, ...] = (
     medicine("Simvistatin", "2011-06-07", status=STOPPED),
     medicine("Ramipril", "2024-01-01", status=STOPPED, reason_stop="dry cough"),
     Allergy(id="a1", origin=REPORTED, allergen="Sulfa drugs", reaction="rash"),
-    Symptom(id="s1", origin=REPORTED, specific="swollen ankles", severity=2, recorded=Moment("2026-08-01")),
+    Symptom(id="s1", origin=REPORTED, specific="swollen ankles", severity=2, recorded=PartialDate("2026-08-01")),
     result("Creatinine", 1.0, "2015-03-01"),
     result("Creatinine", 1.4, "2026-03-01", flag=Flag.HIGH),
     result("Sodium", 139, "2026-02-01", flag=Flag.NORMAL),
@@ -77,17 +77,17 @@ def lexicon() -> Lexicon:
 
 
 @pytest.fixture
-def told(lexicon: Lexicon) -> Callable[..., Gathered]:
-    def ask(question: str, *more: Fact) -> Gathered:
+def told(lexicon: Lexicon) -> Callable[..., GatheredFacts]:
+    def ask(question: str, *more: Fact) -> GatheredFacts:
         wanted = intents_of(question, now=NOW)
-        found = gather(question, wanted, Known((*FACTS, *more)), lexicon=lexicon, now=NOW)
+        found = gather(question, wanted, KnownFacts((*FACTS, *more)), lexicon=lexicon, now=NOW)
         assert found is not None, question
         return found
 
     return ask
 
 
-def names(found: Gathered) -> list[str]:
+def names(found: GatheredFacts) -> list[str]:
     return [
         str(
             next(
@@ -110,7 +110,7 @@ def names(found: Gathered) -> list[str]:
     ],
 )
 def test_side_effects_are_told_as_what_was_noted_and_never_as_a_cause(
-    told: Callable[..., Gathered], question: str
+    told: Callable[..., GatheredFacts], question: str
 ) -> None:
     found = told(question)
     assert found.lead.startswith("Your record does not list any side effects of your medicines.")
@@ -118,7 +118,7 @@ def test_side_effects_are_told_as_what_was_noted_and_never_as_a_cause(
     assert found.after == NO_CAUSE
 
 
-def test_side_effects_of_one_medicine_are_not_those_of_another(told: Callable[..., Gathered]) -> None:
+def test_side_effects_of_one_medicine_are_not_those_of_another(told: Callable[..., GatheredFacts]) -> None:
     assert names(told("Does warfarin have side effects?")) == ["Warfarin"]
     assert names(told("What side effects did ramipril have?")) == ["Ramipril"]
     found = told("What are the side effects of metformin?")
@@ -126,7 +126,7 @@ def test_side_effects_of_one_medicine_are_not_those_of_another(told: Callable[..
     assert found.after == f"Your record does not mention metformin among your medicines. {NO_CAUSE}"
 
 
-def test_a_reason_is_told_where_the_record_gives_one(told: Callable[..., Gathered]) -> None:
+def test_a_reason_is_told_where_the_record_gives_one(told: Callable[..., GatheredFacts]) -> None:
     assert told("Why do I take warfarin?").lead == "Your record does not say why this is taken. It has this:"
     assert told("What is simvastatin for?").lead == "Your record gives a reason for this:"
     stopped = told("Why was ramipril stopped?")
@@ -142,13 +142,13 @@ def test_a_reason_is_told_where_the_record_gives_one(told: Callable[..., Gathere
         "Gibt es Wechselwirkungen?",
     ],
 )
-def test_what_goes_together_is_left_to_the_pharmacist(told: Callable[..., Gathered], question: str) -> None:
+def test_what_goes_together_is_left_to_the_pharmacist(told: Callable[..., GatheredFacts], question: str) -> None:
     found = told(question)
     assert names(found) == ["Simvistatin", "Warfarin"]
     assert NOT_CHECKED in found.after
 
 
-def test_what_is_due_is_not_guessed(told: Callable[..., Gathered]) -> None:
+def test_what_is_due_is_not_guessed(told: Callable[..., GatheredFacts]) -> None:
     found = told("Am I due any blood tests?")
     assert found.lead == (
         "Your record does not say which tests are due. Beside these medicines, doctors usually look at INR, and your "
@@ -158,14 +158,16 @@ def test_what_is_due_is_not_guessed(told: Callable[..., Gathered]) -> None:
     assert told("Which vaccines am I missing?").after == NOT_DUE
 
 
-def test_the_next_visit_is_one_that_is_still_to_come(told: Callable[..., Gathered]) -> None:
+def test_the_next_visit_is_one_that_is_still_to_come(told: Callable[..., GatheredFacts]) -> None:
     over = visit("2026-01-05", VisitStatus.PLANNED)
     assert told("When is my next appointment?", over).lead == "Your record has no upcoming visit."
     found = told("When is my next appointment?", over, visit("2026-12-05", VisitStatus.PLANNED))
     assert [one.id for one in found.facts] == ["2026-12-05"]
 
 
-def test_results_out_of_range_are_those_alone_and_of_the_time_that_is_asked_for(told: Callable[..., Gathered]) -> None:
+def test_results_out_of_range_are_those_alone_and_of_the_time_that_is_asked_for(
+    told: Callable[..., GatheredFacts],
+) -> None:
     assert names(told("Which of my results are abnormal?")) == ["Creatinine"]
     assert told("Were any results abnormal this year?").lead.startswith("Your record has 2 tests of 2026. ")
     assert told("Were any of my results abnormal in 2015?").lead == (
@@ -180,7 +182,7 @@ def test_a_month_ends_where_the_next_begins() -> None:
     assert intents_of("What happened in 2023?", now=NOW).until == datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def test_a_course_of_several_tests_shows_each(told: Callable[..., Gathered]) -> None:
+def test_a_course_of_several_tests_shows_each(told: Callable[..., GatheredFacts]) -> None:
     more = [result("Glomerular filtration rate", value, f"{year}-01-01") for year, value in ((2015, 90), (2026, 40))]
     found = told("Is my kidney function getting worse?", *more)
     assert [(one.test_name, one.value) for one in found.facts if isinstance(one, LabResult)] == [
@@ -193,7 +195,9 @@ def test_a_course_of_several_tests_shows_each(told: Callable[..., Gathered]) -> 
     assert [one.value for one in then_and_now.facts if isinstance(one, LabResult)] == [1.0, 1.4]
 
 
-def test_one_wrong_letter_does_not_hide_a_medicine_and_its_first_entry_is_told(told: Callable[..., Gathered]) -> None:
+def test_one_wrong_letter_does_not_hide_a_medicine_and_its_first_entry_is_told(
+    told: Callable[..., GatheredFacts],
+) -> None:
     found = told("How long have I been on simvastatin?")
     assert found.lead == (
         "Your record lists this among your current medicines. The earliest entry for it is from 7 June 2011:"
@@ -205,7 +209,7 @@ def test_one_wrong_letter_does_not_hide_a_medicine_and_its_first_entry_is_told(t
     )
 
 
-def test_an_allergy_of_the_same_group_is_told(told: Callable[..., Gathered]) -> None:
+def test_an_allergy_of_the_same_group_is_told(told: Callable[..., GatheredFacts]) -> None:
     found = told("Can I take co-trimoxazole?")
     assert found.lead == (
         "Your record does not list co-trimoxazole by that name among your allergies. It lists this, and both are "
@@ -218,25 +222,25 @@ def test_an_allergy_of_the_same_group_is_told(told: Callable[..., Gathered]) -> 
     "question", ["Should I stop taking warfarin?", "Can I halve my warfarin?", "Can I take warfarin?"]
 )
 def test_whether_to_take_or_stop_something_is_left_to_those_who_know(
-    told: Callable[..., Gathered], question: str
+    told: Callable[..., GatheredFacts], question: str
 ) -> None:
     found = told(question)
     assert "Warfarin" in names(found)
     assert found.after.endswith("a record cannot answer it.")
 
 
-def test_what_was_said_at_a_visit_is_not_made_up(told: Callable[..., Gathered]) -> None:
+def test_what_was_said_at_a_visit_is_not_made_up(told: Callable[..., GatheredFacts]) -> None:
     found = told("What did Dr Chen say?")
     assert found.lead == "Your record does not include what was said at a visit. It lists 1 visit:"
 
 
-def test_a_time_that_is_not_on_record_does_not_hide_the_newest_result(told: Callable[..., Gathered]) -> None:
+def test_a_time_that_is_not_on_record_does_not_hide_the_newest_result(told: Callable[..., GatheredFacts]) -> None:
     found = told("How has my sodium been in 2019?")
     assert found.lead == "Your record has no result of Sodium of 2019. The latest recorded:"
     assert names(found) == ["Sodium"]
 
 
-def test_the_highest_and_the_lowest_are_looked_up(told: Callable[..., Gathered]) -> None:
+def test_the_highest_and_the_lowest_are_looked_up(told: Callable[..., GatheredFacts]) -> None:
     assert told("What was the highest my creatinine has ever been?").facts == (FACTS[7],)
     assert told("What was my lowest creatinine?").lead == "The lowest of 2 results of Creatinine in your record:"
 
@@ -263,7 +267,9 @@ def test_times_are_understood_as_people_say_them(question: str, since: str, unti
     assert [day and day.date().isoformat() for day in (wanted.since, wanted.until)] == [since, until]
 
 
-def test_lay_words_find_weights_clotting_doctors_and_medicines_for_something(told: Callable[..., Gathered]) -> None:
+def test_lay_words_find_weights_clotting_doctors_and_medicines_for_something(
+    told: Callable[..., GatheredFacts],
+) -> None:
     weight = result("Body Weight", 90, "2020-01-01", unit="kg")
     assert names(told("How much do I weigh?", weight)) == ["Body Weight"]
     assert names(told("What was my weight five years ago?", weight)) == ["Body Weight"]
@@ -283,10 +289,10 @@ def test_lay_words_find_weights_clotting_doctors_and_medicines_for_something(tol
     ],
 )
 def test_vaccines_are_known_by_what_patients_call_them(
-    told: Callable[..., Gathered], asked_for: str, held: str
+    told: Callable[..., GatheredFacts], asked_for: str, held: str
 ) -> None:
     given = [
-        Vaccination(id=name, origin=REPORTED, name=name, given=Moment("2020-01-01"))
+        Vaccination(id=name, origin=REPORTED, name=name, given=PartialDate("2020-01-01"))
         for name in (held, "Hep B, adult", "rotavirus, monovalent")
     ]
     assert names(told(f"When was my last {asked_for}, which vaccination?", *given)) == [held]
@@ -315,7 +321,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterato
         record.import_source(Source(LETTER.encode(), "letter.txt"))
         record.facts.put([*FACTS, result("Potassium", 4.4, "2020-01-01", unit="mmol/L")], scope=record.scope)
         desk = make_record_desk(app, record.facts)
-        yield lambda question: desk.answer(question, asker=Asker.owner(record.scope)).answer.text
+        yield lambda question: desk.answer(question, asker=User.owner(record.scope)).answer.text
 
 
 def test_a_newer_paper_stands_before_an_older_fact(asked: Callable[[str], str]) -> None:

@@ -14,7 +14,7 @@ from citewell.adapters.records.values import plain_name
 from citewell.assistants.records.alerts import AlertKind, find_alerts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
-from citewell.assistants.records.known import Known
+from citewell.assistants.records.known import KnownFacts
 from citewell.assistants.records.notes import how_old
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
@@ -22,7 +22,7 @@ from citewell.bootstrap.records import Record
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import UnsupportedFile
-from citewell.types import Answer, Asker, Source
+from citewell.types import Answer, Source, User
 from citewell.types.facts import (
     REPORTED,
     Appointment,
@@ -31,8 +31,8 @@ from citewell.types.facts import (
     Fact,
     LabResult,
     Medication,
-    Moment,
-    Person,
+    PartialDate,
+    RecordOwner,
     ResultCategory,
     VisitStatus,
 )
@@ -56,14 +56,16 @@ K 5.9 H 3.5 - 5.1
 Na 139 135 - 145
 """
 FACTS: tuple[Fact, ...] = (
-    Medication(id="m1", origin=REPORTED, generic_name="Warfarin", dose="5 mg", start=Moment("2019"), reason_start="AF"),
-    Medication(id="m2", origin=REPORTED, generic_name="Albuterol", start=Moment("2018"), reason_start="Asthma"),
-    Diagnosis(id="d1", origin=REPORTED, name="Prediabetes", status=DiagnosisStatus.ACTIVE, dated=Moment("2017")),
-    Diagnosis(id="d2", origin=REPORTED, name="Angina", status=DiagnosisStatus.ACTIVE, dated=Moment("2016")),
-    LabResult(
-        id="r1", origin=REPORTED, test_name="Potassium", value=4.8, unit="mmol/L", collected=Moment("2020-02-03")
+    Medication(
+        id="m1", origin=REPORTED, generic_name="Warfarin", dose="5 mg", start=PartialDate("2019"), reason_start="AF"
     ),
-    Appointment(id="v1", origin=REPORTED, name="Check", at=Moment("2021-03-03"), status=VisitStatus.DONE),
+    Medication(id="m2", origin=REPORTED, generic_name="Albuterol", start=PartialDate("2018"), reason_start="Asthma"),
+    Diagnosis(id="d1", origin=REPORTED, name="Prediabetes", status=DiagnosisStatus.ACTIVE, dated=PartialDate("2017")),
+    Diagnosis(id="d2", origin=REPORTED, name="Angina", status=DiagnosisStatus.ACTIVE, dated=PartialDate("2016")),
+    LabResult(
+        id="r1", origin=REPORTED, test_name="Potassium", value=4.8, unit="mmol/L", collected=PartialDate("2020-02-03")
+    ),
+    Appointment(id="v1", origin=REPORTED, name="Check", at=PartialDate("2021-03-03"), status=VisitStatus.DONE),
 )
 
 
@@ -81,7 +83,7 @@ def record(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterat
 @pytest.fixture(scope="module")
 def ask(record: Record) -> Ask:
     desk = make_record_desk(record._app, record.facts)
-    return lambda question: desk.answer(question, asker=Asker.owner(record.scope)).answer
+    return lambda question: desk.answer(question, asker=User.owner(record.scope)).answer
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_a_gap_names_the_paper_in_which_the_test_stands(record: Record) -> None:
 
 def count_of(day: str, value: float, name: str) -> LabResult:
     """A count of white cells under one code, however it is written."""
-    made = LabResult(id=day, origin=REPORTED, test_name=name, value=value, unit="10*3/uL", collected=Moment(day))
+    made = LabResult(id=day, origin=REPORTED, test_name=name, value=value, unit="10*3/uL", collected=PartialDate(day))
     return replace(made, code="6690-2")
 
 
@@ -171,12 +173,12 @@ def test_a_character_that_nobody_sees_makes_no_second_test() -> None:
     assert find_alerts([old, new]) == []
     assert len(courses([old, new])) == 1
     uncoded = [replace(one, code=None) for one in (new, old)]
-    assert Known(tuple(uncoded)).latest(uncoded) == uncoded[:1]
+    assert KnownFacts(tuple(uncoded)).latest(uncoded) == uncoded[:1]
     assert plain_name("Leukocytes [#/\u200bvolume]") == "Leukocytes [#/volume]"
 
 
 def test_a_result_without_a_range_is_not_called_in_range() -> None:
-    known = Known((count_of("2024-01-02", 1.2, "Leukocytes"), count_of("2023-01-02", 5.0, "Leukocytes")))
+    known = KnownFacts((count_of("2024-01-02", 1.2, "Leukocytes"), count_of("2023-01-02", 5.0, "Leukocytes")))
     asked = gather("What should I ask?", intents_of("What should I ask?", now=NOW), known, lexicon=Lexicon.load())
     assert asked is not None
     assert "1 result beyond usual limits" in asked.lead
@@ -198,11 +200,11 @@ def test_a_film_or_a_photo_of_another_kind_is_no_text(record: Record, name: str)
 
 def test_what_is_now_in_an_old_record_says_of_when_it_is() -> None:
     told = bundle({**PATIENT, "deceasedDateTime": "2024-06-03"}, *ALL[1:])
-    known = Known(tuple(read_fhir(told).facts))
+    known = KnownFacts(tuple(read_fhir(told).facts))
     assert how_old(known, now=NOW) == ("The person in this record died on 3 June 2024. “Now” means at that time.")
-    (person,) = known.of(Person)
+    (person,) = known.of(RecordOwner)
     assert "died 3 June 2024" in line_of(person)
-    alive = Known(tuple(read_fhir(bundle(*ALL)).facts))
+    alive = KnownFacts(tuple(read_fhir(bundle(*ALL)).facts))
     assert how_old(alive, now=NOW) == "The latest entry in your record is from 1 May 2024. “Now” means at that time."
     assert how_old(alive, now=datetime(2024, 6, 1, tzinfo=UTC)) == ""
 

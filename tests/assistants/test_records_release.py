@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citewell.assistants.records.boundary import Boundary
-from citewell.assistants.records.release import Tally, release
-from citewell.assistants.records.safety import Passed, check_sentence, counted, template
+from citewell.assistants.records.release import ReleaseCounts, release
+from citewell.assistants.records.safety import SafeText, check_sentence, counted, template
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
 from citewell.errors import LLMTimeoutError
@@ -23,9 +23,9 @@ DOSE = "Your documents show a dose of 5 mg [S1]."
 ASK = "You could ask your doctor about it [S1]."
 
 
-def written(*replies: str, step: int = 7) -> tuple[list[str], Tally]:
+def written(*replies: str, step: int = 7) -> tuple[list[str], ReleaseCounts]:
     """What is released of these replies, each in small pieces, the last of them as often as it is asked for."""
-    waiting, tally = list(replies), Tally()
+    waiting, tally = list(replies), ReleaseCounts()
 
     def write() -> Iterator[str]:
         reply = waiting.pop(0) if len(waiting) > 1 else waiting[0]
@@ -36,7 +36,7 @@ def written(*replies: str, step: int = 7) -> tuple[list[str], Tally]:
 
 @pytest.mark.parametrize("step", [1, 7, 1_000])
 def test_sentences_come_one_by_one_without_the_line_that_was_meant_for_the_program(step: int) -> None:
-    assert written(f"{HEAD}{DOSE} {ASK}", step=step) == ([DOSE, ASK], Tally(replies=1, released=2))
+    assert written(f"{HEAD}{DOSE} {ASK}", step=step) == ([DOSE, ASK], ReleaseCounts(replies=1, released=2))
     assert written(f"**BOUNDARY_CHECK: awareness**\n\n{DOSE}\nBOUNDARY_CHECK: awareness", step=step)[0] == [DOSE]
 
 
@@ -48,13 +48,13 @@ def test_the_first_sentence_is_out_before_the_last_is_written() -> None:
             seen.append(piece)
             yield piece
 
-    first = next(release(write, RECORD, Tally(), language="en"))
+    first = next(release(write, RECORD, ReleaseCounts(), language="en"))
     assert (first, len(seen) < 5) == (DOSE, True)
 
 
-def slow(*replies: str) -> tuple[list[str], Tally]:
+def slow(*replies: str) -> tuple[list[str], ReleaseCounts]:
     """What is released of these replies, the last of which takes too long."""
-    waiting, tally = list(replies), Tally()
+    waiting, tally = list(replies), ReleaseCounts()
 
     def write() -> Iterator[str]:
         yield waiting.pop(0)
@@ -67,7 +67,7 @@ def slow(*replies: str) -> tuple[list[str], Tally]:
 def test_calm_words_are_told_where_no_time_is_left_to_write_again() -> None:
     out = f"BOUNDARY_CHECK: diagnosis\n{DOSE}"
     for last in ("", HEAD):
-        assert slow(out, last) == ([], Tally(replies=2, calm=template("boundary", "en")))
+        assert slow(out, last) == ([], ReleaseCounts(replies=2, calm=template("boundary", "en")))
     for replies in ([HEAD], [out, f"{HEAD}{DOSE} {ASK} And"]):
         with pytest.raises(LLMTimeoutError):
             slow(*replies)
@@ -75,8 +75,8 @@ def test_calm_words_are_told_where_no_time_is_left_to_write_again() -> None:
 
 def test_a_reply_out_of_bounds_is_written_again_silently_at_most_twice() -> None:
     out = f"BOUNDARY_CHECK: diagnosis\n{DOSE}"
-    assert written(out, out, f"{HEAD}{DOSE}") == ([DOSE], Tally(replies=3, released=1))
-    assert written(out) == ([], Tally(replies=3, calm=template("boundary", "en")))
+    assert written(out, out, f"{HEAD}{DOSE}") == ([DOSE], ReleaseCounts(replies=3, released=1))
+    assert written(out) == ([], ReleaseCounts(replies=3, calm=template("boundary", "en")))
     as_doctor = f"{HEAD}As your doctor, I see a dose of 5 mg [S1]."
     assert written(as_doctor, f"{HEAD}{DOSE}")[0] == [DOSE]
     assert written("", f"{HEAD}{DOSE}")[0] == [DOSE]
@@ -112,5 +112,5 @@ def _sentences() -> list[str]:
 @given(st.lists(st.one_of(st.sampled_from(_sentences()), st.text(max_size=60)), max_size=5).map(" ".join))
 def test_what_comes_out_is_clean_or_calm(reply: str) -> None:
     released, tally = written(HEAD + reply, step=50)
-    assert [one for one in released if not isinstance(check_sentence(one, RECORD), Passed)] == []
+    assert [one for one in released if not isinstance(check_sentence(one, RECORD), SafeText)] == []
     assert tally.calm in {"", *(text for _, _, text in rows("templates.tsv"))}

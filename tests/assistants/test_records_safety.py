@@ -9,7 +9,7 @@ import pytest
 
 from citewell.assistants.records.confidence import agreement, band, confidence
 from citewell.assistants.records.phrases import is_attributed
-from citewell.assistants.records.safety import Blocked, Passed, Rephrased, check_sentence
+from citewell.assistants.records.safety import BlockedText, RephrasedText, SafeText, check_sentence
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
 from citewell.words import sentences
@@ -32,7 +32,7 @@ def table(name: str) -> list[list[str]]:
 
 def missed(sentences: list[list[str]]) -> tuple[list[str], list[str]]:
     """What should have been caught and was not, and what was caught and should not have been."""
-    told = [(wanted, text, isinstance(check_sentence(text, NOTHING), Passed)) for wanted, _, text in sentences]
+    told = [(wanted, text, isinstance(check_sentence(text, NOTHING), SafeText)) for wanted, _, text in sentences]
     return [t for w, t, ok in told if w == "catch" and ok], [t for w, t, ok in told if w == "pass" and not ok]
 
 
@@ -95,7 +95,7 @@ def test_french_and_german_are_filtered_too() -> None:
 )
 def test_a_sentence_is_said_in_other_words_where_the_record_bears_them_out(sentence: str, instead: str) -> None:
     outcome = check_sentence(sentence, RECORD)
-    assert (outcome.text if isinstance(outcome, Rephrased) else None) == instead
+    assert (outcome.text if isinstance(outcome, RephrasedText) else None) == instead
 
 
 @pytest.mark.parametrize(
@@ -110,14 +110,14 @@ def test_a_sentence_is_said_in_other_words_where_the_record_bears_them_out(sente
     ],
 )
 def test_what_the_record_does_not_bear_out_is_blocked(sentence: str) -> None:
-    assert isinstance(check_sentence(sentence, RECORD), Blocked)
+    assert isinstance(check_sentence(sentence, RECORD), BlockedText)
 
 
 def test_words_quoted_from_the_record_are_its_own() -> None:
     quoted = "Your record of 12 March 2025 says: “You should take one tablet twice daily. Do not take with milk.”"
-    assert check_sentence(quoted, RECORD) == Passed(quoted)
-    assert not isinstance(check_sentence(quoted.replace("one tablet", "ten tablets"), RECORD), Passed)
-    assert not isinstance(check_sentence("“You should take one tablet twice daily.”", RECORD), Passed)
+    assert check_sentence(quoted, RECORD) == SafeText(quoted)
+    assert not isinstance(check_sentence(quoted.replace("one tablet", "ten tablets"), RECORD), SafeText)
+    assert not isinstance(check_sentence("“You should take one tablet twice daily.”", RECORD), SafeText)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_words_quoted_from_the_record_are_its_own() -> None:
 )
 def test_an_attribution_names_a_document_a_professional_or_a_citation(sentence: str, *, is_placed: bool) -> None:
     assert is_attributed(sentence) == is_placed
-    assert isinstance(check_sentence(sentence, NOTHING), Passed) == is_placed
+    assert isinstance(check_sentence(sentence, NOTHING), SafeText) == is_placed
 
 
 @pytest.mark.parametrize(
@@ -154,17 +154,17 @@ def test_an_attribution_names_a_document_a_professional_or_a_citation(sentence: 
     ],
 )
 def test_a_phrase_does_not_hide_behind_marks(sentence: str) -> None:
-    assert isinstance(check_sentence(sentence, NOTHING), Blocked)
+    assert isinstance(check_sentence(sentence, NOTHING), BlockedText)
 
 
 def test_marks_hide_no_attribution() -> None:
     sentence = "**Dr Chen** noted that you have lupus."
-    assert check_sentence(sentence, NOTHING) == Passed(sentence)
+    assert check_sentence(sentence, NOTHING) == SafeText(sentence)
 
 
 def test_attribution_excuses_no_advice_and_no_alarm() -> None:
-    assert not isinstance(check_sentence("Your documents show that you should stop aspirin.", NOTHING), Passed)
-    assert not isinstance(check_sentence("Dr Chen noted that this is deadly.", NOTHING), Passed)
+    assert not isinstance(check_sentence("Your documents show that you should stop aspirin.", NOTHING), SafeText)
+    assert not isinstance(check_sentence("Dr Chen noted that this is deadly.", NOTHING), SafeText)
 
 
 def test_the_calm_words_exist_in_every_language_and_pass_the_filter() -> None:
@@ -183,7 +183,7 @@ def test_the_calm_words_exist_in_every_language_and_pass_the_filter() -> None:
         (why, language) for why in kinds for language in ("en", "fr", "de")
     }
     said = [text[start:end] for _, _, text in rows("templates.tsv") for start, end in sentences(text)]
-    assert [one for one in said if check_sentence(one, NOTHING) != Passed(one)] == []
+    assert [one for one in said if check_sentence(one, NOTHING) != SafeText(one)] == []
 
 
 def test_confidence_is_the_product_of_its_three_factors_and_nothing_without_evidence() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.assistants.records.screening import FILTERED, MAX_CHARACTERS, Screened, screen
+from citewell.assistants.records.screening import FILTERED, MAX_CHARACTERS, ScreenedQuestion, screen
 from citewell.clinical import find_emergencies
 
 PLAIN = [
@@ -31,7 +31,7 @@ PLAIN = [
 
 @pytest.mark.parametrize("question", PLAIN)
 def test_a_plain_question_stays_as_it_is(question: str) -> None:
-    assert screen(question) == Screened(question, None)
+    assert screen(question) == ScreenedQuestion(question, None)
 
 
 @pytest.mark.parametrize(
@@ -103,15 +103,15 @@ def test_what_cannot_be_seen_is_gone_and_breaks_stay() -> None:
 def test_a_long_question_ends_at_a_word() -> None:
     question = "tired " * 400
     screened = screen(question)
-    assert screened == Screened(("tired " * 333).strip(), None, is_cut=True)
+    assert screened == ScreenedQuestion(("tired " * 333).strip(), None, is_cut=True)
 
 
 def test_one_endless_word_is_cut_at_the_limit() -> None:
-    assert screen("x" * 100_000) == Screened("x" * MAX_CHARACTERS, None, is_cut=True)
+    assert screen("x" * 100_000) == ScreenedQuestion("x" * MAX_CHARACTERS, None, is_cut=True)
 
 
 def test_a_question_of_exactly_the_limit_is_whole() -> None:
-    assert screen("y" * MAX_CHARACTERS) == Screened("y" * MAX_CHARACTERS, None)
+    assert screen("y" * MAX_CHARACTERS) == ScreenedQuestion("y" * MAX_CHARACTERS, None)
 
 
 def test_an_emergency_is_found_beyond_the_cut_and_beside_an_order() -> None:

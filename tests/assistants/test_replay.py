@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
-from citewell.answer.events import Sentence
+from citewell.answer.events import SentenceChecked
 from citewell.answer.kept_view import replay_json
 from citewell.answer.replay import (
     EMBEDDED_ANEW,
@@ -15,14 +15,14 @@ from citewell.answer.replay import (
     OTHER_QUERY,
     UNFINISHED,
     UPGRADED,
-    Erased,
+    ErasedSource,
     RecordedQuestion,
     compare,
     replay,
 )
 from citewell.bootstrap import App
 from citewell.errors import NotFound
-from citewell.types import EVERY, Answer, Asker, Filing, Role, Scope, Source
+from citewell.types import EVERY, Answer, Filing, Role, Scope, Source, User
 from tests.assistants.test_desk import user
 
 FIRST = "# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
@@ -81,7 +81,7 @@ def test_an_erased_version_is_told_and_the_rest_answers(answered: tuple[App, str
     app.delete(iron.id)
     found = app.desk.replay(answer_id, app.owner())
     assert not found.is_same
-    assert found.erased == (Erased(iron.id, "Iron", 1),)
+    assert found.erased == (ErasedSource(iron.id, "Iron", 1),)
     assert found.notes == (
         "Version 1 of “Iron”, which the answer used, has since been erased.",
         "Words from a document erased since were removed from the record and cannot be compared.",
@@ -129,7 +129,7 @@ def test_who_lost_a_tag_does_not_get_it_back_by_a_replay(app: App) -> None:
 
 def test_another_persons_answer_cannot_be_replayed(answered: tuple[App, str]) -> None:
     app, answer_id = answered
-    for other in (user(app, "ann"), Asker.owner(Scope.owner("elsewhere"))):
+    for other in (user(app, "ann"), User.owner(Scope.owner("elsewhere"))):
         with pytest.raises(NotFound):
             app.desk.replay(answer_id, other)
 
@@ -183,7 +183,7 @@ def test_what_never_came_to_its_end_is_replayed_as_far_as_it_was_shown(answered:
     app, _ = answered
     events = app.desk.ask(IRON, asker=app.owner())
     for event in events:
-        if isinstance(event, Sentence):
+        if isinstance(event, SentenceChecked):
             break
     events.close()  # type: ignore[attr-defined]
     newest = app.desk.audit.entries(app.owner())[0]

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from citewell.cli.progress import Shown
+from citewell.cli.progress import FrontTask
 from citewell.ingest.read import Step
 from tests.on_postgres import IS_ON_POSTGRES, NOTE
 
@@ -107,7 +107,7 @@ def test_what_is_waited_for_is_shown_and_not_what_waits_to_be_stored() -> None:
     seen = StringIO()
     columns = TextColumn("{task.description}", markup=False)
     with Progress(columns, console=Console(file=seen, force_terminal=True), auto_refresh=False, transient=True) as bar:
-        shown = Shown(bar)
+        shown = FrontTask(bar)
         for path in (Path("a/paper.md"), Path("b/paper.md"), Path("c/other.md")):
             shown(path, Step("reading"))
 

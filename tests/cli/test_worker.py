@@ -18,7 +18,7 @@ from citewell.adapters.store.schema import library as facts
 from citewell.bootstrap import build
 from citewell.bootstrap.workers import REFUSED
 from citewell.config import Settings
-from citewell.types import Filing, Source, State
+from citewell.types import Filing, LifecycleState, Source
 from tests.faults.network import free_port, reached, redis_server
 
 CITEWELL = [sys.executable, "-m", "citewell.cli"]
@@ -54,7 +54,7 @@ def test_a_worker_reads_what_is_queued_ends_when_told_and_refuses_another_embedd
         queued = app.library.enqueue(source, filing=Filing(), scope=scope)
         with running([*CITEWELL, "worker", "--processes", "1"], tmp_path / "log", **names) as worker:
             assert reached(CeleryQueue(broker).nudge)
-            assert reached(lambda: app.library.entry(queued.id, scope).state is State.COMPLETED)
+            assert reached(lambda: app.library.entry(queued.id, scope).state is LifecycleState.COMPLETED)
             worker.send_signal(signal.SIGTERM)
             assert worker.wait(60) == 0, (tmp_path / "log").read_text()
         assert app.library.verify().problems == ()

@@ -10,8 +10,8 @@ import pytest
 
 from citewell.clinical.populations import (
     Applies,
-    Limits,
     Population,
+    ValueBand,
     age_groups,
     age_limits,
     ages_in,
@@ -31,7 +31,7 @@ def cases(*kinds: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("kind", "words", "who", "expected"), [case for case in CASES if case[0] in kinds])
 
 
-def limits_shown(one: Limits) -> list[str]:
+def limits_shown(one: ValueBand) -> list[str]:
     low = [f"{one.of}{'>' if one.is_over else '>='}{one.low:g}"] if one.low is not None else []
     return low + ([f"{one.of}{'<=' if one.is_through else '<'}{one.high:g}"] if one.high is not None else [])
 

@@ -20,9 +20,9 @@ NOTHING = np.zeros(384, np.float32)
 @pytest.fixture
 def unloaded() -> Iterator[None]:
     """The head is read anew, before and after."""
-    questions._Head.load.cache_clear()
+    questions._QuestionHead.load.cache_clear()
     yield
-    questions._Head.load.cache_clear()
+    questions._QuestionHead.load.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.people import SqlPeople
 from citewell.adapters.store.postgres import open_postgres
 from citewell.adapters.store.routing import SqlInbox
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.seal import TextCipher
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def opened_office(folder: Path, url: str | None = None) -> Office:
     """All of it in a folder, or in the database at an address."""
     library = opened_library(folder, url)
     engine, path = library.engine, library.path
-    seal = Seal.of(folder)
+    seal = TextCipher.of(folder)
     audit = SqlAudit(engine, path, seal)
     conversations = SqlConversations(engine, path, seal, assistant="knowledge")
     inbox = SqlInbox(engine, path, seal)

@@ -1,12 +1,12 @@
-"""Askers and endings for the tests of what is kept."""
+"""Users and endings for the tests of what is kept."""
 
 from __future__ import annotations
 
 import uuid
 from typing import Any
 
-from citewell.keeping import KeptOutcome, ConversationPlace
-from citewell.types import User, Role, Route, Scope
+from citewell.keeping import ConversationPlace, KeptOutcome
+from citewell.types import Role, Route, Scope, User
 
 EVERYTHING = Scope.owner("clinic")
 OWNER = User.owner(EVERYTHING)

@@ -15,7 +15,7 @@ from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import document_tags, documents, generations, stamps
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.adapters.store.tenants import TenantShelf
-from citewell.ports import Stored, Vector
+from citewell.ports import IndexedVersion, Vector
 from citewell.types import Scope
 
 
@@ -42,13 +42,13 @@ class Mirror:
         found: list[int] = self._shelf.visible(scope)
         return found
 
-    def load(self, wanted: Sequence[int]) -> Iterator[Stored]:
-        found: Iterator[Stored] = self._shelf.load(wanted)
+    def load(self, wanted: Sequence[int]) -> Iterator[IndexedVersion]:
+        found: Iterator[IndexedVersion] = self._shelf.load(wanted)
         return found
 
-    def load_words(self, wanted: Sequence[int]) -> Iterator[Stored]:
+    def load_words(self, wanted: Sequence[int]) -> Iterator[IndexedVersion]:
         for one in self.load(wanted):
-            yield Stored(one.generation, np.zeros((len(one.vectors), 0), np.float32), one.postings)
+            yield IndexedVersion(one.generation, np.zeros((len(one.vectors), 0), np.float32), one.postings)
 
     def vector_bytes(self) -> int:
         return 1

@@ -20,10 +20,10 @@ from citewell.adapters.store import audit, schema
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.heads import HEAD_FILE
 from citewell.adapters.store.library import SqlLibrary
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.seal import TextCipher
 from citewell.errors import LibraryError, NotFound
-from citewell.keeping import Head, KeptOutcome, Place
-from citewell.types import Asker
+from citewell.keeping import AuditHead, ConversationPlace, KeptOutcome
+from citewell.types import User
 from tests.contracts.conftest import Office, opened_office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
 
@@ -56,7 +56,7 @@ def test_a_whole_log_proves_itself_and_each_tenant_counts_alone(office: Office) 
     assert (proof.records, proof.head.count, proof.problems) == (5, 5, ())
     assert [entry.number for entry in office.audit.entries(OWNER)] == [5, 4, 3, 2, 1]
     assert office.audit.prove("elsewhere").problems == ()
-    assert office.audit.prove("nobody") == replace(proof, records=0, head=Head(0, "0" * 64))
+    assert office.audit.prove("nobody") == replace(proof, records=0, head=AuditHead(0, "0" * 64))
 
 
 def test_each_reads_their_own_and_an_administrator_all_of_the_tenant(office: Office) -> None:
@@ -159,8 +159,8 @@ def test_a_head_that_was_noted_elsewhere_proves_all_up_to_it(office: Office, tmp
     noted = office.audit.prove("clinic").head
     filled(office, 2)
     assert office.audit.prove("clinic", known=noted).problems == ()
-    assert office.audit.prove("clinic", known=Head(2, "f" * 64)).problems != ()
-    assert office.audit.prove("clinic", known=Head(9, noted.hash)).problems != ()
+    assert office.audit.prove("clinic", known=AuditHead(2, "f" * 64)).problems != ()
+    assert office.audit.prove("clinic", known=AuditHead(9, noted.hash)).problems != ()
 
 
 def test_a_note_that_is_behind_is_no_problem(office: Office, tmp_path: Path) -> None:
@@ -231,8 +231,8 @@ def test_the_same_answer_cannot_be_recorded_twice(office: Office) -> None:
 
 def test_many_writers_at_once_make_one_chain(office: Office) -> None:
     def ask(number: int) -> None:
-        asker: Asker = (ANN, ELSEWHERE)[number % 2]
-        place: Place = office.conversations.begin(f"Question {number}?", asker, conversation_id=None)
+        asker: User = (ANN, ELSEWHERE)[number % 2]
+        place: ConversationPlace = office.conversations.begin(f"Question {number}?", asker, conversation_id=None)
         office.ledger.keep(ending(f"Question {number}?", asker, place=place))
 
     with ThreadPoolExecutor(8) as threads:
@@ -245,7 +245,7 @@ def test_many_writers_at_once_make_one_chain(office: Office) -> None:
 def test_a_record_is_read_with_the_key_only(office: Office) -> None:
     kept = ending()
     office.ledger.keep(kept)
-    stranger = SqlAudit(office.library.engine, office.file, Seal(b"0" * 32))
+    stranger = SqlAudit(office.library.engine, office.file, TextCipher(b"0" * 32))
     with pytest.raises(LibraryError, match=r"seal\.key"):
         stranger.read(kept.answer_id, OWNER)
 
@@ -272,7 +272,7 @@ def test_a_library_of_the_schema_before_is_brought_up_to_date(tmp_path: Path) ->
             connection.execute(text(row), values)
     engine.dispose()
     library = SqlLibrary(path)
-    log = SqlAudit(library.engine, path, Seal.of(tmp_path))
+    log = SqlAudit(library.engine, path, TextCipher.of(tmp_path))
     assert [entry.number for entry in log.entries(OWNER)] == [2, 1]
     library.close()
 
@@ -343,7 +343,7 @@ def test_messages_and_items_from_before_they_were_bound_are_read_and_their_answe
 ) -> None:
     mine, other = two_talks(office)
     assert mine.place is not None
-    seal, talk = Seal.of(tmp_path), mine.place.conversation_id
+    seal, talk = TextCipher.of(tmp_path), mine.place.conversation_id
     with office.library.engine.begin() as connection:
         for row in connection.execute(schema.messages.select()).all():
             words = seal.open(row.text, about=f"message:{row.conversation_id}:{row.position}:{row.answer_id}")

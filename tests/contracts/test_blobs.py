@@ -25,10 +25,10 @@ from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import BlobsUnavailable, DiskFull, LibraryError, NotFound
 from citewell.ingest.library import add
-from citewell.ingest.read import Reader
+from citewell.ingest.read import FileReader
 from citewell.ingest.worker import Worker
 from citewell.ports.blobs import Blobs
-from citewell.types import Filing, Scope, Source, State
+from citewell.types import Filing, LifecycleState, Scope, Source
 
 OWNER = Scope.owner("clinic")
 IRON = Source(b"Iron\n\nFerrous sulfate 200 mg is taken with water.", "iron.txt")
@@ -90,7 +90,7 @@ def test_what_is_put_is_there_until_it_is_removed(blobs: Blobs) -> None:
 
 
 def test_a_library_keeps_its_originals_there_and_erases_them_there(
-    library: SqlLibrary, blobs: Blobs, reader: Reader, tmp_path: Path
+    library: SqlLibrary, blobs: Blobs, reader: FileReader, tmp_path: Path
 ) -> None:
     added = add(IRON, filing=Filing(), scope=OWNER, library=library, reader=reader).entry
     queued = library.enqueue(Source(b"Zinc\n\nTake 10 mg.", "zinc.txt"), filing=Filing(), scope=OWNER)
@@ -110,7 +110,7 @@ def test_a_library_keeps_its_originals_there_and_erases_them_there(
 
 
 def test_where_a_shared_folder_is_not_mounted_a_document_waits_for_a_machine_that_has_it(
-    tmp_path: Path, reader: Reader
+    tmp_path: Path, reader: FileReader
 ) -> None:
     with closing(SqlLibrary(tmp_path / "library.sqlite")) as library:
         library.blobs = FolderBlobs(tmp_path / "papers")
@@ -119,12 +119,12 @@ def test_where_a_shared_folder_is_not_mounted_a_document_waits_for_a_machine_tha
         library.blobs = FolderBlobs(tmp_path / "empty")
         assert Worker(library, reader).work()
         waits = library.entry(queued.id, OWNER)
-        assert (waits.state, waits.next_attempt_at is not None) == (State.QUEUED, True)
+        assert (waits.state, waits.next_attempt_at is not None) == (LifecycleState.QUEUED, True)
         assert "it is mounted" in (waits.error or "")
         library.blobs = FolderBlobs(tmp_path / "papers")
         library.requeue(queued.id, OWNER, by="owner")
         assert Worker(library, reader).work()
-        assert library.entry(queued.id, OWNER).state is State.COMPLETED
+        assert library.entry(queued.id, OWNER).state is LifecycleState.COMPLETED
 
 
 class Crash(BaseException):
@@ -132,7 +132,7 @@ class Crash(BaseException):
 
 
 def test_cleaning_up_removes_what_this_library_left_there_a_day_ago_and_nothing_else(
-    library: SqlLibrary, blobs: Blobs, reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    library: SqlLibrary, blobs: Blobs, reader: FileReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = SqlLibrary(tmp_path / "other.sqlite")
     other.blobs = blobs
@@ -162,7 +162,7 @@ def raising(error: type[BaseException]) -> Callable[..., None]:
 
 
 def test_a_file_that_comes_while_its_twin_is_erased_or_leftovers_are_removed_is_kept(
-    library: SqlLibrary, blobs: Blobs, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    library: SqlLibrary, blobs: Blobs, reader: FileReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twin = add(IRON, filing=Filing(), scope=OWNER, library=library, reader=reader).entry
     put = blobs.put
@@ -180,7 +180,7 @@ def test_a_file_that_comes_while_its_twin_is_erased_or_leftovers_are_removed_is_
 
 
 def test_a_file_goes_only_once_its_erasing_is_for_good_and_is_told_of_while_it_stays(
-    library: SqlLibrary, blobs: Blobs, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    library: SqlLibrary, blobs: Blobs, reader: FileReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = add(IRON, filing=Filing(), scope=OWNER, library=library, reader=reader).entry
     with monkeypatch.context() as here:
@@ -227,7 +227,7 @@ def test_files_that_were_kept_before_each_had_a_key_of_its_own_are_read_and_eras
 
 
 def test_a_lost_original_is_found_by_verify_and_another_store_is_named(
-    library: SqlLibrary, blobs: Blobs, reader: Reader, tmp_path: Path
+    library: SqlLibrary, blobs: Blobs, reader: FileReader, tmp_path: Path
 ) -> None:
     entry = add(IRON, filing=Filing(), scope=OWNER, library=library, reader=reader).entry
     library.blobs = None
@@ -235,7 +235,7 @@ def test_a_lost_original_is_found_by_verify_and_another_store_is_named(
         library.original(entry.id, OWNER)
     with pytest.raises(LibraryError, match="Set CITEWELL_BLOBS to that"):
         library.erase(entry.id, OWNER)
-    assert library.entry(entry.id, OWNER).state is State.COMPLETED, "what is not erased is not said to be"
+    assert library.entry(entry.id, OWNER).state is LifecycleState.COMPLETED, "what is not erased is not said to be"
     library.blobs = blobs
     for key in kept(blobs):
         blobs.remove(key)

@@ -8,20 +8,20 @@ import pytest
 
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.seal import TextCipher
 from citewell.errors import ChangedMeanwhile, InputError, NotFound
 from citewell.keeping import KeptOutcome
-from citewell.ports.consult import Happened
+from citewell.ports.consult import ConsultEvent
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, STRANGER
 
-FIRST = Happened("started", "2030-01-01T00:00:00+00:00", "ann", {"id": "c1"})
-THEN = Happened("said", "2030-01-01T00:01:00+00:00", "ann", {"role": "user", "text": "A secret cough."})
+FIRST = ConsultEvent("started", "2030-01-01T00:00:00+00:00", "ann", {"id": "c1"})
+THEN = ConsultEvent("said", "2030-01-01T00:01:00+00:00", "ann", {"role": "user", "text": "A secret cough."})
 
 
 @pytest.fixture
 def consults(office: Office) -> SqlConsults:
-    engine, path, seal = office.library.engine, office.library.path, Seal.of(office.file.parent)
+    engine, path, seal = office.library.engine, office.library.path, TextCipher.of(office.file.parent)
     return SqlConsults(engine, path, seal, audit=SqlAudit(engine, path, seal))
 
 
@@ -80,8 +80,8 @@ def test_the_words_are_not_readable_in_the_file(office: Office, consults: SqlCon
 
 
 def test_a_signature_stands_in_the_log_only_where_the_consult_is_signed(consults: SqlConsults, office: Office) -> None:
-    audit = SqlAudit(office.library.engine, office.library.path, Seal.of(office.file.parent))
-    signed = Happened("signed", "2030-01-01T00:02:00+00:00", "ann", {"name": "Ann"})
+    audit = SqlAudit(office.library.engine, office.library.path, TextCipher.of(office.file.parent))
+    signed = ConsultEvent("signed", "2030-01-01T00:02:00+00:00", "ann", {"name": "Ann"})
     ending = KeptOutcome("a1", "consult c1", ANN, place=None, words={"evidence": []}, text=None, route=None)
     consults.begin("c1", [FIRST], state="draft", asker=ANN)
     consults.append("c1", [THEN], after=1, state="draft", asker=ANN)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from citewell.errors import NotFound
-from citewell.keeping import Place
-from citewell.types import Asker, Message
+from citewell.keeping import ConversationPlace
+from citewell.types import Message, User
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, OWNER, STRANGER, ending
 
 
-def said(office: Office, conversation_id: str, asker: Asker = ANN) -> list[tuple[Message, str | None]]:
+def said(office: Office, conversation_id: str, asker: User = ANN) -> list[tuple[Message, str | None]]:
     return [(turn.message, turn.answer_id) for turn in office.conversations.turns(conversation_id, asker)]
 
 
@@ -31,14 +31,14 @@ def test_a_question_that_waits_is_not_kept_twice(office: Office) -> None:
     again = office.conversations.begin("How much iron?", ANN, conversation_id=first.conversation_id)
     other = office.conversations.begin("For whom?", ANN, conversation_id=first.conversation_id)
     assert again == first
-    assert other == Place(first.conversation_id, 2)
+    assert other == ConversationPlace(first.conversation_id, 2)
 
 
 def test_an_answered_question_may_be_asked_again(office: Office) -> None:
     place = office.conversations.begin("How much iron?", ANN, conversation_id=None)
     office.ledger.keep(ending(place=place))
     again = office.conversations.begin("How much iron?", ANN, conversation_id=place.conversation_id)
-    assert again == Place(place.conversation_id, 3)
+    assert again == ConversationPlace(place.conversation_id, 3)
 
 
 def test_the_same_question_asked_twice_at_once_gets_two_answers(office: Office) -> None:
@@ -63,7 +63,7 @@ def test_only_the_newest_turns_are_read_where_a_number_is_given(office: Office) 
 
 
 @pytest.mark.parametrize("other", [BOB, OWNER, STRANGER])
-def test_another_persons_conversation_is_as_good_as_none(office: Office, other: Asker) -> None:
+def test_another_persons_conversation_is_as_good_as_none(office: Office, other: User) -> None:
     mine = office.conversations.begin("How much iron?", ANN, conversation_id=None).conversation_id
     with pytest.raises(NotFound):
         office.conversations.turns(mine, other)

@@ -18,7 +18,7 @@ from citewell.adapters.entailment.onnx import OnnxEntailment
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing
-from citewell.types import Span, Verdict
+from citewell.types import EvidenceSpan, Verdict
 
 WORDS = ("[UNK]", "[CLS]", "[SEP]", "yes", "no", "iron")
 LABELS = {"0": "CONTRADICTION", "1": "NEUTRAL", "2": "ENTAILMENT"}
@@ -79,7 +79,7 @@ def test_the_settings_name_it_and_every_check_asks_it(folder: Path, tmp_path: Pa
     def verdict(told: str, entailment: Path | None) -> Verdict:
         with build(Settings(home=tmp_path / "home", entailment=entailment)) as app:
             text = SOURCE.format(told)
-            return app.verify_sentence(FAITHFUL + " " + told, [Span("a:0", 0, len(text), text)]).verdict
+            return app.verify_sentence(FAITHFUL + " " + told, [EvidenceSpan("a:0", 0, len(text), text)]).verdict
 
     assert verdict("iron", None) is Verdict.SUPPORTED
     assert verdict("no", folder) is Verdict.CONTRADICTED

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.vault.cipher import keyed
-from citewell.adapters.vault.keys import Key
+from citewell.adapters.vault.keys import VaultKey
 from citewell.errors import InputError, NotFound, ScopeRefused
-from citewell.ports.records import Change
+from citewell.ports.records import FactCounts
 from citewell.types import Scope
 from citewell.types.facts import (
     KINDS,
@@ -32,10 +32,10 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     MedicationStatus,
-    Moment,
-    Person,
+    PartialDate,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     ResultPart,
     Severity,
@@ -60,8 +60,8 @@ WARFARIN = made(
     generic_name="Warfarin sodium",
     brand_name="Coumadin",
     dose="5 mg",
-    start=Moment("2015-03"),
-    dose_changes=(DoseChange("4 mg", Moment("2016"), "bruises"),),
+    start=PartialDate("2015-03"),
+    dose_changes=(DoseChange("4 mg", PartialDate("2016"), "bruises"),),
     ingredients=(Ingredient("Warfarin", "5 mg"),),
 )
 PREDNISOLONE = made(
@@ -69,7 +69,7 @@ PREDNISOLONE = made(
     2,
     generic_name="Prednisolone",
     status=MedicationStatus.STOPPED,
-    start=Moment("2014-01-01"),
+    start=PartialDate("2014-01-01"),
     taper=(TaperStep("30 mg", 5), TaperStep("20 mg", 5)),
 )
 PENICILLIN = made(Allergy, allergen="Penicillin", reaction="rash", severity=Severity.SEVERE)
@@ -81,7 +81,7 @@ INR = [
         test_name="INR",
         code="34714-6",
         value=value,
-        collected=Moment(f"202{number}-05-01"),
+        collected=PartialDate(f"202{number}-05-01"),
         flag=flag,
     )
     for number, value, flag in ((1, 2.4, Flag.NORMAL), (2, 9.1, Flag.CRITICAL_HIGH), (3, 2.6, None))
@@ -90,20 +90,20 @@ PRESSURE = made(
     LabResult,
     9,
     test_name="Blood Pressure",
-    collected=Moment("2019-05-01T10:00:00+02:00"),
+    collected=PartialDate("2019-05-01T10:00:00+02:00"),
     parts=(
         ResultPart("Systolic Blood Pressure", "8480-6", 125.0, None, "mm[Hg]"),
         ResultPart("Diastolic Blood Pressure"),
     ),
 )
-HEADACHE = made(Symptom, specific="headache", severity=3, recorded=Moment("2024-02-01"), medication_id=WARFARIN.id)
+HEADACHE = made(Symptom, specific="headache", severity=3, recorded=PartialDate("2024-02-01"), medication_id=WARFARIN.id)
 OTHERS = [
-    made(Person, name="Ann", born=Moment("1950-02-03"), sex="female"),
+    made(RecordOwner, name="Ann", born=PartialDate("1950-02-03"), sex="female"),
     made(Professional, name="Dr. Chen", specialty="cardiology"),
-    made(Diagnosis, name="Atrial fibrillation", status=DiagnosisStatus.ACTIVE, dated=Moment("2015")),
-    made(Procedure, name="Cardioversion", performed=Moment("2015-04-01")),
-    made(Vaccination, name="Influenza", given=Moment("2023-10-01")),
-    made(Appointment, name="Check up", at=Moment("2030-01-01"), status=VisitStatus.PLANNED),
+    made(Diagnosis, name="Atrial fibrillation", status=DiagnosisStatus.ACTIVE, dated=PartialDate("2015")),
+    made(Procedure, name="Cardioversion", performed=PartialDate("2015-04-01")),
+    made(Vaccination, name="Influenza", given=PartialDate("2023-10-01")),
+    made(Appointment, name="Check up", at=PartialDate("2030-01-01"), status=VisitStatus.PLANNED),
     made(Referral, name="Eye clinic", status=VisitStatus.PLANNED, to="Dr. Iris"),
 ]
 ALL = [WARFARIN, PREDNISOLONE, PENICILLIN, LATEX, *INR, PRESSURE, HEADACHE, *OTHERS]
@@ -111,7 +111,7 @@ ALL = [WARFARIN, PREDNISOLONE, PENICILLIN, LATEX, *INR, PRESSURE, HEADACHE, *OTH
 
 @pytest.fixture(params=["plain", "encrypted"])
 def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlLibrary]:
-    drivers = [keyed(Key.new())] if request.param == "encrypted" else []
+    drivers = [keyed(VaultKey.new())] if request.param == "encrypted" else []
     opened = SqlLibrary(tmp_path / "library.sqlite", *drivers)
     yield opened
     opened.close()
@@ -120,7 +120,7 @@ def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlLibra
 @pytest.fixture
 def facts(library: SqlLibrary) -> SqlFacts:
     store = SqlFacts(library.engine, library.path)
-    assert store.put(ALL, scope=MINE) == Change(added=len(ALL))
+    assert store.put(ALL, scope=MINE) == FactCounts(added=len(ALL))
     return store
 
 
@@ -136,7 +136,7 @@ def test_every_kind_comes_back_as_it_was_put(facts: SqlFacts) -> None:
 
 
 def test_putting_the_same_again_changes_nothing(facts: SqlFacts) -> None:
-    assert facts.put(ALL, scope=MINE) == Change(same=len(ALL))
+    assert facts.put(ALL, scope=MINE) == FactCounts(same=len(ALL))
 
 
 def test_looking_up(facts: SqlFacts) -> None:
@@ -185,7 +185,7 @@ def test_nobody_else_sees_or_changes_them(facts: SqlFacts) -> None:
     for tenant in ("", "*"):
         with pytest.raises(ScopeRefused):
             facts.all(Scope.owner(tenant))
-    assert facts.put([WARFARIN], scope=OTHER) == Change(added=1)  # the same id in another record is another fact
+    assert facts.put([WARFARIN], scope=OTHER) == FactCounts(added=1)  # the same id in another record is another fact
     facts.reject(WARFARIN.id, OTHER)
     assert facts.one(WARFARIN.id, MINE) == WARFARIN
 
@@ -193,13 +193,15 @@ def test_nobody_else_sees_or_changes_them(facts: SqlFacts) -> None:
 def test_other_words_about_what_a_person_told_wait_beside_it(facts: SqlFacts) -> None:
     other = replace(WARFARIN, dose="6 mg")
     assert facts.unknown([WARFARIN, other], MINE) == [other]
-    assert [facts.put([other], scope=MINE) for _ in range(2)] == [Change(added=1), Change(same=1)]
+    assert [facts.put([other], scope=MINE) for _ in range(2)] == [FactCounts(added=1), FactCounts(same=1)]
     assert facts.one(WARFARIN.id, MINE) == WARFARIN
     (waits,) = facts.unverified(MINE)
     assert waits == replace(other, id=waits.id, is_verified=False)
     facts.reject(waits.id, MINE)
-    assert (facts.put([other], scope=MINE), facts.unverified(MINE)) == (Change(same=1), [])
-    assert facts.put([replace(OTHERS[0], name="Anne")], scope=MINE) == Change(same=1)  # a record is about one person
+    assert (facts.put([other], scope=MINE), facts.unverified(MINE)) == (FactCounts(same=1), [])
+    assert facts.put([replace(OTHERS[0], name="Anne")], scope=MINE) == FactCounts(
+        same=1
+    )  # a record is about one person
 
 
 def test_what_a_person_corrected_or_rejected_stays_so(facts: SqlFacts) -> None:
@@ -292,10 +294,10 @@ def test_json_is_read_back_whole_or_refused(fact: Fact, field: str, value: objec
 @pytest.mark.parametrize("text", ["", "yesterday", "2015-13", "2015-02-30", "2015-03-12T04:46:42", "15"])
 def test_a_date_is_exact_about_what_it_knows_or_refused(text: str) -> None:
     with pytest.raises(InputError):
-        Moment(text)
+        PartialDate(text)
 
 
 def test_how_bad_a_symptom_is_goes_from_one_to_five() -> None:
     for severity in (0, 6):
         with pytest.raises(InputError):
-            made(Symptom, specific="pain", severity=severity, recorded=Moment("2024"))
+            made(Symptom, specific="pain", severity=severity, recorded=PartialDate("2024"))

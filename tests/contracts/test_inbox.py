@@ -10,7 +10,7 @@ from sqlalchemy import inspect, select, table, text, update
 from citewell.adapters.store.schema import routed
 from citewell.errors import InputError, NotFound
 from citewell.keeping import HistoryPage, RoutedQuestion
-from citewell.types import User, Role
+from citewell.types import Role, User
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
 

@@ -23,7 +23,7 @@ from citewell.adapters.index.tenants import TenantIndex
 from citewell.adapters.store.postgres import open_postgres
 from citewell.errors import EmbedderMismatch, LibraryError
 from citewell.ingest.postings import pack
-from citewell.ports import Candidate, Index, Shelf, Stored, Vector, Vectors
+from citewell.ports import Candidate, Index, IndexedVersion, Shelf, Vector, Vectors
 from citewell.types import EVERY, Scope
 from tests.contracts.mirror import mirrored
 
@@ -91,13 +91,13 @@ class MemoryShelf:
                 and (EVERY in scope.tags or (scope.tags | {"public"}) & document.tags)
             ]
 
-    def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+    def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
         for generation in reversed(generations):
             with self.lock:
                 document = self.documents.get(generation)
             if document is not None:
                 self.loaded.append(generation)
-                yield Stored(generation, document.vectors, pack(document.passages))
+                yield IndexedVersion(generation, document.vectors, pack(document.passages))
 
 
 @pytest.fixture(params=[*ADAPTERS, "pgvector"])
@@ -458,7 +458,7 @@ class TestRefresh:
         class Failing(MemoryShelf):
             is_broken = False
 
-            def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+            def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
                 if self.is_broken:
                     raise LibraryError("The disk went away.")
                 return super().load(generations)
@@ -476,7 +476,7 @@ class TestRefresh:
 
     def test_vectors_that_are_missing_are_told(self, open_index: Open) -> None:
         class Losing(MemoryShelf):
-            def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+            def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
                 return super().load(generations[1:])
 
         with pytest.raises(LibraryError, match="citewell verify"):
@@ -665,7 +665,7 @@ class TestExactIndex:
     def test_a_view_is_laid_out_beside_the_searches_that_go_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         began, go = threading.Event(), threading.Event()
 
-        def slow(*given: Any, **named: Any) -> compact.Compact:
+        def slow(*given: Any, **named: Any) -> compact.CompactIndex:
             began.set()
             assert go.wait(60)
             return compact.compact(*given, **named)
@@ -677,11 +677,11 @@ class TestExactIndex:
         index = ExactIndex(shelf)
         found = [index.candidates(unit(1), weights("dose"), scope=HERE, limit=9) for _ in range(4)]
         assert began.wait(60)
-        assert not isinstance(index._view(HERE), compact.Compact)
+        assert not isinstance(index._view(HERE), compact.CompactIndex)
         shelf.add(document("dose child"))  # what is being laid out is of yesterday
         newer = index.candidates(unit(1), weights("dose"), scope=HERE, limit=9)
         go.set()
-        while not isinstance(index._view(HERE), compact.Compact):
+        while not isinstance(index._view(HERE), compact.CompactIndex):
             threading.Event().wait(0.001)
         assert found == [found[0]] * 4
         assert len(newer) == len(found[0]) + 1

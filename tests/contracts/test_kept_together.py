@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from citewell.answer.service import paired
-from citewell.keeping import Place
-from citewell.types import Asker, Message
+from citewell.keeping import ConversationPlace
+from citewell.types import Message, User
 from tests.contracts.conftest import Office, opened_office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
 
@@ -22,13 +22,13 @@ QUESTIONS = st.sampled_from(["How much iron?", "And for children?", "Why?"])
 class Keeping(RuleBasedStateMachine):
     """A real file, and beside it what it should hold."""
 
-    asked: Bundle[tuple[Asker, Place, str]] = Bundle("asked")
+    asked: Bundle[tuple[User, ConversationPlace, str]] = Bundle("asked")
 
     @initialize()
     def opens(self) -> None:
         self._folder = tempfile.TemporaryDirectory()
         self.office: Office = opened_office(Path(self._folder.name))
-        self.turns: dict[str, tuple[Asker, list[tuple[str, str, str | None]]]] = {}
+        self.turns: dict[str, tuple[User, list[tuple[str, str, str | None]]]] = {}
         self.records: dict[str, list[str]] = {"clinic": [], "elsewhere": []}
         self.inbox: dict[str, str] = {}
 
@@ -37,7 +37,7 @@ class Keeping(RuleBasedStateMachine):
         self._folder.cleanup()
 
     @rule(target=asked, asker=ASKERS, question=QUESTIONS, goes_on=st.booleans())
-    def asks(self, asker: Asker, question: str, goes_on: bool) -> tuple[Asker, Place, str]:
+    def asks(self, asker: User, question: str, goes_on: bool) -> tuple[User, ConversationPlace, str]:
         mine = [one for one, (owner, _) in self.turns.items() if owner == asker]
         chosen = mine[-1] if goes_on and mine else None
         place = self.office.conversations.begin(question, asker, conversation_id=chosen)
@@ -48,7 +48,7 @@ class Keeping(RuleBasedStateMachine):
         return asker, place, question
 
     @rule(one=consumes(asked), is_routed=st.booleans())
-    def is_answered(self, one: tuple[Asker, Place, str], is_routed: bool) -> None:
+    def is_answered(self, one: tuple[User, ConversationPlace, str], is_routed: bool) -> None:
         asker, place, question = one
         kept = ending(question, asker, place=place, route=ROUTE if is_routed else None)
         routed_id = self.office.ledger.keep(kept)
@@ -65,14 +65,14 @@ class Keeping(RuleBasedStateMachine):
             turns.append(("assistant", kept.text or "", kept.answer_id))
 
     @rule(one=consumes(asked))
-    def is_left_half_shown(self, one: tuple[Asker, Place, str]) -> None:
+    def is_left_half_shown(self, one: tuple[User, ConversationPlace, str]) -> None:
         asker, place, question = one
         kept = ending(question, asker, place=place, text=None)
         self.office.ledger.keep(kept)
         self.records[asker.tenant].append(kept.answer_id)
 
     @rule(asker=ASKERS)
-    def erases_the_newest(self, asker: Asker) -> None:
+    def erases_the_newest(self, asker: User) -> None:
         mine = self.office.conversations.all(asker)
         if mine:
             self.office.conversations.erase(mine[0].id, asker)

@@ -18,9 +18,9 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.schema import document_tags, generations
 from citewell.errors import EmbedderMismatch, InputError, LibraryError, NotFound, SchemaTooNew, ScopeRefused
 from citewell.ingest.library import add, reindex
-from citewell.ingest.read import Reader, Step
+from citewell.ingest.read import FileReader, Step
 from citewell.ingest.retries import RETRIES
-from citewell.types import EVERY, OWNER_ID, Chunking, Entry, Filing, Scope, Source, State
+from citewell.types import EVERY, OWNER_ID, Chunking, Filing, LibraryEntry, LifecycleState, Scope, Source
 from tests.contracts.conftest import opened_library
 
 OWNER = Scope.owner("clinic")
@@ -28,7 +28,7 @@ ASPIRIN = Source(b"Aspirin\n\nTake aspirin 75 mg once daily. Do not give aspirin
 ASPIRIN_TWO = Source(b"Aspirin\n\nTake aspirin 150 mg once daily. Do not give it under 16 years.", "aspirin.txt")
 IRON = Source(b"Iron\n\nFerrous sulfate 200 mg is taken with water for anaemia.", "iron.txt")
 
-Put = Callable[..., Entry]
+Put = Callable[..., LibraryEntry]
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def library(tmp_path: Path, address: str | None) -> Iterator[SqlLibrary]:
 
 
 @pytest.fixture
-def put(library: SqlLibrary, reader: Reader) -> Put:
-    def put(source: Source, scope: Scope = OWNER, **filing: object) -> Entry:
+def put(library: SqlLibrary, reader: FileReader) -> Put:
+    def put(source: Source, scope: Scope = OWNER, **filing: object) -> LibraryEntry:
         return add(source, filing=Filing(**filing), scope=scope, library=library, reader=reader).entry  # type: ignore[arg-type]
 
     return put
@@ -48,7 +48,7 @@ def put(library: SqlLibrary, reader: Reader) -> Put:
 
 def test_an_added_document_is_current_and_whole(library: SqlLibrary, put: Put) -> None:
     entry = put(ASPIRIN, tags=frozenset({"public", "pain"}))
-    assert (entry.version, entry.state, entry.is_current, entry.title) == (1, State.COMPLETED, True, "Aspirin")
+    assert (entry.version, entry.state, entry.is_current, entry.title) == (1, LifecycleState.COMPLETED, True, "Aspirin")
     assert entry.tags == ("pain", "public")
     opened, document, chunks = library.opened(entry.id, OWNER)
     assert opened == entry
@@ -57,7 +57,7 @@ def test_an_added_document_is_current_and_whole(library: SqlLibrary, put: Put) -
     assert library.verify().problems == ()
 
 
-def test_the_same_bytes_twice_do_nothing(library: SqlLibrary, put: Put, reader: Reader) -> None:
+def test_the_same_bytes_twice_do_nothing(library: SqlLibrary, put: Put, reader: FileReader) -> None:
     first = put(ASPIRIN)
     stamp = library.stamp()
     second = add(ASPIRIN, filing=Filing(), scope=OWNER, library=library, reader=reader)
@@ -73,7 +73,7 @@ def test_the_same_bytes_belong_to_each_person_on_their_own(library: SqlLibrary, 
 def test_the_same_name_and_title_make_the_next_version(library: SqlLibrary, put: Put) -> None:
     first, second = put(ASPIRIN), put(ASPIRIN_TWO)
     assert (second.version, second.lineage, second.is_current) == (2, first.lineage, True)
-    assert library.entry(first.id, OWNER).state == State.SUPERSEDED
+    assert library.entry(first.id, OWNER).state == LifecycleState.SUPERSEDED
     assert len(library.visible(OWNER)) == 1
     assert library.verify().problems == ()
 
@@ -138,7 +138,7 @@ def test_a_scope_that_does_not_say_its_tags_is_refused(library: SqlLibrary, tags
         library.entries(Scope("clinic", tags, None, None))
 
 
-def test_tags_are_stored_in_lower_case_and_once(library: SqlLibrary, put: Put, reader: Reader) -> None:
+def test_tags_are_stored_in_lower_case_and_once(library: SqlLibrary, put: Put, reader: FileReader) -> None:
     entry = put(ASPIRIN, tags=frozenset({"HR", "hr", " Ward-5 ", "x" * 64}))
     assert entry.tags == ("hr", "ward-5", "x" * 64)
     same = Filing(tags=frozenset({"Hr", "WARD-5", "X" * 64}))
@@ -229,9 +229,9 @@ def test_erasing_twice_is_no_error_and_tells_nobody_else_of_it(library: SqlLibra
     assert [change.by for change in erased] == ["ann@clinic.example"]
 
 
-def test_a_queued_document_is_kept_and_read_later(library: SqlLibrary, reader: Reader) -> None:
+def test_a_queued_document_is_kept_and_read_later(library: SqlLibrary, reader: FileReader) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(tags=frozenset({"pain"})), scope=OWNER)
-    assert (queued.state, queued.is_current, library.visible(OWNER)) == (State.QUEUED, False, [])
+    assert (queued.state, queued.is_current, library.visible(OWNER)) == (LifecycleState.QUEUED, False, [])
     assert library.verify().problems == ()
     claim = library.claim("me")
     assert claim is not None
@@ -239,12 +239,17 @@ def test_a_queued_document_is_kept_and_read_later(library: SqlLibrary, reader: R
     assert library.claim("me") is None
     done = library.complete(queued.id, reader.read(claim.source, chunking=None, watch=lambda _: None), "me")
     assert done is not None
-    assert (done.state, done.is_current, done.title, done.tags) == (State.COMPLETED, True, "Aspirin", ("pain",))
+    assert (done.state, done.is_current, done.title, done.tags) == (
+        LifecycleState.COMPLETED,
+        True,
+        "Aspirin",
+        ("pain",),
+    )
     assert library.verify().problems == ()
 
 
 def test_a_queued_document_becomes_the_next_version_once_its_title_is_known(
-    library: SqlLibrary, put: Put, reader: Reader
+    library: SqlLibrary, put: Put, reader: FileReader
 ) -> None:
     first = put(ASPIRIN)
     queued = library.enqueue(ASPIRIN_TWO, filing=Filing(), scope=OWNER)
@@ -252,13 +257,13 @@ def test_a_queued_document_becomes_the_next_version_once_its_title_is_known(
     done = library.complete(queued.id, reader.read(ASPIRIN_TWO, chunking=None, watch=lambda _: None), "me")
     assert done is not None
     assert (done.lineage, done.version) == (first.lineage, 2)
-    assert library.entry(first.id, OWNER).state == State.SUPERSEDED
+    assert library.entry(first.id, OWNER).state == LifecycleState.SUPERSEDED
     assert library.verify().problems == ()
 
 
 @pytest.mark.parametrize(("is_first", "name"), [(True, "second.txt"), (True, "aspirin.txt"), (False, "second.txt")])
 def test_a_version_that_is_read_late_does_not_answer_in_place_of_a_newer_one(
-    library: SqlLibrary, put: Put, reader: Reader, is_first: bool, name: str
+    library: SqlLibrary, put: Put, reader: FileReader, is_first: bool, name: str
 ) -> None:
     before = None if is_first else put(IRON).id
     late = library.enqueue(ASPIRIN, filing=Filing(replaces=before), scope=OWNER)
@@ -266,7 +271,7 @@ def test_a_version_that_is_read_late_does_not_answer_in_place_of_a_newer_one(
     assert library.claim("me") is not None
     done = library.complete(late.id, reader.read(ASPIRIN, chunking=None, watch=lambda _: None), "me")
     assert done is not None
-    assert (done.lineage, done.version, done.state) == (newer.lineage, newer.version - 1, State.SUPERSEDED)
+    assert (done.lineage, done.version, done.state) == (newer.lineage, newer.version - 1, LifecycleState.SUPERSEDED)
     assert [entry.id for entry in library.entries(OWNER) if entry.is_current] == [newer.id]
     changes = [one.change for one in library.history(late.id, OWNER) if one.document_id == late.id]
     assert changes == ["added", "queued", "processing", "completed", "superseded"]
@@ -276,7 +281,7 @@ def test_a_version_that_is_read_late_does_not_answer_in_place_of_a_newer_one(
 
 @pytest.mark.parametrize("is_queued", [False, True])
 def test_nobody_takes_over_a_document_that_they_do_not_see(
-    library: SqlLibrary, put: Put, reader: Reader, is_queued: bool
+    library: SqlLibrary, put: Put, reader: FileReader, is_queued: bool
 ) -> None:
     theirs = put(ASPIRIN, tags=frozenset({"heart"}))
     lung = Scope("clinic", frozenset({"lung"}), EVERY, None)
@@ -303,7 +308,7 @@ def test_a_stopped_worker_leaves_its_document_in_the_queue(library: SqlLibrary) 
     assert claim.document_id == queued.id
 
 
-def test_a_worker_that_lost_its_document_changes_nothing(library: SqlLibrary, reader: Reader) -> None:
+def test_a_worker_that_lost_its_document_changes_nothing(library: SqlLibrary, reader: FileReader) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
     reading = reader.read(ASPIRIN, chunking=None, watch=lambda _: None)
     library.claim("slow")
@@ -313,7 +318,7 @@ def test_a_worker_that_lost_its_document_changes_nothing(library: SqlLibrary, re
     assert library.complete(queued.id, reading, "slow") is None
     assert library.complete(queued.id, reading, "quick") is not None
     library.fail(queued.id, "Too late.", "slow")
-    assert library.entry(queued.id, OWNER).state == State.COMPLETED
+    assert library.entry(queued.id, OWNER).state == LifecycleState.COMPLETED
     assert library.verify().problems == ()
 
 
@@ -323,7 +328,7 @@ def test_a_document_that_kills_its_worker_again_and_again_is_given_up(library: S
         assert library.claim("dead") is not None
         library.release(["dead"])
     entry = library.entry(queued.id, OWNER)
-    assert entry.state == State.FAILED
+    assert entry.state == LifecycleState.FAILED
     assert "crashed processing" in (entry.error or "")
     assert library.claim("next") is None
 
@@ -344,10 +349,10 @@ def test_the_next_version_stays_where_the_last_one_was_filed(library: SqlLibrary
     policy = put(Source(b"Leave\n\nTen days.", "leave.txt"), tags=frozenset({"hr"}))
     later = put(Source(b"Leave\n\nTwelve days.", "leave.txt"))
     assert (later.version, later.tags) == (2, ("hr",))
-    assert library.entry(policy.id, OWNER).state == State.SUPERSEDED
+    assert library.entry(policy.id, OWNER).state == LifecycleState.SUPERSEDED
 
 
-def test_the_same_bytes_with_another_filing_are_filed_anew(library: SqlLibrary, put: Put, reader: Reader) -> None:
+def test_the_same_bytes_with_another_filing_are_filed_anew(library: SqlLibrary, put: Put, reader: FileReader) -> None:
     first = put(ASPIRIN)
     filing = Filing(tags=frozenset({"hr"}))
     again = add(ASPIRIN, filing=filing, scope=OWNER, library=library, reader=reader)
@@ -363,7 +368,7 @@ def test_a_queued_document_keeps_how_it_is_to_be_cut(library: SqlLibrary) -> Non
 
 
 def test_a_document_that_comes_while_everything_is_embedded_anew_is_not_lost(
-    library: SqlLibrary, put: Put, reader: Reader
+    library: SqlLibrary, put: Put, reader: FileReader
 ) -> None:
     put(ASPIRIN)
     other = replace(reader, embedder=Backwards(reader.embedder))
@@ -378,7 +383,7 @@ def test_a_document_that_comes_while_everything_is_embedded_anew_is_not_lost(
     assert library.verify().problems == ()
 
 
-def test_embedding_anew_mends_what_was_damaged(library: SqlLibrary, put: Put, reader: Reader) -> None:
+def test_embedding_anew_mends_what_was_damaged(library: SqlLibrary, put: Put, reader: FileReader) -> None:
     put(ASPIRIN)
     with library.engine.begin() as connection:
         connection.execute(update(generations).values(postings=b"\0"))
@@ -392,7 +397,7 @@ def test_a_failed_document_says_why_and_answers_nothing(library: SqlLibrary) -> 
     library.claim("me")
     library.fail(queued.id, "It is locked. Remove the password.", "me")
     entry = library.entry(queued.id, OWNER)
-    assert (entry.state, entry.error) == (State.FAILED, "It is locked. Remove the password.")
+    assert (entry.state, entry.error) == (LifecycleState.FAILED, "It is locked. Remove the password.")
     assert library.visible(OWNER) == []
     assert library.verify().problems == ()
 
@@ -410,7 +415,7 @@ class Backwards:
         return np.ascontiguousarray(self._inner.embed(texts)[:, ::-1])  # type: ignore[attr-defined]
 
 
-def test_vectors_of_two_embedders_are_never_mixed(library: SqlLibrary, put: Put, reader: Reader) -> None:
+def test_vectors_of_two_embedders_are_never_mixed(library: SqlLibrary, put: Put, reader: FileReader) -> None:
     put(ASPIRIN)
     other = replace(reader, embedder=Backwards(reader.embedder))
     with pytest.raises(EmbedderMismatch, match="citewell evidence reingest"):
@@ -422,7 +427,7 @@ def test_vectors_of_two_embedders_are_never_mixed(library: SqlLibrary, put: Put,
 
 
 def test_reindexing_keeps_the_old_vectors_answering_until_the_switch(
-    library: SqlLibrary, put: Put, reader: Reader
+    library: SqlLibrary, put: Put, reader: FileReader
 ) -> None:
     put(ASPIRIN)
     put(ASPIRIN_TWO)
@@ -439,7 +444,7 @@ def test_reindexing_keeps_the_old_vectors_answering_until_the_switch(
 
 
 def test_a_document_that_is_erased_while_it_is_embedded_anew_stays_erased(
-    library: SqlLibrary, put: Put, reader: Reader
+    library: SqlLibrary, put: Put, reader: FileReader
 ) -> None:
     gone = put(ASPIRIN)
     put(IRON)
@@ -453,7 +458,7 @@ def test_a_document_that_is_erased_while_it_is_embedded_anew_stays_erased(
     assert library.verify().problems == ()
 
 
-def test_readers_go_on_while_one_writes(library: SqlLibrary, put: Put, reader: Reader) -> None:
+def test_readers_go_on_while_one_writes(library: SqlLibrary, put: Put, reader: FileReader) -> None:
     put(ASPIRIN)
     index = ExactIndex(library)
     vector = reader.embedder.embed(["aspirin dose"])[0]

@@ -16,10 +16,10 @@ from citewell.adapters.store.schema import documents
 from citewell.adapters.store.schema import library as facts
 from citewell.errors import ChangedMeanwhile, EmbedderMismatch, InputError, LibraryBusy, NotFound
 from citewell.ingest.library import add, unwatched
-from citewell.ingest.read import Reader
+from citewell.ingest.read import FileReader
 from citewell.ingest.retries import RETRIES
 from citewell.ingest.worker import Worker
-from citewell.types import EVERY, Entry, Filing, Scope, Source, State
+from citewell.types import EVERY, Filing, LibraryEntry, LifecycleState, Scope, Source
 from citewell.types.lifecycle import SYSTEM
 from tests.contracts.conftest import opened_library
 from tests.faults.churn import Hashes
@@ -45,19 +45,19 @@ def library(tmp_path: Path, address: str | None) -> Iterator[SqlLibrary]:
 
 
 @pytest.fixture
-def plain(reader: Reader) -> Reader:
+def plain(reader: FileReader) -> FileReader:
     """Reads files; the meaning of its vectors does not matter here."""
     return replace(reader, embedder=Hashes())
 
 
 @pytest.fixture
-def other(reader: Reader) -> Reader:
+def other(reader: FileReader) -> FileReader:
     """Another embedder."""
     return replace(reader, embedder=OtherHashes())
 
 
 @pytest.fixture
-def put(library: SqlLibrary, plain: Reader) -> Callable[[Source], Entry]:
+def put(library: SqlLibrary, plain: FileReader) -> Callable[[Source], LibraryEntry]:
     return lambda source: add(source, filing=Filing(), scope=OWNER, library=library, reader=plain).entry
 
 
@@ -66,7 +66,7 @@ def told(library: SqlLibrary, document_id: str) -> list[tuple[str, str]]:
     return [(one.change, one.by) for one in library.history(document_id, OWNER)]
 
 
-def test_every_change_is_written_down_with_who_and_when(library: SqlLibrary, plain: Reader) -> None:
+def test_every_change_is_written_down_with_who_and_when(library: SqlLibrary, plain: FileReader) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(added_by=ANN), scope=OWNER)
     worker = Worker(library, plain)
     assert worker.work()
@@ -102,10 +102,12 @@ def test_every_change_is_written_down_with_who_and_when(library: SqlLibrary, pla
     assert library.verify().problems == ()
 
 
-def test_a_withdrawn_document_is_kept_and_answers_nothing(library: SqlLibrary, put: Callable[[Source], Entry]) -> None:
+def test_a_withdrawn_document_is_kept_and_answers_nothing(
+    library: SqlLibrary, put: Callable[[Source], LibraryEntry]
+) -> None:
     entry = put(ASPIRIN)
     withdrawn = library.withdraw(entry.id, OWNER, by=ANN)
-    assert (withdrawn.state, withdrawn.is_current, library.visible(OWNER)) == (State.WITHDRAWN, False, [])
+    assert (withdrawn.state, withdrawn.is_current, library.visible(OWNER)) == (LifecycleState.WITHDRAWN, False, [])
     assert library.original(entry.id, OWNER) == ASPIRIN
     with pytest.raises(InputError, match="Only a document in use"):
         library.withdraw(entry.id, OWNER, by=ANN)
@@ -117,7 +119,7 @@ def test_a_withdrawn_document_is_kept_and_answers_nothing(library: SqlLibrary, p
 
 
 def test_two_people_who_edit_one_document_notice_each_other(
-    library: SqlLibrary, put: Callable[[Source], Entry]
+    library: SqlLibrary, put: Callable[[Source], LibraryEntry]
 ) -> None:
     opened = put(ASPIRIN)
     filing = Filing(tags=frozenset({"pain"}))
@@ -130,8 +132,8 @@ def test_two_people_who_edit_one_document_notice_each_other(
         with pytest.raises(ChangedMeanwhile, match="Reload it"):
             edit()
     entry = library.entry(opened.id, OWNER)
-    assert (entry.tags, entry.state, entry.revision) == (("pain",), State.COMPLETED, opened.revision + 1)
-    assert library.withdraw(opened.id, OWNER, by="bob", revision=entry.revision).state is State.WITHDRAWN
+    assert (entry.tags, entry.state, entry.revision) == (("pain",), LifecycleState.COMPLETED, opened.revision + 1)
+    assert library.withdraw(opened.id, OWNER, by="bob", revision=entry.revision).state is LifecycleState.WITHDRAWN
 
 
 class Failing:
@@ -156,7 +158,7 @@ def due_now(library: SqlLibrary, document_id: str) -> None:
         connection.execute(update(documents).where(documents.c.id == document_id).values(next_attempt_at=None))
 
 
-def test_what_may_heal_is_tried_again_later_each_time_and_then_given_up(library: SqlLibrary, plain: Reader) -> None:
+def test_what_may_heal_is_tried_again_later_each_time_and_then_given_up(library: SqlLibrary, plain: FileReader) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
     failing = Failing(LibraryBusy("The embedder is busy."), times=99)
     worker = Worker(library, replace(plain, embedder=failing))
@@ -164,7 +166,7 @@ def test_what_may_heal_is_tried_again_later_each_time_and_then_given_up(library:
     for attempt in range(1, RETRIES + 1):
         assert worker.work()
         entry = library.entry(queued.id, OWNER)
-        assert (entry.state, entry.attempts, entry.error) == (State.QUEUED, attempt, "The embedder is busy.")
+        assert (entry.state, entry.attempts, entry.error) == (LifecycleState.QUEUED, attempt, "The embedder is busy.")
         assert entry.next_attempt_at is not None
         pauses.append((entry.next_attempt_at - datetime.now(UTC)).total_seconds())
         assert not worker.work(), "it is not due yet"
@@ -172,26 +174,26 @@ def test_what_may_heal_is_tried_again_later_each_time_and_then_given_up(library:
     assert pauses == sorted(pauses)
     assert worker.work()
     entry = library.entry(queued.id, OWNER)
-    assert (entry.state, entry.next_attempt_at) == (State.FAILED, None)
+    assert (entry.state, entry.next_attempt_at) == (LifecycleState.FAILED, None)
     assert entry.error == "The embedder is busy. It was tried 4 times."
     failing.left = 0
     assert library.requeue(queued.id, OWNER, by=ANN).attempts == 0
     assert worker.work()
-    assert library.entry(queued.id, OWNER).state is State.COMPLETED
+    assert library.entry(queued.id, OWNER).state is LifecycleState.COMPLETED
     assert library.verify().problems == ()
 
 
-def test_what_cannot_heal_fails_at_once_and_leaves_nothing_behind(library: SqlLibrary, plain: Reader) -> None:
+def test_what_cannot_heal_fails_at_once_and_leaves_nothing_behind(library: SqlLibrary, plain: FileReader) -> None:
     queued = library.enqueue(BROKEN, filing=Filing(), scope=OWNER)
     assert Worker(library, plain).work()
     entry = library.entry(queued.id, OWNER)
-    assert (entry.state, entry.attempts, entry.chunk_count) == (State.FAILED, 1, 0)
+    assert (entry.state, entry.attempts, entry.chunk_count) == (LifecycleState.FAILED, 1, 0)
     assert entry.error
     assert library.verify().problems == ()
 
 
 def test_a_worker_whose_clock_is_wrong_does_no_harm(
-    library: SqlLibrary, plain: Reader, monkeypatch: pytest.MonkeyPatch
+    library: SqlLibrary, plain: FileReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
     monkeypatch.setattr(rows, "now", lambda: datetime.now(UTC).replace(tzinfo=None) + timedelta(days=3))
@@ -212,7 +214,7 @@ def test_a_worker_whose_clock_is_wrong_does_no_harm(
 
 
 def test_what_a_silent_worker_held_goes_to_another_and_only_one_of_them_finishes(
-    library: SqlLibrary, plain: Reader, monkeypatch: pytest.MonkeyPatch
+    library: SqlLibrary, plain: FileReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queued = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
     reading = plain.read(ASPIRIN, chunking=None, watch=unwatched)
@@ -228,13 +230,13 @@ def test_what_a_silent_worker_held_goes_to_another_and_only_one_of_them_finishes
 
 
 def test_a_second_reading_takes_the_place_of_the_first_which_answers_until_then(
-    library: SqlLibrary, plain: Reader, put: Callable[[Source], Entry]
+    library: SqlLibrary, plain: FileReader, put: Callable[[Source], LibraryEntry]
 ) -> None:
     entry = put(ASPIRIN)
     before = library.visible(OWNER)
     assert library.reread(OWNER, by=ANN, embedder=Hashes.fingerprint) == [entry.id]
     waiting = library.entry(entry.id, OWNER)
-    assert (waiting.state, waiting.rework, library.visible(OWNER)) == (State.COMPLETED, "queued", before)
+    assert (waiting.state, waiting.rework, library.visible(OWNER)) == (LifecycleState.COMPLETED, "queued", before)
     broken = Worker(library, replace(plain, embedder=Failing(InputError("No."), times=1)))
     assert broken.work()
     failed = library.entry(entry.id, OWNER)
@@ -242,13 +244,13 @@ def test_a_second_reading_takes_the_place_of_the_first_which_answers_until_then(
     library.reread(OWNER, by=ANN, embedder=Hashes.fingerprint, document_id=entry.id)
     assert Worker(library, plain).work()
     done = library.entry(entry.id, OWNER)
-    assert (done.state, done.rework, done.error, done.version) == (State.COMPLETED, None, None, 1)
+    assert (done.state, done.rework, done.error, done.version) == (LifecycleState.COMPLETED, None, None, 1)
     assert library.visible(OWNER) not in ([], before)
     assert library.verify().problems == ()
 
 
 def test_all_is_embedded_anew_by_workers_while_the_old_vectors_answer(
-    library: SqlLibrary, plain: Reader, other: Reader, put: Callable[[Source], Entry]
+    library: SqlLibrary, plain: FileReader, other: FileReader, put: Callable[[Source], LibraryEntry]
 ) -> None:
     first, second = put(ASPIRIN), put(IRON)
     stranger = Worker(library, other)
@@ -278,7 +280,7 @@ def test_all_is_embedded_anew_by_workers_while_the_old_vectors_answer(
 
 
 def test_a_document_is_not_to_blame_when_the_embedder_changes_while_it_is_read(
-    library: SqlLibrary, plain: Reader, put: Callable[[Source], Entry]
+    library: SqlLibrary, plain: FileReader, put: Callable[[Source], LibraryEntry]
 ) -> None:
     put(ASPIRIN)
     queued = library.enqueue(IRON, filing=Filing(), scope=OWNER)
@@ -292,16 +294,16 @@ def test_a_document_is_not_to_blame_when_the_embedder_changes_while_it_is_read(
     with pytest.raises(EmbedderMismatch):
         Worker(library, replace(plain, embedder=Overtaken())).work()
     entry = library.entry(queued.id, OWNER)
-    assert (entry.state, entry.attempts, entry.error) == (State.QUEUED, 0, None)
+    assert (entry.state, entry.attempts, entry.error) == (LifecycleState.QUEUED, 0, None)
 
 
-def test_the_queue_tells_how_it_stands_and_who_works(library: SqlLibrary, plain: Reader) -> None:
+def test_the_queue_tells_how_it_stands_and_who_works(library: SqlLibrary, plain: FileReader) -> None:
     first = library.enqueue(ASPIRIN, filing=Filing(), scope=OWNER)
     library.enqueue(IRON, filing=Filing(), scope=Scope.owner("another"))
     library.beat("host/1/a", "hashes:8", done=3)
     library.beat("host/1/a", "hashes:8", done=4)
     status = library.status(OWNER)
-    assert (status.states[State.QUEUED], status.rereading, library.due()) == (1, 0, 2)
+    assert (status.states[LifecycleState.QUEUED], status.rereading, library.due()) == (1, 0, 2)
     assert status.oldest_waiting_at == first.added_at
 
     def at(scope: Scope) -> list[tuple[str, int, bool, str | None, bool]]:

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from citewell.adapters.embedding.cpu import features
-from citewell.adapters.embedding.engine import Compiled, choose
+from citewell.adapters.embedding.engine import OpenVinoEngine, choose
 from citewell.adapters.entailment import pair
 from citewell.adapters.entailment.pair import ENTAILMENT, PairReader
 from citewell.answer.verify import verify
-from citewell.answer.verify.matches import MOST_ODDS, Judged
+from citewell.answer.verify.matches import MOST_ODDS, PairScores
 from citewell.answer.verify.score import never_from, opposed_from, weights
 from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing
 from citewell.minilm.tokenizer import SEPARATOR, WordPiece
-from citewell.types import Check, Span, Verdict
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 
 EVIDENCE = (
     "We followed 2,300 adults who drank green tea every day. Their systolic blood pressure was lower than that of "
@@ -56,7 +56,7 @@ def test_it_finds_what_two_sentences_say_together(reader: PairReader) -> None:
 def test_openvino_and_onnxruntime_read_alike(cache: Path) -> None:
     pytest.importorskip("openvino", reason="the extra openvino is not installed")
     graph = ENTAILMENT.graph(cache, "float")
-    runs = pair.on_onnxruntime(graph), Compiled(graph, threads=1).infer
+    runs = pair.on_onnxruntime(graph), OpenVinoEngine(graph, threads=1).infer
     for text in (CARRIED, OPPOSED, NEITHER):
         one, other = (pair.judged(run, text, EVIDENCE) for run in runs)
         assert one == pytest.approx(other, abs=0.3)
@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_it_has_a_say_in_every_check_and_its_name_is_on_record(tmp_path: Path) -> None:
-    span = Span("a:0", 0, len(EVIDENCE), EVIDENCE)
+    span = EvidenceSpan("a:0", 0, len(EVIDENCE), EVIDENCE)
     with build(Settings(home=tmp_path)) as app:
         assert app.verify_sentence(CARRIED, [span]).verdict is Verdict.SUPPORTED
         assert app.verify_sentence(OPPOSED, [span]).verdict is Verdict.CONTRADICTED
@@ -120,8 +120,10 @@ def test_it_has_a_say_in_every_check_and_its_name_is_on_record(tmp_path: Path) -
 def test_it_never_lifts_a_veto(tmp_path: Path) -> None:
     words = "Adults take 5 mg of the tablet at night."
     with build(Settings(home=tmp_path)) as app:
-        app.__dict__["pair_reader"] = lambda _sentence, _evidence: Judged(6.0, -6.0)
-        check = app.verify_sentence("At night, adults take 50 mg of the tablet.", [Span("a:0", 0, len(words), words)])
+        app.__dict__["pair_reader"] = lambda _sentence, _evidence: PairScores(6.0, -6.0)
+        check = app.verify_sentence(
+            "At night, adults take 50 mg of the tablet.", [EvidenceSpan("a:0", 0, len(words), words)]
+        )
     assert check.verdict is Verdict.CONTRADICTED
 
 
@@ -140,20 +142,22 @@ DOSE = "Adults take 5 mg of the tablet at night. The tablet may be taken with fo
 def test_it_is_asked_where_a_word_of_its_could_change_the_verdict(sentence: str, is_asked: bool) -> None:
     said: list[str] = []
 
-    def checked(judged: Judged) -> Check:
-        def read(one: str, _evidence: str) -> Judged:
+    def checked(judged: PairScores) -> SentenceCheck:
+        def read(one: str, _evidence: str) -> PairScores:
             said.append(one)
             return judged
 
         return verify(
             sentence,
-            [Span("a:0", 0, len(DOSE), DOSE)],
+            [EvidenceSpan("a:0", 0, len(DOSE), DOSE)],
             lexicon=Lexicon.load(),
             similarity=lambda _sentence, parts: [0.6] * len(parts),
             pair=read,
         )
 
-    words = [Judged(one, other) for one in (-MOST_ODDS, 0.0, MOST_ODDS) for other in (-MOST_ODDS, -0.2, 1.6, MOST_ODDS)]
+    words = [
+        PairScores(one, other) for one in (-MOST_ODDS, 0.0, MOST_ODDS) for other in (-MOST_ODDS, -0.2, 1.6, MOST_ODDS)
+    ]
     verdicts = {checked(judged).verdict for judged in words}
     assert bool(said) == is_asked
     assert (len(verdicts) > 1) == is_asked
@@ -166,15 +170,15 @@ def test_where_rounding_could_change_the_verdict_it_is_read_in_full(off: float, 
     class Quick:
         within = 0.3
 
-        def __call__(self, _sentence: str, _evidence: str) -> Judged:
-            return Judged(-6.0, opposed)
+        def __call__(self, _sentence: str, _evidence: str) -> PairScores:
+            return PairScores(-6.0, opposed)
 
-        def exactly(self, _sentence: str, _evidence: str) -> Judged:
-            return Judged(-6.0, opposed_from() + (1.0 if off < 0 else -1.0))
+        def exactly(self, _sentence: str, _evidence: str) -> PairScores:
+            return PairScores(-6.0, opposed_from() + (1.0 if off < 0 else -1.0))
 
     check = verify(
         NEITHER,
-        [Span("a:0", 0, len(EVIDENCE), EVIDENCE)],
+        [EvidenceSpan("a:0", 0, len(EVIDENCE), EVIDENCE)],
         lexicon=Lexicon.load(),
         similarity=lambda _sentence, parts: [0.6] * len(parts),
         pair=Quick(),
@@ -201,10 +205,10 @@ def test_a_sure_opposition_stops_a_sentence_and_a_likely_one_turns_what_is_not_c
     carried = 6.0 if sentence == CARRIED else -6.0
     check = verify(
         sentence,
-        [Span("a:0", 0, len(EVIDENCE), EVIDENCE)],
+        [EvidenceSpan("a:0", 0, len(EVIDENCE), EVIDENCE)],
         lexicon=Lexicon.load(),
         similarity=lambda _sentence, parts: [0.6] * len(parts),
-        pair=lambda _sentence, _evidence: Judged(carried, opposed),
+        pair=lambda _sentence, _evidence: PairScores(carried, opposed),
     )
     assert check.verdict is verdict
 

@@ -10,8 +10,8 @@ import pytest
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.library import SqlLibrary
 from citewell.ingest.library import add, reindex
-from citewell.ingest.read import Reader
-from citewell.types import Entry, Filing, Scope, Source
+from citewell.ingest.read import FileReader
+from citewell.types import Filing, LibraryEntry, Scope, Source
 from tests.contracts.conftest import Office
 
 OWNER = Scope.owner("clinic")
@@ -19,12 +19,12 @@ FIRST = Source(b"Aspirin\n\nTake aspirin 75 mg once daily.", "aspirin.txt")
 SECOND = Source(b"Aspirin\n\nTake aspirin 150 mg once daily.", "aspirin.txt")
 IRON = Source(b"Iron\n\nFerrous sulfate 200 mg is taken with water.", "iron.txt")
 
-Put = Callable[..., Entry]
+Put = Callable[..., LibraryEntry]
 
 
 @pytest.fixture
-def put(office: Office, reader: Reader) -> Put:
-    def put(source: Source, **filing: object) -> Entry:
+def put(office: Office, reader: FileReader) -> Put:
+    def put(source: Source, **filing: object) -> LibraryEntry:
         made = Filing(**filing)  # type: ignore[arg-type]
         return add(source, filing=made, scope=OWNER, library=office.library, reader=reader).entry
 
@@ -85,7 +85,7 @@ def test_what_is_erased_is_gone_from_the_past_too(office: Office, put: Put) -> N
     assert ids(library, stamp) == []
 
 
-def test_an_index_of_the_past_finds_the_words_of_then(office: Office, put: Put, reader: Reader) -> None:
+def test_an_index_of_the_past_finds_the_words_of_then(office: Office, put: Put, reader: FileReader) -> None:
     library = office.library
     put(FIRST)
     stamp = library.stamp()
@@ -99,7 +99,7 @@ def test_an_index_of_the_past_finds_the_words_of_then(office: Office, put: Put, 
     assert found(ExactIndex(library)) == {2}
 
 
-def test_the_past_lives_on_when_everything_is_embedded_anew(office: Office, put: Put, reader: Reader) -> None:
+def test_the_past_lives_on_when_everything_is_embedded_anew(office: Office, put: Put, reader: FileReader) -> None:
     library = office.library
     old = put(FIRST)
     stamp = library.stamp()

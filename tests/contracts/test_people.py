@@ -9,16 +9,16 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import text
 
-from citewell.adapters.store.people import _STAND_IN, User
+from citewell.adapters.store.people import _STAND_IN, UserAccount
 from citewell.errors import InputError, NotFound, ScopeRefused
-from citewell.types import EVERY, OWNER_ID, Asker, Role, Scope
+from citewell.types import EVERY, OWNER_ID, Role, Scope, User
 from citewell.types.tags import checked_tags
 from tests.contracts.conftest import Office
 
 PASSWORD = "a long enough password"
 
 
-def add(office: Office, email: str = "ann@clinic.example", **given: Any) -> User:
+def add(office: Office, email: str = "ann@clinic.example", **given: Any) -> UserAccount:
     values = {"tenant": "clinic", "name": "Ann", "role": Role.MEMBER, "tags": ["ward"], "password": PASSWORD} | given
     return office.people.add(email=email, **values)
 
@@ -72,8 +72,8 @@ def test_one_address_is_one_user(office: Office) -> None:
 
 def test_who_asks_is_decided_by_role_and_tags(office: Office) -> None:
     member, admin = add(office), add(office, "bob@clinic.example", role=Role.ADMIN, tags=[])
-    assert member.asker() == Asker(member.id, Role.MEMBER, Scope("clinic", frozenset({"ward"}), None, None))
-    assert admin.asker(journey="j") == Asker(admin.id, Role.ADMIN, Scope("clinic", frozenset({EVERY}), "j", None))
+    assert member.asker() == User(member.id, Role.MEMBER, Scope("clinic", frozenset({"ward"}), None, None))
+    assert admin.asker(journey="j") == User(admin.id, Role.ADMIN, Scope("clinic", frozenset({EVERY}), "j", None))
 
 
 def test_the_right_password_opens_a_session_and_nothing_else_does(office: Office) -> None:

@@ -26,8 +26,8 @@ from citewell.adapters.store.tenants import TenantShelf
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import CitewellError, InputError, LibraryError, LibraryUnreachable, SchemaTooNew
-from citewell.ports import Index, Reading
-from citewell.types import EVERY, Chunk, Document, Entry, Filing, Scope, Source, State
+from citewell.ports import Index, ParsedFile
+from citewell.types import EVERY, Chunk, Document, Filing, LibraryEntry, LifecycleState, Scope, Source
 from tests.contracts.conftest import opened_library
 from tests.postgres import PASSWORD, Server, free_port, running_server, with_tables
 
@@ -36,7 +36,7 @@ WIDTH = 32
 OWNER = Scope.owner("clinic")
 
 
-def reading(random: np.random.Generator, title: str) -> Reading:
+def reading(random: np.random.Generator, title: str) -> ParsedFile:
     """A made-up document: passages of common and rare words, a vector for each."""
     passages = [" ".join(random.choice(WORDS, random.integers(1, 12))) for _ in range(random.integers(1, 5))]
     joined, chunks, start = "\n".join(passages), [], 0
@@ -47,7 +47,7 @@ def reading(random: np.random.Generator, title: str) -> Reading:
     rows = random.standard_normal((len(chunks), WIDTH)).astype(np.float32)
     rows = np.round(rows * 2) / 2 + np.float32(0.25)  # few values, so that some rows are equally near
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return Reading(Document(title, "text/plain", joined, ()), tuple(chunks), rows, rows, "made-up", 0.0)
+    return ParsedFile(Document(title, "text/plain", joined, ()), tuple(chunks), rows, rows, "made-up", 0.0)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Three:
     libraries: tuple[SqlLibrary, SqlLibrary]
     indexes: tuple[Index, ...]
 
-    def add(self, source: Source, read: Reading, filing: Filing, scope: Scope) -> list[Entry]:
+    def add(self, source: Source, read: ParsedFile, filing: Filing, scope: Scope) -> list[LibraryEntry]:
         return [library.add(source, read, filing=filing, scope=scope) for library in self.libraries]
 
     def assert_same(self, random: np.random.Generator, scope: Scope, limit: int) -> None:
@@ -241,7 +241,7 @@ def test_each_queued_document_goes_to_one_of_many_workers(tmp_path: Path, postgr
     with ThreadPoolExecutor(3) as threads:
         taken = [one for mine in threads.map(work, range(3)) for one in mine]
     assert len(taken) == len(set(taken)) == 12
-    assert {entry.state for entry in libraries[0].entries(OWNER)} == {State.COMPLETED}
+    assert {entry.state for entry in libraries[0].entries(OWNER)} == {LifecycleState.COMPLETED}
     for library in libraries:
         library.close()
 

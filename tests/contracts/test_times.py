@@ -11,26 +11,26 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from citewell.adapters.store.people import Key
+from citewell.adapters.store.people import ApiKey
 from citewell.api.app import create_app
 from citewell.bootstrap import App
-from citewell.keeping import AuditEntry, Conversation, Routed, Turn
+from citewell.keeping import AuditEntry, Conversation, ConversationMessage, RoutedQuestion
 from citewell.types import Filing, Role, Source
-from citewell.types.shelf import Entry
+from citewell.types.shelf import LibraryEntry
 
 TOKEN = "a-token-for-tests"
 IRON = b"# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."
 GIVEN_OUT = {
-    (Entry, "added_at"),
-    (Entry, "processed_at"),
+    (LibraryEntry, "added_at"),
+    (LibraryEntry, "processed_at"),
     (Conversation, "made_at"),
     (Conversation, "changed_at"),
-    (Turn, "made_at"),
-    (Routed, "made_at"),
-    (Routed, "replied_at"),
+    (ConversationMessage, "made_at"),
+    (RoutedQuestion, "made_at"),
+    (RoutedQuestion, "replied_at"),
     (AuditEntry, "made_at"),
-    (Key, "made_at"),
-    (Key, "used_at"),
+    (ApiKey, "made_at"),
+    (ApiKey, "used_at"),
 }
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?P<zone>.*)")
 

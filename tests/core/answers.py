@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citewell.types import Evidence, Hit, Why
+from citewell.types import Evidence, Hit, MatchReason
 
 DOCUMENT = "550e8400-e29b-41d4-a716-446655440000"
 OTHER = "650e8400-e29b-41d4-a716-446655440000"
@@ -24,7 +24,7 @@ def hit(text: str, index: int = 0, *, document: str = DOCUMENT, cosine: float = 
         raw_cosine=cosine,
         rank_score=cosine,
         relevance=cosine,
-        why=Why(1, 1, (), None),
+        why=MatchReason(1, 1, (), None),
     )
 
 

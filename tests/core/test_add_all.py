@@ -18,8 +18,8 @@ from citewell.bootstrap import App
 from citewell.errors import EmbedderRefused, EmbedderUnavailable, EmptyFile, LibraryReadOnly
 from citewell.ingest.library import AT_ONCE, AT_ONCE_BYTES, PARSED_AT_ONCE, Work, in_turn
 from citewell.ingest.parse import parse
-from citewell.ingest.read import Reader
-from citewell.ingest.together import MAX_TEXTS, Together
+from citewell.ingest.read import FileReader
+from citewell.ingest.together import MAX_TEXTS, BatchingEmbedder
 from citewell.ports import Progress, Vectors
 from citewell.types import Document, Source
 
@@ -66,11 +66,11 @@ def test_a_library_that_cannot_be_written_ends_it(app: App, tmp_path: Path, monk
 
 @pytest.mark.parametrize(("size_bytes", "allowed"), [(10, AT_ONCE), (AT_ONCE_BYTES, 2), (AT_ONCE_BYTES // 4, 4)])
 def test_small_files_are_read_side_by_side_and_large_ones_two_at_a_time(
-    reader: Reader, size_bytes: int, allowed: int
+    reader: FileReader, size_bytes: int, allowed: int
 ) -> None:
     running, most, lock = 0, 0, threading.Lock()
 
-    def work(number: int, _reader: Reader) -> int:
+    def work(number: int, _reader: FileReader) -> int:
         nonlocal running, most
         with lock:
             running += 1
@@ -160,7 +160,7 @@ class Watched:
 
 def asked_together(embedder: Watched, groups: list[list[str]], progress: Progress | None = None) -> list[object]:
     """What each of several callers is given, all of whom come while the first is served."""
-    with Together(embedder) as together, ThreadPoolExecutor(len(groups)) as callers:
+    with BatchingEmbedder(embedder) as together, ThreadPoolExecutor(len(groups)) as callers:
         first = callers.submit(together.embed, groups[0])
         while not embedder.calls:
             time.sleep(0.001)
@@ -229,11 +229,11 @@ class Endless:
             progress(0, len(texts))
 
 
-def test_who_closes_it_before_the_end_waits_for_nothing_that_is_computed(reader: Reader) -> None:
+def test_who_closes_it_before_the_end_waits_for_nothing_that_is_computed(reader: FileReader) -> None:
     embedder = Endless()
     told = []
 
-    def work(reader: Reader) -> int:
+    def work(reader: FileReader) -> int:
         with reader.parsing:
             pass
         try:

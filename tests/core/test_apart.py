@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.parsers import all_parsers, apart
-from citewell.adapters.parsers.apart import Died, Hand, apart_parsers, draw_page, hands
-from citewell.adapters.parsers.apart_frames import Draw
+from citewell.adapters.parsers.apart import SandboxDied, SandboxProcess, apart_parsers, draw_page, hands
+from citewell.adapters.parsers.apart_frames import DrawJob
 from citewell.adapters.parsers.pdf_forms import refuse_endless
 from citewell.bootstrap import App
 from citewell.errors import DamagedFile, EmptyFile, InputError, TooLarge
 from citewell.ingest.allowance import Allowance
 from citewell.ingest.parse import parse
 from citewell.samples import sample_files
-from citewell.types import Document, Filing, Limits, Source, State
+from citewell.types import Document, Filing, LifecycleState, ParseLimits, Source
 from tests.core import hostile_pdfs as hostile
 from tests.core.test_worker import reached
 
@@ -49,7 +49,7 @@ def fresh() -> Iterator[None]:
 
 
 def read(data: bytes, name: str = "file.pdf") -> Document:
-    return parse(Source(data, name), parsers=apart_parsers(), limits=Limits())
+    return parse(Source(data, name), parsers=apart_parsers(), limits=ParseLimits())
 
 
 # --------------------------------------------------------------------------------------- forms that draw each other
@@ -111,7 +111,7 @@ def test_a_hostile_file_fails_once_in_a_library_and_pages_of_others_are_drawn_me
     assert app.page_image(good, 1, width_px=120).startswith(b"\x89PNG")
     working.join()
     entry = app.library.entry(queued.id, app.scope_of_owner())
-    assert (entry.state, entry.attempts, entry.next_attempt_at) == (State.FAILED, 1, None)
+    assert (entry.state, entry.attempts, entry.next_attempt_at) == (LifecycleState.FAILED, 1, None)
     assert entry.error in (apart.DIED, apart.TOO_LONG.format(minutes=20 / 60))
     assert app.library.claim("another") is None
 
@@ -119,7 +119,7 @@ def test_a_hostile_file_fails_once_in_a_library_and_pages_of_others_are_drawn_me
 def test_what_is_read_apart_is_what_is_read_here() -> None:
     for path in sample_files():
         source = Source(path.read_bytes(), path.name)
-        assert read(source.data, path.name) == parse(source, parsers=all_parsers(), limits=Limits())
+        assert read(source.data, path.name) == parse(source, parsers=all_parsers(), limits=ParseLimits())
 
 
 def test_errors_come_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,11 +145,11 @@ def test_a_process_that_was_killed_while_it_waited_is_replaced() -> None:
     "said", [b"", b"not a frame", struct.pack(">QQ", 2, 0) + b"{}", struct.pack(">QQ", 1 << 62, 0)]
 )
 def test_what_is_no_frame_is_no_reply(monkeypatch: pytest.MonkeyPatch, said: bytes) -> None:
-    hand = Hand()
+    hand = SandboxProcess()
     with monkeypatch.context() as patch:
         patch.setattr(hand._process, "stdout", BytesIO(said))
-        with pytest.raises(Died):
-            hand.do(Draw(b"", 1, 1, 1), time_s=30)
+        with pytest.raises(SandboxDied):
+            hand.do(DrawJob(b"", 1, 1, 1), time_s=30)
     hand.end()
 
 

@@ -18,13 +18,13 @@ import httpx
 import pytest
 
 from citewell.adapters.bookshelf import unpack as unpacking
-from citewell.adapters.bookshelf.catalogue import Book, BookFilter, catalogue, choose
+from citewell.adapters.bookshelf.catalogue import BookEntry, BookFilter, catalogue, choose
 from citewell.adapters.bookshelf.fetch import Bookshelf
 from citewell.adapters.bookshelf.unpack import unpack
 from citewell.bootstrap import App
 from citewell.bootstrap.bookshelf import Done, Parsing, download, embed
 from citewell.errors import DamagedFile, EmptyFile, InputError, TooLarge, Unavailable
-from citewell.types import Filing, Limits, Scope
+from citewell.types import Filing, ParseLimits, Scope
 
 pytestmark = pytest.mark.slow
 
@@ -118,7 +118,7 @@ def shelf_of(server: Server) -> Bookshelf:
 
 def fetched(server: Server, folder: Path, wanted: BookFilter | None = None) -> list[Done]:
     with shelf_of(server) as shelf:
-        return list(download(shelf, folder, wanted=wanted or BookFilter(), limits=Limits()))
+        return list(download(shelf, folder, wanted=wanted or BookFilter(), limits=ParseLimits()))
 
 
 def test_the_list_is_filtered_by_alias_topic_and_what_is_clinical() -> None:
@@ -155,7 +155,7 @@ def test_a_download_that_breaks_off_goes_on_where_it_was(server: Server, tmp_pat
 
 
 def test_a_server_that_stays_down_says_what_to_do_and_keeps_the_part(server: Server, tmp_path: Path) -> None:
-    book = Book("a/1.tar.gz", "Malaria", "WHO", "NBK1")
+    book = BookEntry("a/1.tar.gz", "Malaria", "WHO", "NBK1")
     server.files = {book.path: archive(ch1__nxml=TREATMENT)}
     server.cut_after[book.path] = 100
     server.errors[book.path] = []
@@ -165,7 +165,7 @@ def test_a_server_that_stays_down_says_what_to_do_and_keeps_the_part(server: Ser
             shelf.archive(book, tmp_path)
         assert shelf.archive(book, tmp_path).read_bytes() == server.files[book.path]
         with pytest.raises(InputError, match="404"):
-            shelf.archive(Book("a/none.tar.gz", "No", "WHO", "NBK2"), tmp_path)
+            shelf.archive(BookEntry("a/none.tar.gz", "No", "WHO", "NBK2"), tmp_path)
     with pytest.raises(InputError, match="https"):
         Bookshelf("http://example.org/")
 
@@ -202,7 +202,7 @@ def test_a_hostile_archive_writes_nothing_outside_its_folder(tmp_path: Path) -> 
     path = tmp_path / "shelf" / "x.tar.gz"
     path.parent.mkdir()
     path.write_bytes(made.getvalue())
-    texts = unpack(path, tmp_path / "shelf" / "out", limits=Limits())
+    texts = unpack(path, tmp_path / "shelf" / "out", limits=ParseLimits())
     assert all(text.parent == tmp_path / "shelf" / "out" and not text.is_symlink() for text in texts)
     assert len(texts) == 2
     assert {one.name for one in tmp_path.rglob("*evil*")} == {text.name for text in texts}
@@ -212,14 +212,14 @@ def test_a_bomb_and_an_empty_archive_are_refused_whole(tmp_path: Path, monkeypat
     path = tmp_path / "x.tar.gz"
     path.write_bytes(archive(ch1__nxml=b" " * 3_000_000))
     with pytest.raises(TooLarge):
-        unpack(path, tmp_path / "out", limits=Limits(max_unpacked_bytes=1_000_000))
+        unpack(path, tmp_path / "out", limits=ParseLimits(max_unpacked_bytes=1_000_000))
     monkeypatch.setattr(unpacking, "MAX_OPENED_BYTES", 1_000_000)
     path.write_bytes(archive(picture__jpg=b" " * 3_000_000, ch1__nxml=TREATMENT))
     with pytest.raises(TooLarge, match="not a book"):
-        unpack(path, tmp_path / "out", limits=Limits())
+        unpack(path, tmp_path / "out", limits=ParseLimits())
     path.write_bytes(gzip.compress(b""))
     with pytest.raises((EmptyFile, DamagedFile)):
-        unpack(path, tmp_path / "out", limits=Limits())
+        unpack(path, tmp_path / "out", limits=ParseLimits())
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob("*.part"))
 
@@ -235,7 +235,7 @@ def test_texts_of_one_name_or_a_long_one_are_all_kept(tmp_path: Path) -> None:
             tar.addfile(member, io.BytesIO(content))
     path = tmp_path / "x.tar.gz"
     path.write_bytes(made.getvalue())
-    texts = unpack(path, tmp_path / "out", limits=Limits())
+    texts = unpack(path, tmp_path / "out", limits=ParseLimits())
     assert {text.read_bytes() for text in texts} == {TREATMENT + str(number).encode() for number in range(len(names))}
     assert all(text.name.isprintable() and text.name.endswith(".nxml") for text in texts)
 
@@ -247,7 +247,7 @@ def test_a_header_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_pa
     path = tmp_path / "x.tar.gz"
     path.write_bytes(gzip.compress(header.tobuf(tarfile.USTAR_FORMAT) + b"\0" * 10_240))
     with pytest.raises(TooLarge, match="oversized header"):
-        unpack(path, tmp_path / "out", limits=Limits())
+        unpack(path, tmp_path / "out", limits=ParseLimits())
     assert not (tmp_path / "out").exists()
 
 

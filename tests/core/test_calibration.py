@@ -18,7 +18,7 @@ from citewell.adapters.embedding.calibrations import (
     write_calibration,
 )
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.calibrate import Judged, calibration_error, equate, fit
+from citewell.answer.calibrate import JudgedHits, calibration_error, equate, fit
 from citewell.answer.calibration import Calibration, built_in, known
 from citewell.answer.rank import relevance
 from citewell.errors import CalibrationUnusable, InputError, LibraryReadOnly
@@ -70,12 +70,12 @@ def test_too_few_pairs_are_no_calibration() -> None:
         equate(np.linspace(0, 1, 59), np.linspace(0, 1, 59), embedder=OTHER)
 
 
-def _drawn(count: int) -> Judged:
+def _drawn(count: int) -> JudgedHits:
     """Hits that are right as often as a known curve says."""
     draw = np.random.default_rng(7)
     cosines, coverages = draw.uniform(0.5, 0.9, count), draw.uniform(0, 1, count)
     chances = 1 / (1 + np.exp(9.0 - 8.0 * cosines - 4.5 * coverages))
-    return Judged(cosines, coverages, draw.uniform(0, 1, count) < chances, np.arange(count) // 2)
+    return JudgedHits(cosines, coverages, draw.uniform(0, 1, count) < chances, np.arange(count) // 2)
 
 
 def test_judged_hits_give_the_curve_that_they_were_drawn_from() -> None:
@@ -93,14 +93,14 @@ def test_judged_hits_give_the_curve_that_they_were_drawn_from() -> None:
 
 def test_too_few_right_hits_are_no_calibration() -> None:
     judged = _drawn(200)
-    wrong = Judged(judged.cosines, judged.coverages, np.zeros(200, bool), judged.questions)
+    wrong = JudgedHits(judged.cosines, judged.coverages, np.zeros(200, bool), judged.questions)
     with pytest.raises(InputError, match="20 right and 20 wrong ones are needed"):
         fit(wrong, judged.cosines, embedder=OTHER)
 
 
 def test_hits_that_are_the_more_wrong_the_nearer_are_no_calibration() -> None:
     judged = _drawn(600)
-    turned = Judged(judged.cosines, judged.coverages, judged.cosines < 0.7, judged.questions)
+    turned = JudgedHits(judged.cosines, judged.coverages, judged.cosines < 0.7, judged.questions)
     with pytest.raises(InputError, match="Nothing was saved"):
         fit(turned, judged.cosines, embedder=OTHER)
 

@@ -11,13 +11,13 @@ from types import FrameType
 import pytest
 
 from citewell.adapters.records.cda import read_cda
-from citewell.adapters.records.told import Told
+from citewell.adapters.records.told import ImportedFacts
 from citewell.bootstrap import App
 from citewell.bootstrap.records import Record
 from citewell.errors import DamagedFile
-from citewell.ports.records import Change
-from citewell.types import Limits, Source
-from citewell.types.facts import Allergy, DiagnosisStatus, Fact, Flag, LabResult, Medication, Severity, Via
+from citewell.ports.records import FactCounts
+from citewell.types import ParseLimits, Source
+from citewell.types.facts import Allergy, DiagnosisStatus, Fact, FactOrigin, Flag, LabResult, Medication, Severity
 from citewell.types.facts_line import line_of
 
 ALLERGY = """
@@ -42,8 +42,8 @@ def allergy(
     return ALLERGY.format(name=name, code=code, negation=negation, high=high, id=number)
 
 
-def told(*entries: str) -> Told:
-    return read_cda(document(*entries), Limits())
+def told(*entries: str) -> ImportedFacts:
+    return read_cda(document(*entries), ParseLimits())
 
 
 def test_an_allergy_is_read_with_its_words() -> None:
@@ -127,7 +127,7 @@ def calls_of_reading(source: Source, facts: int) -> int:
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        found = read_cda(source, Limits())
+        found = read_cda(source, ParseLimits())
     finally:
         sys.setprofile(before)
     assert len(found.facts) == facts
@@ -149,7 +149,7 @@ def test_a_reference_to_a_whole_table_names_nothing() -> None:
     entry = RESULT.replace(' displayName="Glucose"/>', '><originalText><reference value="#all"/></originalText></code>')
     rows = "".join(f"<item>Glucose {number} mg/dL on 1 April 2019</item>" for number in range(100))
     source = document(entry.format(id=1, reference="all"), rows=rows)
-    found = read_cda(Source(source.data.replace(b"<text><list>", b'<text ID="all"><list>'), "a.xml"), Limits())
+    found = read_cda(Source(source.data.replace(b"<text><list>", b'<text ID="all"><list>'), "a.xml"), ParseLimits())
     assert (found.facts, found.left_out) == ((), 1)
 
 
@@ -168,7 +168,7 @@ def test_the_severity_of_one_allergy_is_not_that_of_its_neighbour_in_one_concern
 def test_real_documents_have_the_facts_of_their_entries(shared_data: Path) -> None:
     counts, left_out = {}, {}
     for path in sorted((shared_data / "ccda").glob("*.[xX]*")):
-        found = read_cda(Source(path.read_bytes(), path.name), Limits())
+        found = read_cda(Source(path.read_bytes(), path.name), ParseLimits())
         name = path.stem[:10].strip("_")
         counts[name] = Counter(one.kind for one in found.facts if one.kind not in ("person", "professional"))
         left_out[name] = found.left_out
@@ -201,7 +201,7 @@ def ccd(shared_data: Path) -> Source:
 
 
 def test_fields_and_words_of_a_real_document(ccd: Source) -> None:
-    found = read_cda(ccd, Limits())
+    found = read_cda(ccd, ParseLimits())
     lines = {line_of(fact): found.document.text[slice(*found.spans[fact.id])] for fact in found.facts}
     (atenolol,) = (line for line in lines if line.startswith("atenolol"))
     assert atenolol.startswith("atenolol 25 mg: taken now; every 12 hours; oral; since 18 March 2012; for Hypertensive")
@@ -226,14 +226,14 @@ def test_importing_twice_changes_nothing_and_keeps_where_each_fact_stands(app: A
     first = record.import_source(ccd)
     before = record.facts.all(record.scope)
     again = record.import_source(ccd)
-    assert (first.change.added, again.change) == (len(before), Change(same=len(before)))
+    assert (first.change.added, again.change) == (len(before), FactCounts(same=len(before)))
     assert record.facts.all(record.scope) == before
     text = app.library.opened(first.added.entry.id, record.scope)[1].text
 
     def words(fact: Fact) -> str:
         return text[fact.origin.start : fact.origin.end]
 
-    assert all(fact.origin.via is Via.DOCUMENT and words(fact).strip() for fact in before)
+    assert all(fact.origin.via is FactOrigin.DOCUMENT and words(fact).strip() for fact in before)
     assert {line_of(fact).partition(":")[0] for fact in record.facts.allergies(record.scope)} == {
         "Penicillin",
         "codeine",

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from citewell.answer.cite import Marked, Marks, cite, marked_text
+from citewell.answer.cite import MarkedSentence, Marks, cite, marked_text
 from citewell.types import Citation
 from tests.core.answers import DOCUMENT, OTHER, evidence
 
@@ -36,7 +36,7 @@ SHOWN = evidence("Take 5 mg.", "Take it with water.", "Not for children.")
 )
 def test_extract_citations_valid(sentence: str, cited: tuple[int, ...]) -> None:
     marked = cite(sentence, SHOWN)
-    assert marked == Marked("Take it.", cited, 0)
+    assert marked == MarkedSentence("Take it.", cited, 0)
 
 
 @pytest.mark.parametrize(
@@ -48,19 +48,19 @@ def test_extract_citations_valid(sentence: str, cited: tuple[int, ...]) -> None:
     ],
 )
 def test_extract_citations_invalid_format(sentence: str, text: str) -> None:
-    assert cite(sentence, SHOWN) == Marked(text, (), 1)
+    assert cite(sentence, SHOWN) == MarkedSentence(text, (), 1)
 
 
 @pytest.mark.parametrize("mark", ["[S9]", "[17]", "[Source 4]", f"[SourceId: {OTHER}:0]", f"[Doc: {OTHER}]"])
 def test_extract_citations_unknown_id(mark: str) -> None:
-    assert cite(f"Take it. {mark}", SHOWN) == Marked("Take it.", (), 1)
+    assert cite(f"Take it. {mark}", SHOWN) == MarkedSentence("Take it.", (), 1)
 
 
 @pytest.mark.parametrize(
     "words", ["Hb [g/L] is low.", "See [Appendix A].", "The range [5 mg to 10 mg] is usual.", "Refer. [2024]"]
 )
 def test_other_brackets_are_words(words: str) -> None:
-    assert cite(words, SHOWN) == Marked(words, (), 0)
+    assert cite(words, SHOWN) == MarkedSentence(words, (), 0)
 
 
 @pytest.mark.parametrize("text", ["Dose [" + "1 " * 3000 + "mg.", "[" + "S1, " * 3000 + "x", "[1 and " * 3000])
@@ -86,4 +86,4 @@ def test_an_answers_text_cites_as_it_was_asked_to() -> None:
 @pytest.mark.parametrize("published", [None, date(2025, 3, 12)])
 def test_what_is_written_in_any_grammar_is_read_again(marks: Marks, published: date | None) -> None:
     made = Citation(1, f"{DOCUMENT}:0", DOCUMENT, "A policy", 1, 0, None, (), 0, 5, "Rest.", 0.9, published)
-    assert cite(marked_text("Rest. [1]", [made], marks), SHOWN[:1]) == Marked("Rest.", (1,), 0)
+    assert cite(marked_text("Rest. [1]", [made], marks), SHOWN[:1]) == MarkedSentence("Rest.", (1,), 0)

@@ -11,7 +11,7 @@ from docx.enum.style import WD_STYLE_TYPE
 
 from citewell.adapters.parsers import all_parsers
 from citewell.ingest.parse import parse
-from citewell.types import Document, Limits, Metadata, Source
+from citewell.types import Document, Metadata, ParseLimits, Source
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -19,7 +19,7 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 
 
 def read(data: bytes) -> Document:
-    return parse(Source(data, "policy.docx"), parsers=all_parsers(), limits=Limits())
+    return parse(Source(data, "policy.docx"), parsers=all_parsers(), limits=ParseLimits())
 
 
 def saved(document: docx.document.Document) -> bytes:

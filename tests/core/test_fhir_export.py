@@ -16,7 +16,7 @@ from citewell.bootstrap import App, build
 from citewell.bootstrap.records import Record
 from citewell.config import Settings
 from citewell.errors import DamagedFile
-from citewell.ports.records import Change
+from citewell.ports.records import FactCounts
 from citewell.types import Source
 from citewell.types.facts import REPORTED, Allergy, Fact, Medication
 from citewell.types.facts_json import fact_json
@@ -66,18 +66,18 @@ def shape(record: Record) -> list[Any]:
 
 def test_a_record_comes_in_again_as_it_went_out(record: Record, elsewhere: Record) -> None:
     imported = elsewhere.import_source(Source(record.export(), "record.json"))
-    assert imported.change == Change(added=len(record.facts.all(record.scope)))
+    assert imported.change == FactCounts(added=len(record.facts.all(record.scope)))
     assert shape(elsewhere) == shape(record)
     assert [one.name for one in elsewhere._app.entries()] == [one.name for one in record._app.entries()]
     assert [one.reaction for one in elsewhere.facts.allergies(elsewhere.scope) if one.origin.document_id] == ["hives"]
     again = elsewhere.import_source(Source(elsewhere.export(), "record.json"))
-    assert again.change == Change(same=len(record.facts.all(record.scope)))
+    assert again.change == FactCounts(same=len(record.facts.all(record.scope)))
     assert len(elsewhere._app.entries()) == 2
 
 
 def test_importing_it_where_it_came_from_changes_nothing(record: Record) -> None:
     before = (record.facts.all(record.scope), record._app.entries())
-    assert record.import_source(Source(record.export(), "record.json")).change == Change(same=len(before[0]))
+    assert record.import_source(Source(record.export(), "record.json")).change == FactCounts(same=len(before[0]))
     assert (record.facts.all(record.scope), record._app.entries()) == before
 
 

@@ -19,20 +19,20 @@ from citewell.bootstrap import App
 from citewell.bootstrap.records import Record
 from citewell.errors import DamagedFile, DiskFull, InputError
 from citewell.ingest.sniff import FHIR, sniff
-from citewell.ports.records import Change
+from citewell.ports.records import FactCounts
 from citewell.types import Source
 from citewell.types.facts import (
     Allergy,
     Diagnosis,
     DiagnosisStatus,
+    FactOrigin,
     Flag,
     FrequencyType,
     LabResult,
     Medication,
     MedicationStatus,
-    Person,
+    RecordOwner,
     Severity,
-    Via,
 )
 from citewell.types.facts_json import fact_json, read_fact
 from citewell.types.facts_line import line_of
@@ -138,14 +138,14 @@ def test_every_kind_of_entry_is_read_with_its_fields() -> None:
         DiagnosisStatus.ACTIVE,
         False,
     )
-    assert isinstance(person, Person)
+    assert isinstance(person, RecordOwner)
     assert (person.name, person.born and person.born.text) == ("Ann Roe", "1950-02-03")
 
 
 def test_every_fact_points_at_its_own_line_of_the_document() -> None:
     told = read_fhir(bundle(*ALL))
     for fact in told.read_from("doc"):
-        assert fact.origin.via is Via.DOCUMENT
+        assert fact.origin.via is FactOrigin.DOCUMENT
         assert told.document.text[fact.origin.start : fact.origin.end] == line_of(fact)
     assert told.document.title == "Health record of Ann Roe"
     assert [note for note in told.document.notes if "does not" in note or "refuted" in note] == [
@@ -255,8 +255,12 @@ def test_the_same_bundle_twice_changes_nothing(record: Record) -> None:
     first = record.import_source(Source(bundle(*ALL), "record.json"))
     before = record.facts.all(record.scope)
     again = record.import_source(Source(bundle(*ALL), "other-name.json"))
-    assert (first.added.was_there, first.change) == (False, Change(added=6))
-    assert (again.added.was_there, again.added.entry.id, again.change) == (True, first.added.entry.id, Change(same=6))
+    assert (first.added.was_there, first.change) == (False, FactCounts(added=6))
+    assert (again.added.was_there, again.added.entry.id, again.change) == (
+        True,
+        first.added.entry.id,
+        FactCounts(same=6),
+    )
     assert record.facts.all(record.scope) == before
 
 
@@ -269,13 +273,13 @@ def test_facts_that_cannot_be_kept_leave_no_document_behind(record: Record, monk
         with pytest.raises(DiskFull):
             record.import_source(Source(bundle(*ALL), "record.json"))
     assert (record._app.entries(), record.facts.all(record.scope)) == ([], [])
-    assert record.import_source(Source(bundle(*ALL), "record.json")).change == Change(added=6)
+    assert record.import_source(Source(bundle(*ALL), "record.json")).change == FactCounts(added=6)
 
 
 def test_a_newer_bundle_changes_what_it_says_otherwise(record: Record) -> None:
     record.import_source(Source(bundle(*ALL), "record.json"))
     later = record.import_source(Source(bundle(*ALL[:2], {**WARFARIN, "status": "stopped"}, *ALL[3:]), "record.json"))
-    assert later.change == Change(changed=1, same=5)
+    assert later.change == FactCounts(changed=1, same=5)
     (medication,) = record.facts.all(record.scope, kind="medication")
     assert isinstance(medication, Medication)
     assert (medication.status, medication.origin.document_id) == (MedicationStatus.STOPPED, later.added.entry.id)
@@ -288,12 +292,12 @@ def test_a_newer_bundle_asks_before_it_changes_what_a_person_confirmed(record: R
     confirmed = record.facts.confirm(guess.id, record.scope)
     ended = {**FIBRILLATION, "abatementDateTime": "2026-01-01"}
     newer = Source(bundle(*(ended if one is FIBRILLATION else one for one in ALL)), "newer.json")
-    assert record.import_source(newer).change == Change(added=1, same=5)
+    assert record.import_source(newer).change == FactCounts(added=1, same=5)
     assert record.facts.one(guess.id, record.scope) == confirmed
     (waits,) = record.facts.unverified(record.scope)
     assert isinstance(waits, Diagnosis)
     assert (waits.name, waits.ended and waits.ended.text) == ("Atrial fibrillation", "2026-01-01")
-    assert record.import_source(newer).change == Change(same=6)
+    assert record.import_source(newer).change == FactCounts(same=6)
 
 
 def test_the_words_of_a_fact_are_those_that_its_document_has(record: Record) -> None:
@@ -321,7 +325,7 @@ def test_another_persons_bundle_is_refused(record: Record) -> None:
 def test_a_letter_is_a_document_without_facts(record: Record) -> None:
     for name in ("letter.txt", "letter.txt"):
         imported = record.import_source(Source(f"Dear Ann, {name}".encode() * 2, name))
-    assert imported.change == Change()
+    assert imported.change == FactCounts()
     assert [entry.subject for entry in record._app.entries()] == ["self"]
 
 

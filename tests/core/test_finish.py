@@ -18,13 +18,13 @@ from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.types import (
     Answer,
-    SentenceCheck,
     Cite,
     Context,
+    EvidenceSpan,
     Qualified,
     Refuse,
     Route,
-    EvidenceSpan,
+    SentenceCheck,
     Verdict,
 )
 from tests.core.answers import DOCUMENT, evidence

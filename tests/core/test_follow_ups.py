@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.bootstrap import App
 from citewell.types import Answer, Cite, Message
 
@@ -32,7 +32,7 @@ class FollowUp:
         """What it gets after all that was asked before it."""
         said = [message for text in self.before for message in (Message("user", text), Message("assistant", "So."))]
         *_, last = app.knowledge.ask(self.question, scope=app.owner().scope, history=said)
-        assert isinstance(last, Done)
+        assert isinstance(last, AnswerDone)
         return last.answer
 
     def is_right(self, answer: Answer) -> bool:

@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from citewell.adapters.index.hands import Hands
+from citewell.adapters.index.hands import HelperThreads
 
 
 class TestBoth:
     @pytest.mark.parametrize("helpers", [0, 1, 3])
     def test_gives_what_each_gave(self, helpers: int) -> None:
-        hands = Hands(helpers=helpers)
+        hands = HelperThreads(helpers=helpers)
         assert [hands.both(lambda n=n: n, lambda n=n: -n) for n in range(20)] == [(n, -n) for n in range(20)]
 
     def test_the_second_runs_while_the_first_does(self) -> None:
@@ -28,10 +28,10 @@ class TestBoth:
             done.wait()
             return True
 
-        assert Hands(helpers=1).both(here, beside) == (True, True)
+        assert HelperThreads(helpers=1).both(here, beside) == (True, True)
 
     def test_what_no_helper_has_time_for_is_done_here(self) -> None:
-        hands, began, done = Hands(helpers=1), threading.Event(), threading.Event()
+        hands, began, done = HelperThreads(helpers=1), threading.Event(), threading.Event()
 
         def occupy() -> None:
             began.set()
@@ -48,7 +48,7 @@ class TestBoth:
 
     @pytest.mark.parametrize("helpers", [0, 1])
     def test_an_error_of_either_is_raised_and_the_next_work_is_done(self, helpers: int) -> None:
-        hands = Hands(helpers=helpers)
+        hands = HelperThreads(helpers=helpers)
 
         def fail() -> None:
             raise ValueError("no")
@@ -62,7 +62,7 @@ class TestBoth:
 class TestLater:
     def test_does_it_here_where_nobody_helps(self) -> None:
         did: list[int] = []
-        Hands(helpers=0).later(lambda: did.append(threading.get_ident()))
+        HelperThreads(helpers=0).later(lambda: did.append(threading.get_ident()))
         assert did == [threading.get_ident()]
 
     def test_does_it_beside_without_waiting(self) -> None:
@@ -72,6 +72,6 @@ class TestLater:
             go.wait()
             done.set()
 
-        Hands(helpers=1).later(task)
+        HelperThreads(helpers=1).later(task)
         go.set()
         assert done.wait(60)

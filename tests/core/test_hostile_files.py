@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from citewell.adapters.parsers import all_parsers
 from citewell.errors import DamagedFile, EmptyFile, EncryptedFile, InputError, TooLarge, UnsupportedFile
 from citewell.ingest.parse import parse
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 BODY = f'<w:document xmlns:w="{W}"><w:body><w:p><w:r><w:t>Words.</w:t></w:r></w:p></w:body></w:document>'
 
 
-def read(data: bytes | str, name: str = "file", limits: Limits | None = None) -> Document:
+def read(data: bytes | str, name: str = "file", limits: ParseLimits | None = None) -> Document:
     data = data.encode() if isinstance(data, str) else data
-    return parse(Source(data, name), parsers=all_parsers(), limits=limits or Limits())
+    return parse(Source(data, name), parsers=all_parsers(), limits=limits or ParseLimits())
 
 
 def word_file(entries: Mapping[str, str | bytes], *, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -34,7 +34,7 @@ def word_file(entries: Mapping[str, str | bytes], *, compression: int = zipfile.
     return stream.getvalue()
 
 
-def refusal(data: bytes | str, name: str = "file", limits: Limits | None = None) -> InputError:
+def refusal(data: bytes | str, name: str = "file", limits: ParseLimits | None = None) -> InputError:
     with pytest.raises(InputError) as refused:
         read(data, name, limits)
     return refused.value
@@ -78,8 +78,8 @@ def test_one_line_of_ten_megabytes_is_a_text_like_any_other() -> None:
 
 
 def test_texts_over_the_limits_are_refused() -> None:
-    assert isinstance(refusal("x" * 101, limits=Limits(max_bytes=100)), TooLarge)
-    assert isinstance(refusal("x" * 101, limits=Limits(max_characters=100)), TooLarge)
+    assert isinstance(refusal("x" * 101, limits=ParseLimits(max_bytes=100)), TooLarge)
+    assert isinstance(refusal("x" * 101, limits=ParseLimits(max_characters=100)), TooLarge)
 
 
 @settings(max_examples=150, deadline=None)
@@ -227,7 +227,7 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked() -> None:
     assert len(bomb) < 100_000
     assert isinstance(refusal(bomb), TooLarge)
     many = word_file({"word/document.xml": BODY, **{f"word/{number}.bin": bytes(1024 * 1024) for number in range(20)}})
-    assert isinstance(refusal(many, limits=Limits(max_unpacked_bytes=10 * 1024 * 1024)), TooLarge)
+    assert isinstance(refusal(many, limits=ParseLimits(max_unpacked_bytes=10 * 1024 * 1024)), TooLarge)
 
 
 def test_a_zip_that_lies_about_its_sizes_is_refused() -> None:
@@ -236,7 +236,7 @@ def test_a_zip_that_lies_about_its_sizes_is_refused() -> None:
     lying = honest.replace(struct.pack("<I", len(text)), struct.pack("<I", 100))
     assert lying != honest
     assert isinstance(refusal(lying), DamagedFile)
-    assert isinstance(refusal(honest, limits=Limits(max_unpacked_bytes=1_000_000)), TooLarge)
+    assert isinstance(refusal(honest, limits=ParseLimits(max_unpacked_bytes=1_000_000)), TooLarge)
 
 
 def test_a_directory_that_is_too_long_is_not_read() -> None:

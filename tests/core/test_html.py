@@ -7,12 +7,12 @@ from datetime import date
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.parsers.tables import Cell, table_lines
 from citewell.ingest.parse import parse
-from citewell.types import Document, Limits, Metadata, Source
+from citewell.types import Document, Metadata, ParseLimits, Source
 
 
 def read(page: str | bytes) -> Document:
     data = page.encode() if isinstance(page, str) else page
-    return parse(Source(data, "page.html"), parsers=all_parsers(), limits=Limits())
+    return parse(Source(data, "page.html"), parsers=all_parsers(), limits=ParseLimits())
 
 
 def blocks(document: Document) -> list[tuple[str, str]]:

@@ -12,11 +12,11 @@ from citewell.answer.illnesses import are_related, illnesses
 from citewell.answer.verify import verify
 from citewell.clinical import Lexicon, fold
 from citewell.clinical.medicines import medicines
-from citewell.types import Check, Span, Verdict
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 
 
-def _by_words(sentence: str, source: str) -> Check:
-    span = Span("d:0", 0, len(source), source)
+def _by_words(sentence: str, source: str) -> SentenceCheck:
+    span = EvidenceSpan("d:0", 0, len(source), source)
     return verify(sentence, [span], lexicon=Lexicon.load(), similarity=None)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from citewell.adapters.embedding.remembered import Likeness
 from citewell.ports import Progress, Vectors
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 
 
 class Counting:
@@ -25,8 +25,8 @@ class Counting:
         return np.array([[1.0, 0.0] if "yes" in text else [0.0, 1.0] for text in texts], np.float32)
 
 
-def spans(*texts: str) -> list[Span]:
-    return [Span("a:0", 0, len(text), text) for text in texts]
+def spans(*texts: str) -> list[EvidenceSpan]:
+    return [EvidenceSpan("a:0", 0, len(text), text) for text in texts]
 
 
 def test_the_words_of_a_source_are_embedded_once() -> None:

@@ -14,9 +14,9 @@ from citewell.adapters.store import queue
 from citewell.bootstrap import App
 from citewell.ingest import heart, worker
 from citewell.ingest.allowance import Allowance
-from citewell.ingest.heart import Heart
+from citewell.ingest.heart import LeaseHeartbeat
 from citewell.ingest.worker import Worker
-from citewell.types import Filing, Source, State
+from citewell.types import Filing, LifecycleState, Source
 from tests.core.test_worker import reached
 from tests.faults.churn import Hashes
 
@@ -54,7 +54,7 @@ def test_a_step_that_lasts_longer_than_a_lease_keeps_its_document(app: App, monk
     assert [(beat.name, beat.is_silent) for beat in heard_of] == [(one.name, False)]
     slow.may_go_on.set()
     working.join()
-    assert app.library.entry(queued.id, app.scope_of_owner()).state is State.COMPLETED
+    assert app.library.entry(queued.id, app.scope_of_owner()).state is LifecycleState.COMPLETED
 
 
 def test_a_reading_that_takes_too_long_is_tried_again_later(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_a_reading_that_takes_too_long_is_tried_again_later(app: App, monkeypatc
     queued = app.library.enqueue(IRON, filing=Filing(), scope=app.scope_of_owner())
     assert Worker(app.library, replace(app.reader, embedder=Hashes())).work()
     entry = app.library.entry(queued.id, app.scope_of_owner())
-    assert (entry.state, entry.attempts, entry.chunk_count) == (State.QUEUED, 1, 0)
+    assert (entry.state, entry.attempts, entry.chunk_count) == (LifecycleState.QUEUED, 1, 0)
     assert "longer than" in (entry.error or "")
     assert entry.next_attempt_at is not None
 
@@ -70,7 +70,7 @@ def test_a_reading_that_takes_too_long_is_tried_again_later(app: App, monkeypatc
 def test_a_reading_that_hangs_is_noticed_and_beats_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heart, "GRACE_S", 0.05)
     hung, beats = threading.Event(), []
-    with Heart(renew=lambda: not beats.append(1), time_s=0.1, hangs=hung.set) as beating:
+    with LeaseHeartbeat(renew=lambda: not beats.append(1), time_s=0.1, hangs=hung.set) as beating:
         assert hung.wait(60)
         assert beating.is_overdue
         count = len(beats)

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.careful import FEW_TOKENS, LEAST_LENGTH, Careful
+from citewell.adapters.embedding.careful import FEW_TOKENS, LEAST_LENGTH, PrecisionFallback
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import (
     PUBLISHED,
     TRAINED,
     Choice,
     Flavour,
-    Model,
+    GraphSource,
     OnnxRuntime,
     cached_graph,
     choose,
@@ -54,7 +54,7 @@ def vectors_of(graph: Path, flavour: Flavour) -> np.ndarray[tuple[int, ...], np.
 
 
 @pytest.mark.parametrize(("model", "expected"), [(PUBLISHED, AS_PUBLISHED), (TRAINED, AS_TRAINED)])
-def test_the_fp32_graph_gives_the_known_vector(model_cache: Path, model: Model, expected: list[float]) -> None:
+def test_the_fp32_graph_gives_the_known_vector(model_cache: Path, model: GraphSource, expected: list[float]) -> None:
     ids = np.array(WordPiece.load().ids(["This is an example sentence"], max_tokens=MAX_TOKENS))
     engine = OnnxRuntime(cached_graph(model_cache, "float", model), flavour="float")
     assert np.allclose(engine.run(ids)[0, :4], expected, atol=2e-5)
@@ -70,7 +70,7 @@ def test_a_damaged_adapter_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", [PUBLISHED, TRAINED], ids=["published", "trained"])
 @pytest.mark.parametrize("flavour", ["quantised", "quantised-half"])
-def test_the_eight_bit_graphs_give_the_vectors_of_fp32(model_cache: Path, flavour: Flavour, model: Model) -> None:
+def test_the_eight_bit_graphs_give_the_vectors_of_fp32(model_cache: Path, flavour: Flavour, model: GraphSource) -> None:
     if flavour == "quantised-half" and "asimdhp" not in features():
         pytest.skip("this CPU does not compute in half precision")
     exact = vectors_of(cached_graph(model_cache, "float", model), "float")
@@ -282,10 +282,10 @@ def test_only_texts_in_which_rounding_weighs_are_computed_again_and_the_exact_en
         return Ones()
 
     long, short = np.zeros((2, 16), np.int64), np.zeros((2, FEW_TOKENS), np.int64)
-    firm = Careful(Told(LEAST_LENGTH / 4, LEAST_LENGTH), open_exact)
+    firm = PrecisionFallback(Told(LEAST_LENGTH / 4, LEAST_LENGTH), open_exact)
     assert firm.run(long).tolist() == [[0, 0], [0, 0]]
     assert opened == []
-    weak = Careful(Told(LEAST_LENGTH / 4 - 0.01, LEAST_LENGTH), open_exact)
+    weak = PrecisionFallback(Told(LEAST_LENGTH / 4 - 0.01, LEAST_LENGTH), open_exact)
     for _ in range(2):
         assert weak.run(long).tolist() == [[1, 1], [0, 0]]
     assert opened == ["exact"]
@@ -296,7 +296,7 @@ def test_rounded_vectors_do_where_there_is_no_room_for_the_exact_graph() -> None
     def open_exact() -> Ones:
         raise ModelFilesMissing("The embedding model cannot be prepared.")
 
-    assert Careful(Told(0.0), open_exact).run(np.zeros((1, 4), np.int64)).tolist() == [[0, 0]]
+    assert PrecisionFallback(Told(0.0), open_exact).run(np.zeros((1, 4), np.int64)).tolist() == [[0, 0]]
 
 
 def test_who_stops_it_half_way_does_not_wait_for_the_rest(model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

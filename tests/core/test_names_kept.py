@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from citewell.adapters.embedding.names import NamesKept
+from citewell.adapters.embedding.names import CachedNames
 from citewell.ports import Progress, Vectors
 
 
@@ -27,7 +27,7 @@ class Counting:
 
 def test_a_name_is_computed_once_and_a_story_every_time() -> None:
     behind = Counting()
-    kept = NamesKept(behind, max_names=2)
+    kept = CachedNames(behind, max_names=2)
     story = "woman aged 28 with fever and headache"
     for _ in range(2):
         assert kept.embed(["Gout", story, "Heart failure", "Gout"]).tolist() == [[4, 1], [37, 1], [13, 1], [4, 1]]

@@ -14,7 +14,7 @@ from lxml import etree
 
 from citewell.adapters.parsers import all_parsers
 from citewell.ingest.parse import parse
-from citewell.types import Document, Limits, Metadata, Source
+from citewell.types import Document, Metadata, ParseLimits, Source
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 WORD = re.compile(r"[^\W_]+")
@@ -22,7 +22,7 @@ WORD = re.compile(r"[^\W_]+")
 
 def read(xml: str | bytes) -> Document:
     data = xml.encode() if isinstance(xml, str) else xml
-    return parse(Source(data, "article.xml"), parsers=all_parsers(), limits=Limits())
+    return parse(Source(data, "article.xml"), parsers=all_parsers(), limits=ParseLimits())
 
 
 def blocks(document: Document) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from citewell.adapters.parsers import all_parsers
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece
-from citewell.types import Chunk, Document, Limits, Source
+from citewell.types import Chunk, Document, ParseLimits, Source
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "jats"
 ARTICLES = 40
@@ -44,7 +44,7 @@ def articles() -> dict[str, tuple[Document, tuple[Chunk, ...]]]:
     """Every article with its passages, cut as the library cuts them."""
     words, found = WordPiece.load(), {}
     for path in sorted(DATA.glob("*.nxml")):
-        document = parse(Source(path.read_bytes(), path.name), parsers=all_parsers(), limits=Limits())
+        document = parse(Source(path.read_bytes(), path.name), parsers=all_parsers(), limits=ParseLimits())
         passages = chunk(document, chunking=default_chunking(document.media_type), tokenizer=words)
         found[path.stem] = (document, tuple(passages))
     return found

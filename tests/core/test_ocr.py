@@ -13,7 +13,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from citewell.adapters.parsers.ocr import is_installed
 from citewell.adapters.parsers.pdf import PdfParser
-from citewell.types import Limits, Source
+from citewell.types import ParseLimits, Source
 
 LINES = ["Haemoglobin 93 g/L is low", "Potassium 4.1 mmol/L is normal"]
 
@@ -42,7 +42,7 @@ def scan() -> bytes:
 def test_a_scanned_page_is_read_with_the_place_of_every_word() -> None:
     if not is_installed():
         pytest.skip("the OCR extra is not installed")
-    document = PdfParser().parse(Source(scan(), "scan.pdf"), media_type="application/pdf", limits=Limits())
+    document = PdfParser().parse(Source(scan(), "scan.pdf"), media_type="application/pdf", limits=ParseLimits())
     assert document.text == "\n\n".join(LINES)
     (note,) = document.notes
     assert re.fullmatch(r"Page 1 was read by OCR \((?:[5-9]\d|100)% sure\)\. Check numbers against the page\.", note)

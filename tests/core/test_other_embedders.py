@@ -26,7 +26,7 @@ from citewell.cli import main
 from citewell.config import Settings
 from citewell.errors import CalibrationUnusable, EmbedderMismatch, InputError
 from citewell.samples import sample_files
-from citewell.types import Source, Span
+from citewell.types import EvidenceSpan, Source
 from tests.contracts.embedding_server import Behaviour, serving
 
 pytestmark = pytest.mark.slow
@@ -276,10 +276,10 @@ def test_a_broken_file_is_a_calm_problem_over_http(other: App) -> None:
 def test_a_sentence_is_checked_by_the_built_in_model_whoever_embeds_the_library(
     scrambled: App, plain: App, server: tuple[str, Behaviour]
 ) -> None:
-    def spans(app: App) -> list[Span]:
+    def spans(app: App) -> list[EvidenceSpan]:
         entry = next(one for one in app.entries() if "arfarin" in one.title)
         chunks = app.show(entry.id)[2]
-        return [Span(f"{entry.id}:{one.index}", one.start, one.end, one.text) for one in chunks]
+        return [EvidenceSpan(f"{entry.id}:{one.index}", one.start, one.end, one.text) for one in chunks]
 
     asked = len(server[1].batches)
     for sentence in ("Tell a doctor about any bleeding while taking warfarin.", "Warfarin cures migraine in children."):

@@ -10,7 +10,7 @@ from citewell.adapters.parsers import all_parsers
 from citewell.errors import DamagedFile, EmptyFile, EncryptedFile, TooLarge, UnsupportedFile
 from citewell.ingest.decode import MIXED_NOTE, WINDOWS_NOTE, clean, decode
 from citewell.ingest.parse import parse, safe_name, sniff
-from citewell.types import Block, Document, Limits, Source
+from citewell.types import Block, Document, ParseLimits, Source
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512)
@@ -138,7 +138,7 @@ class Fixed:
     def __init__(self, outcome: Document | Exception) -> None:
         self.outcome = outcome
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return self.outcome
@@ -147,8 +147,8 @@ class Fixed:
 GOOD = Document("Title", "text/plain", "Some words.", (Block("paragraph", 0, 11),))
 
 
-def parse_with(outcome: Document | Exception, *, data: bytes = b"words", limits: Limits | None = None) -> Document:
-    return parse(Source(data, "dir/notes.txt"), parsers={"text/plain": Fixed(outcome)}, limits=limits or Limits())
+def parse_with(outcome: Document | Exception, *, data: bytes = b"words", limits: ParseLimits | None = None) -> Document:
+    return parse(Source(data, "dir/notes.txt"), parsers={"text/plain": Fixed(outcome)}, limits=limits or ParseLimits())
 
 
 def test_a_good_document_passes_unchanged() -> None:
@@ -169,9 +169,9 @@ def test_an_empty_file_is_refused(data: bytes) -> None:
 
 def test_sizes_over_the_limits_are_refused() -> None:
     with pytest.raises(TooLarge, match="CITEWELL_MAX_FILE_MB"):
-        parse_with(GOOD, data=b"x" * 11, limits=Limits(max_bytes=10))
+        parse_with(GOOD, data=b"x" * 11, limits=ParseLimits(max_bytes=10))
     with pytest.raises(TooLarge, match="CITEWELL_MAX_CHARACTERS"):
-        parse_with(GOOD, limits=Limits(max_characters=10))
+        parse_with(GOOD, limits=ParseLimits(max_characters=10))
 
 
 def test_a_document_without_text_is_refused() -> None:
@@ -216,7 +216,7 @@ def test_an_error_of_the_tree_passes_through() -> None:
 
 def test_a_type_without_a_parser_is_refused() -> None:
     with pytest.raises(UnsupportedFile, match="text/plain"):
-        parse(Source(b"words", "a.txt"), parsers={}, limits=Limits())
+        parse(Source(b"words", "a.txt"), parsers={}, limits=ParseLimits())
 
 
 def test_there_is_a_parser_for_every_type_that_is_recognised() -> None:

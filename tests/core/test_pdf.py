@@ -11,7 +11,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from citewell.adapters.parsers.pdf import PdfParser
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 
 
 def drawn(draw: Callable[[Canvas], None]) -> bytes:
@@ -24,7 +24,7 @@ def drawn(draw: Callable[[Canvas], None]) -> bytes:
 
 
 def parsed(data: bytes) -> Document:
-    return PdfParser().parse(Source(data, "sample.pdf"), media_type="application/pdf", limits=Limits())
+    return PdfParser().parse(Source(data, "sample.pdf"), media_type="application/pdf", limits=ParseLimits())
 
 
 def kinds(document: Document) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from reportlab.pdfgen.canvas import Canvas
 from citewell.adapters.parsers import pdf_scans
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.errors import DamagedFile, EmptyFile, EncryptedFile, InputError, TooLarge
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 
 
 def drawn(draw: Callable[[Canvas], None], encrypt: StandardEncryption | None = None) -> bytes:
@@ -28,8 +28,8 @@ def words(canvas: Canvas) -> None:
     canvas.drawString(50, 700, "Some words of text, enough to be read.")
 
 
-def parsed(data: bytes, limits: Limits | None = None) -> Document:
-    return PdfParser().parse(Source(data, "sample.pdf"), media_type="application/pdf", limits=limits or Limits())
+def parsed(data: bytes, limits: ParseLimits | None = None) -> Document:
+    return PdfParser().parse(Source(data, "sample.pdf"), media_type="application/pdf", limits=limits or ParseLimits())
 
 
 GOOD = drawn(words)
@@ -76,7 +76,7 @@ def test_too_many_pages_are_refused_before_any_is_read() -> None:
 
 def test_too_many_characters_are_refused() -> None:
     with pytest.raises(TooLarge, match="character limit"):
-        parsed(GOOD, Limits(max_characters=20))
+        parsed(GOOD, ParseLimits(max_characters=20))
 
 
 def test_bytes_after_the_end_do_no_harm() -> None:

@@ -15,7 +15,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from citewell.adapters.parsers.pdf import PdfParser
-from citewell.types import Box, Document, Limits, Source
+from citewell.types import Box, Document, ParseLimits, Source
 
 WORDS = "Measure the temperature of every adult who feels unwell"
 
@@ -29,7 +29,7 @@ def drawn(draw: Callable[[Canvas], None]) -> bytes:
 
 
 def parsed(data: bytes) -> Document:
-    return PdfParser().parse(Source(data, "sample.pdf"), media_type="application/pdf", limits=Limits())
+    return PdfParser().parse(Source(data, "sample.pdf"), media_type="application/pdf", limits=ParseLimits())
 
 
 def box_of(document: Document, word: str) -> Box:

@@ -16,7 +16,7 @@ import pypdfium2.raw as pdfium_c
 import pytest
 
 from citewell.adapters.parsers.pdf import PdfParser
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "guidelines"
 NAMES = (
@@ -37,7 +37,7 @@ pytestmark = [
 @cache
 def parsed(name: str) -> Document:
     source = Source((FOLDER / name).read_bytes(), name)
-    return PdfParser().parse(source, media_type="application/pdf", limits=Limits())
+    return PdfParser().parse(source, media_type="application/pdf", limits=ParseLimits())
 
 
 def page_words(name: str) -> list[Counter[str]]:

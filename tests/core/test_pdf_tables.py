@@ -12,13 +12,13 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Table, TableStyle
 
 from citewell.adapters.parsers.pdf import PdfParser
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 
 GRID = [("GRID", (0, 0), (-1, -1), 0.5, colors.black), ("FONT", (0, 0), (-1, 0), "Helvetica-Bold")]
 
 
 def parsed(data: bytes) -> Document:
-    return PdfParser().parse(Source(data, "sample.pdf"), media_type="application/pdf", limits=Limits())
+    return PdfParser().parse(Source(data, "sample.pdf"), media_type="application/pdf", limits=ParseLimits())
 
 
 def rows(document: Document) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.answer.verify.amounts import Agreement, agreement
+from citewell.answer.verify.amounts import AmountMatch, agreement
 from citewell.clinical.quantities import quantities
 
 READ = [
@@ -90,18 +90,18 @@ OPPOSED = [("≥ 40", "≤ 40"), ("at least 5 mg", "up to 5 mg"), ("more than 3 
 CLOSE = [("over 40 kg", "40 kg or more"), ("40 kg", "at least 40 kg"), ("below 30%", "30%")]
 
 
-def _agreement(claim: str, source: str) -> Agreement:
+def _agreement(claim: str, source: str) -> AmountMatch:
     return agreement(quantities(claim)[-1], quantities(source)[-1])
 
 
 @pytest.mark.parametrize(
     ("claim", "source", "level"),
-    [(*pair, Agreement.SAME) for pair in SAME]
-    + [(*pair, Agreement.OTHER) for pair in OTHER]
-    + [(*pair, Agreement.OPPOSED) for pair in OPPOSED]
-    + [(*pair, Agreement.CLOSE) for pair in CLOSE],
+    [(*pair, AmountMatch.SAME) for pair in SAME]
+    + [(*pair, AmountMatch.OTHER) for pair in OTHER]
+    + [(*pair, AmountMatch.OPPOSED) for pair in OPPOSED]
+    + [(*pair, AmountMatch.CLOSE) for pair in CLOSE],
 )
-def test_tells_the_same_quantity_from_another(claim: str, source: str, level: Agreement) -> None:
+def test_tells_the_same_quantity_from_another(claim: str, source: str, level: AmountMatch) -> None:
     assert _agreement(claim, source) == level
 
 
@@ -109,17 +109,17 @@ def test_tells_the_same_quantity_from_another(claim: str, source: str, level: Ag
 def test_every_quantity_is_a_part_of_its_text(text: str) -> None:
     for found in quantities(text):
         assert found.text == text[found.start : found.end]
-        assert agreement(found, found) == Agreement.SAME
+        assert agreement(found, found) == AmountMatch.SAME
 
 
 @given(st.integers(1, 9_999), st.sampled_from(["mg", "g", "ml", "weeks", "mmol/L", "%", "mmHg", "mg/kg", "years"]))
 def test_a_tenfold_quantity_is_another(value: int, unit: str) -> None:
-    assert _agreement(f"{value * 10} {unit}", f"{value} {unit}") == Agreement.OTHER
+    assert _agreement(f"{value * 10} {unit}", f"{value} {unit}") == AmountMatch.OTHER
 
 
 @pytest.mark.parametrize(
     "written", ["5 x 10400", "5 × 10^400", "5 x 10^-400", "9" * 400 + " mg", "0." + "0" * 400 + "1 mg"]
 )
 def test_a_number_that_no_machine_holds_is_another_than_any_that_it_holds(written: str) -> None:
-    assert _agreement(written, "7 mg") == Agreement.OTHER
-    assert _agreement(written, written) == Agreement.SAME
+    assert _agreement(written, "7 mg") == AmountMatch.OTHER
+    assert _agreement(written, written) == AmountMatch.SAME

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from citewell.answer import rank as ranking
 from citewell.answer.calibration import built_in
 from citewell.answer.rank import Controls
-from citewell.types import Hit, Why
+from citewell.types import Hit, MatchReason
 
 LEAFLET = "Take one tablet of 5 mg each morning with water before any food or drink is taken by mouth on that day"
 
@@ -42,7 +42,7 @@ def hit(
         raw_cosine=score if cosine is None else cosine,
         rank_score=score,
         relevance=score if relevance is None else relevance,
-        why=Why(dense_rank=None, lexical_rank=None, matched_terms=(), best_sentence=None),
+        why=MatchReason(dense_rank=None, lexical_rank=None, matched_terms=(), best_sentence=None),
     )
 
 

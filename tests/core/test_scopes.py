@@ -18,10 +18,10 @@ from citewell.adapters.store.tenants import TenantShelf
 from citewell.answer.route import UNROUTED, route
 from citewell.errors import NotFound, ScopeRefused
 from citewell.ingest.library import add
-from citewell.ingest.read import Reader
+from citewell.ingest.read import FileReader
 from citewell.minilm.tokenizer import WordPiece
-from citewell.ports import Ranked
-from citewell.types import EVERY, Entry, Filing, Hit, Limits, Role, Scope, Source, Why
+from citewell.ports import RankedCandidate
+from citewell.types import EVERY, Filing, Hit, LibraryEntry, MatchReason, ParseLimits, Role, Scope, Source
 from tests.faults.churn import Hashes
 
 SCOPES = int(os.environ.get("CITEWELL_SCOPES", "1000"))
@@ -50,8 +50,8 @@ class Shelf:
         self.people.set_owner(tag, tenant=tenant, owner_id=owner.id)
         return owner.id
 
-    def _filled(self, chance: random.Random) -> list[Entry]:
-        reader = Reader(all_parsers(), WordPiece.load(), Hashes(), Limits())
+    def _filled(self, chance: random.Random) -> list[LibraryEntry]:
+        reader = FileReader(all_parsers(), WordPiece.load(), Hashes(), ParseLimits())
         for number in range(DOCUMENTS):
             filing = Filing(
                 tags=frozenset(chance.sample(TAGS, chance.randint(1, 3))),
@@ -63,7 +63,7 @@ class Shelf:
             add(source, filing=filing, scope=scope, library=self.library, reader=reader)
         return [entry for tenant in TENANTS for entry in self.library.entries(Scope.owner(tenant))]
 
-    def seen(self, scope: Scope) -> dict[str, Entry]:
+    def seen(self, scope: Scope) -> dict[str, LibraryEntry]:
         """Who may see what, said a second time in plain Python."""
         return {entry.id: entry for entry in self.entries if _may_see(scope, entry)}
 
@@ -73,7 +73,7 @@ def index_of(library: SqlLibrary) -> TenantIndex:
     return TenantIndex(partial(TenantShelf, library))
 
 
-def _may_see(scope: Scope, entry: Entry) -> bool:
+def _may_see(scope: Scope, entry: LibraryEntry) -> bool:
     return (
         entry.tenant == scope.tenant
         and (EVERY in scope.tags or bool({"public", *scope.tags} & set(entry.tags)))
@@ -110,7 +110,7 @@ def test_random_scopes_see_what_is_theirs_and_nothing_else(shelf: Shelf) -> None
         seen = shelf.seen(scope)
         sizes.add(len(seen))
         found = shelf.index.candidates(shelf.vector, {"fever": 1.0, "way": 0.5}, scope=scope, limit=1_000)
-        ranked = [Ranked(one, one.cosine, 0.5, Why(None, None, (), None)) for one in found]
+        ranked = [RankedCandidate(one, one.cosine, 0.5, MatchReason(None, None, (), None)) for one in found]
         hits = shelf.library.hits(ranked, scope)
         assert {hit.document_id for hit in hits} == set(seen)
         assert len(found) == len(hits) == sum(entry.chunk_count for entry in seen.values())
@@ -150,7 +150,7 @@ def test_lists_and_single_documents_keep_to_the_scope(shelf: Shelf) -> None:
 def test_a_score_does_not_depend_on_what_is_outside_the_scope(shelf: Shelf, tmp_path: Path) -> None:
     """The same question to a library that never held anything else gives the same numbers."""
     chance = random.Random(4)
-    reader = Reader(all_parsers(), WordPiece.load(), Hashes(), Limits())
+    reader = FileReader(all_parsers(), WordPiece.load(), Hashes(), ParseLimits())
     for round_ in range(12):
         scope = random_scope(chance)
         alone = SqlLibrary(tmp_path / f"{round_}.sqlite")

@@ -27,10 +27,10 @@ from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import NotFound
 from citewell.ingest.library import add
-from citewell.ingest.read import Reader
+from citewell.ingest.read import FileReader
 from citewell.minilm.tokenizer import WordPiece
-from citewell.ports import Ranked
-from citewell.types import EVERY, Asker, Entry, Filing, Limits, Scope, Source, Why
+from citewell.ports import RankedCandidate
+from citewell.types import EVERY, Filing, LibraryEntry, MatchReason, ParseLimits, Scope, Source, User
 from tests.faults.churn import Hashes
 from tests.on_postgres import IS_ON_POSTGRES
 from tests.work import Work, watched
@@ -56,9 +56,11 @@ class Shelf:
 
     library: SqlLibrary
     index: TenantIndex
-    reader: Reader
+    reader: FileReader
 
-    def add(self, tenant: str, number: int, *, sentences: int = 1, tags: tuple[str, ...] = ("public", "ward")) -> Entry:
+    def add(
+        self, tenant: str, number: int, *, sentences: int = 1, tags: tuple[str, ...] = ("public", "ward")
+    ) -> LibraryEntry:
         words = " ".join(f"Fever is treated in way {number} of {tenant} {one}." for one in range(sentences))
         source = Source(f"Fever {number}\n\n{words}".encode(), f"{tenant}-{number}.txt")
         filing = Filing(frozenset(tags), frozenset({"birth"} if number % 2 else ()), "ann" if number % 3 == 1 else None)
@@ -68,7 +70,7 @@ class Shelf:
         """A search from the question's vector to the hits; the texts found."""
         vector = Hashes().embed(["fever"])[0]
         found = self.index.candidates(vector, {"fever": 1.0, "way": 0.5}, scope=scope, limit=1_000)
-        ranked = [Ranked(one, one.cosine, 0.5, Why(None, None, (), None)) for one in found]
+        ranked = [RankedCandidate(one, one.cosine, 0.5, MatchReason(None, None, (), None)) for one in found]
         self.library.sentences(found)
         return [hit.text for hit in self.library.hits(ranked, scope)]
 
@@ -76,7 +78,7 @@ class Shelf:
 def opened(path: Path, foreign: int) -> Shelf:
     """The same documents of the clinic, and so many of others before, between and after them."""
     library = SqlLibrary(path)
-    reader = Reader(all_parsers(), WordPiece.load(), Hashes(), Limits())
+    reader = FileReader(all_parsers(), WordPiece.load(), Hashes(), ParseLimits())
     shelf = Shelf(library, TenantIndex(partial(TenantShelf, library)), reader)
     for number in range(OWN):
         for other in range(foreign * number // OWN, foreign * (number + 1) // OWN):
@@ -218,7 +220,7 @@ def test_over_http_an_id_of_another_tenant_is_an_id_that_never_was(tmp_path: Pat
 
 def kept(app: App) -> dict[str, str]:
     """Paths of the API, each with the id of something that this tenant keeps."""
-    owner: Asker = app.owner()
+    owner: User = app.owner()
     answered = app.desk.answer("How much paracetamol for fever in adults?", asker=owner)
     routed = app.desk.answer("Who tunes the carburettor of a zebra?", asker=owner)
     assert routed.routed_id is not None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.adapters.entailment.pair import ANSWERS, AnswerReader, Opened
+from citewell.adapters.entailment.pair import ANSWERS, AnswerReader, LazyPairReader
 from citewell.adapters.llm.extractive import Extractive
 from citewell.answer import select as selecting
 from citewell.answer.expand import expand
@@ -20,7 +20,7 @@ from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing
-from citewell.types import Check, Claim, Context, Evidence, Span, Verdict
+from citewell.types import Claim, Context, Evidence, EvidenceSpan, SentenceCheck, Verdict
 from tests.core.test_statements import passage
 
 Answer = Callable[..., list[str]]
@@ -273,8 +273,8 @@ def test_passages_whose_statements_answer_come_first(reader: AnswerReader) -> No
 def test_an_answer_to_something_else_has_little_confidence(reader: AnswerReader) -> None:
     def confidence(question: str, quote: str) -> float:
         start = MISSED.text.index(quote)
-        span = Span(MISSED.hit.source_id, start, start + len(quote), quote)
-        claim = Claim(quote, Check(Verdict.SUPPORTED, (), span, 1.0), (1,), is_shown=True)
+        span = EvidenceSpan(MISSED.hit.source_id, start, start + len(quote), quote)
+        claim = Claim(quote, SentenceCheck(Verdict.SUPPORTED, (), span, 1.0), (1,), is_shown=True)
         return answer_chance(question, [claim], Context((MISSED,)), reader=reader, expansions=())
 
     quote = "Warfarin tablets are brown, blue or pink."
@@ -325,5 +325,5 @@ def test_a_damaged_file_of_the_reader_is_told(tmp_path: Path) -> None:
 
 
 def test_without_its_ranges_the_reader_computes_in_full_precision(tmp_path: Path) -> None:
-    opened = Opened(replace(ANSWERS, ranges=tmp_path / "none.npz"), tmp_path, "auto", 1)
+    opened = LazyPairReader(replace(ANSWERS, ranges=tmp_path / "none.npz"), tmp_path, "auto", 1)
     assert ANSWERS.is_true(opened.run())

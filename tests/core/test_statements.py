@@ -17,7 +17,7 @@ from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
-from citewell.types import Evidence, Hit, Limits, Source, Why
+from citewell.types import Evidence, Hit, MatchReason, ParseLimits, Source
 
 
 def passage(
@@ -44,7 +44,7 @@ def passage(
         raw_cosine=0.5,
         rank_score=0.5,
         relevance=relevance,
-        why=Why(None, None, (), None),
+        why=MatchReason(None, None, (), None),
     )
     return Evidence(number, hit, hit.start, hit.end)
 
@@ -239,7 +239,7 @@ def sample_evidence() -> list[Evidence]:
     """Every passage of the sample documents."""
     found = []
     for path in sample_files():
-        document = parse(Source(path.read_bytes(), path.name), parsers=all_parsers(), limits=Limits())
+        document = parse(Source(path.read_bytes(), path.name), parsers=all_parsers(), limits=ParseLimits())
         chunking = default_chunking(document.media_type)
         for part in chunk(document, chunking=chunking, tokenizer=WordPiece.load()):
             found.append(passage(part.text, number=len(found) + 1, section=part.section, start=part.start))

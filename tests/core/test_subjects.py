@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.answer.gate import AnswerRequest, Policy, finish
 from citewell.answer.subjects import subjects
 from citewell.answer.view import action_name
 from citewell.bootstrap import App
 from citewell.clinical import Lexicon
 from citewell.samples import EXAMPLE_QUESTIONS
-from citewell.types import Action, Cite, Context, Qualify, Route
+from citewell.types import Action, Cite, Context, Qualified, Route
 from tests.core.answers import evidence
 from tests.core.test_finish import JUDGE, verbatim
 
@@ -30,7 +30,7 @@ def _action(question: str, draft: str) -> Action:
     asked = AnswerRequest("id", question, Context(APART), "a model", "hash", Policy())
     about = replace(asked, subjects=subjects(question, lexicon=Lexicon.load()))
     done = list(finish([draft], about, verify=verbatim, judge=JUDGE))[-1]
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     return done.answer.action
 
 
@@ -46,20 +46,20 @@ def test_a_title_names_what_its_sentences_are_about() -> None:
     asked = AnswerRequest("id", "asthma", Context((named,)), "a model", "hash", Policy())
     about = replace(asked, subjects=subjects("asthma", lexicon=Lexicon.load()))
     done = list(finish(["Do not stop warfarin. [S1]"], about, verify=verbatim, judge=JUDGE))[-1]
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     assert done.answer.action == Cite()
 
 
 def test_two_subjects_that_stand_apart_are_no_answer_to_both() -> None:
     draft = "Record the blood pressure of every adult. [S1] Think of diabetic ketoacidosis in children. [S2]"
     action = _action("What is the blood pressure target in diabetes?", draft)
-    assert isinstance(action, Qualify)
+    assert isinstance(action, Qualified)
     assert action.reason == "the sources shown mention “blood pressure” and “diabetes”, but not together"
 
 
 def test_a_subject_that_is_nowhere_is_said_and_without_any_the_question_is_passed_on() -> None:
     action = _action("Can warfarin be taken with sertraline?", "Do not stop warfarin. [S1]")
-    assert isinstance(action, Qualify)
+    assert isinstance(action, Qualified)
     assert action.reason == "the sources shown do not mention “sertraline”"
     action = _action("How is gout treated?", "Do not stop warfarin. [S1]")
     assert isinstance(action, Route)
@@ -84,7 +84,7 @@ def test_the_samples_answer_their_questions_and_no_others(samples: App) -> None:
 
 def test_words_on_another_medicine_answer_no_question_on_the_one_that_was_asked_about() -> None:
     draft = "Record the blood pressure of every adult. [S1]"
-    assert isinstance(_action("Is blood pressure recorded on apixaban?", draft), Qualify)
+    assert isinstance(_action("Is blood pressure recorded on apixaban?", draft), Qualified)
     action = _action("Is blood pressure recorded on apixaban?", f"{draft} Do not stop warfarin. [S1]")
     assert isinstance(action, Route)
     assert action.reason == "The sources shown do not mention “apixaban”"

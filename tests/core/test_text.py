@@ -10,11 +10,11 @@ from citewell.adapters.parsers import all_parsers
 from citewell.errors import DamagedFile
 from citewell.ingest.decode import WINDOWS_NOTE
 from citewell.ingest.parse import parse
-from citewell.types import Document, Limits, Metadata, Source
+from citewell.types import Document, Metadata, ParseLimits, Source
 
 
 def read(text: str, name: str = "notes.txt") -> Document:
-    return parse(Source(text.encode(), name), parsers=all_parsers(), limits=Limits())
+    return parse(Source(text.encode(), name), parsers=all_parsers(), limits=ParseLimits())
 
 
 def blocks(document: Document) -> list[tuple[str, str]]:
@@ -118,7 +118,7 @@ def test_a_text_without_a_title_is_named_after_its_file() -> None:
 
 
 def test_a_guessed_encoding_is_told() -> None:
-    document = parse(Source("Größe".encode("cp1252"), "a.txt"), parsers=all_parsers(), limits=Limits())
+    document = parse(Source("Größe".encode("cp1252"), "a.txt"), parsers=all_parsers(), limits=ParseLimits())
     assert (document.text, document.notes) == ("Größe", (WINDOWS_NOTE,))
 
 

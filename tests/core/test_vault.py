@@ -23,7 +23,7 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.store.engine import writing
 from citewell.adapters.vault.folder import VaultFolder
 from citewell.adapters.vault.header import FREE_TRIES, Header, Way
-from citewell.adapters.vault.keys import Derivation, Key, Wrapped
+from citewell.adapters.vault.keys import Derivation, VaultKey, WrappedKey
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
 from citewell.answer.verify.read import read
 from citewell.bootstrap.profile import Profile
@@ -242,7 +242,7 @@ def test_a_passphrase_that_another_window_changes_meanwhile_stays_changed(
 ) -> None:
     folder, unwrapped = folder_of(vaults, made[0]), Header.unwrapped
 
-    def slowly(header: Header, way: Way, phrase: str) -> Key:
+    def slowly(header: Header, way: Way, phrase: str) -> VaultKey:
         key = unwrapped(header, way, phrase)
         folder.rewrap(key, "four yellow tandems")  # what the other window does while this one is at it
         return key
@@ -393,8 +393,8 @@ def test_one_flipped_digit_of_a_wrapped_key_or_its_cost_opens_nothing(vaults: Va
     header = folder_of(vaults, made[0]).header
     kept, flip = header.passphrase, lambda data: data[:-1] + bytes([data[-1] ^ 1])
     for wrong in (
-        replace(header, passphrase=Wrapped(flip(kept.salt), kept.sealed)),
-        replace(header, passphrase=Wrapped(kept.salt, flip(kept.sealed))),
+        replace(header, passphrase=WrappedKey(flip(kept.salt), kept.sealed)),
+        replace(header, passphrase=WrappedKey(kept.salt, flip(kept.sealed))),
         replace(header, passphrase=header.recovery),
         replace(header, derivation=Derivation(header.derivation.time_cost + 1)),
         replace(header, id="00000000-0000-4000-8000-000000000000"),
@@ -624,9 +624,9 @@ def test_two_windows_work_on_one_vault(vaults: Vaults, made: tuple[Header, str],
 
 
 def test_a_key_shows_itself_nowhere() -> None:
-    key = Key(b"k" * 32)
+    key = VaultKey(b"k" * 32)
     assert repr(key) == "Key(***)"
-    assert "6b6b" not in repr(Wrapped.of(key, PASSPHRASE, derivation=Derivation(3, 65536), about="x"))
+    assert "6b6b" not in repr(WrappedKey.of(key, PASSPHRASE, derivation=Derivation(3, 65536), about="x"))
 
 
 def test_vectors_of_an_older_built_in_model_are_made_again_when_a_vault_is_opened(

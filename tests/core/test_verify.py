@@ -9,9 +9,9 @@ import pytest
 
 from citewell.answer.verify import verify
 from citewell.answer.verify.compare import matches
-from citewell.answer.verify.matches import Judged
+from citewell.answer.verify.matches import PairScores
 from citewell.clinical import Lexicon
-from citewell.types import Check, Span, Verdict
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 from tests.checking import checked
 
 PARAPHRASES = Path(__file__).parents[1] / "data" / "paraphrases.tsv"
@@ -22,8 +22,8 @@ PASSAGE = (
 )
 
 
-def _check(sentence: str, *texts: str) -> Check:
-    spans = [Span(f"d{number}:0", 100, 100 + len(text), text) for number, text in enumerate(texts)]
+def _check(sentence: str, *texts: str) -> SentenceCheck:
+    spans = [EvidenceSpan(f"d{number}:0", 100, 100 + len(text), text) for number, text in enumerate(texts)]
     return checked(sentence, spans)
 
 
@@ -142,8 +142,8 @@ def test_the_same_meaning_in_other_words_is_supported(source: str, sentence: str
 
 @pytest.mark.parametrize(("source", "sentence"), CONTRADICTED)
 def test_the_source_itself_is_always_supported_even_beside_what_contradicts_it(source: str, sentence: str) -> None:
-    span = Span("d1:0", 100, 100 + len(source), source)
-    assert _check(f"{source} [S1]", sentence, source) == Check(
+    span = EvidenceSpan("d1:0", 100, 100 + len(source), source)
+    assert _check(f"{source} [S1]", sentence, source) == SentenceCheck(
         Verdict.SUPPORTED, ("the cited words say so, word for word",), span, 1.0
     )
 
@@ -169,7 +169,7 @@ def test_an_unrelated_source_decides_nothing() -> None:
 
 
 def test_no_cited_words_support_nothing() -> None:
-    assert checked("Rest.", []) == Check(
+    assert checked("Rest.", []) == SentenceCheck(
         Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0
     )
 
@@ -190,7 +190,7 @@ def test_the_deciding_words_keep_their_exact_place() -> None:
     check = _check("Colchicine must not be given to people with severe renal impairment.", "Rest.", PASSAGE)
     quote = "Do not give colchicine to people with severe renal impairment."
     start = 100 + PASSAGE.index(quote)
-    assert (check.verdict, check.span) == (Verdict.SUPPORTED, Span("d1:0", start, start + len(quote), quote))
+    assert (check.verdict, check.span) == (Verdict.SUPPORTED, EvidenceSpan("d1:0", start, start + len(quote), quote))
 
 
 def test_a_reason_names_both_numbers() -> None:
@@ -261,15 +261,15 @@ def _is_supported(sentence: str, source: str) -> bool:
 def test_similarity_is_asked_once_with_every_part_and_raises_support() -> None:
     asked: list[tuple[str, list[str]]] = []
 
-    def near(sentence: str, parts: Sequence[Span]) -> Sequence[float]:
+    def near(sentence: str, parts: Sequence[EvidenceSpan]) -> Sequence[float]:
         asked.append((sentence, [part.text for part in parts]))
         return [0.95 if "itch" in part.text else 0.1 for part in parts]
 
     text = "It may itch. Rest well."
-    spans = [Span("d:0", 0, len(text), text)]
+    spans = [EvidenceSpan("d:0", 0, len(text), text)]
     check = verify("Pruritus can occur.", spans, lexicon=Lexicon.load(), similarity=near)
     assert asked == [("Pruritus can occur.", ["It may itch.", "Rest well."])]
-    assert (check.verdict, check.span) == (Verdict.SUPPORTED, Span("d:0", 0, 12, "It may itch."))
+    assert (check.verdict, check.span) == (Verdict.SUPPORTED, EvidenceSpan("d:0", 0, 12, "It may itch."))
 
 
 @pytest.mark.parametrize(
@@ -283,11 +283,11 @@ def test_similarity_is_asked_once_with_every_part_and_raises_support() -> None:
 def test_what_repeats_words_that_speak_against_it_is_not_embedded(sentence: str, is_embedded: bool) -> None:
     asked: list[str] = []
 
-    def near(said: str, parts: Sequence[Span]) -> Sequence[float]:
+    def near(said: str, parts: Sequence[EvidenceSpan]) -> Sequence[float]:
         asked.append(said)
         return [0.8] * len(parts)
 
-    spans = [Span("d:0", 0, len(PASSAGE), PASSAGE)]
+    spans = [EvidenceSpan("d:0", 0, len(PASSAGE), PASSAGE)]
     check = verify(sentence, spans, lexicon=Lexicon.load(), similarity=near)
     assert check.verdict is not Verdict.SUPPORTED
     assert bool(asked) == is_embedded
@@ -317,7 +317,7 @@ def test_an_entailment_model_settles_what_is_open_and_lifts_no_veto(
     sentence: str, model: _Stubborn, verdict: Verdict
 ) -> None:
     source = "Give 5 mg daily for gout."
-    spans = [Span("d:0", 0, len(source), source)]
+    spans = [EvidenceSpan("d:0", 0, len(source), source)]
     check = verify(sentence, spans, lexicon=Lexicon.load(), similarity=None, entailment=model)
     assert check.verdict is verdict
 
@@ -336,7 +336,7 @@ OPPOSED = {
 @pytest.mark.parametrize("kind", OPPOSED)
 def test_an_entailment_model_lifts_no_finding_of_any_kind(kind: str) -> None:
     sentence, source = OPPOSED[kind]
-    spans, lexicon = [Span("d:0", 0, len(source), source)], Lexicon.load()
+    spans, lexicon = [EvidenceSpan("d:0", 0, len(source), source)], Lexicon.load()
     found = matches(sentence, spans, lexicon=lexicon, similarity=None)
     assert kind in {finding.kind for match in found for finding in match.findings}
     check = verify(sentence, spans, lexicon=lexicon, similarity=None, entailment=_Stubborn(1.0, 0.0))
@@ -345,7 +345,7 @@ def test_an_entailment_model_lifts_no_finding_of_any_kind(kind: str) -> None:
 
 def test_an_entailment_model_lifts_nothing_that_was_joined() -> None:
     source = "Paracetamol is used for fever in adults."
-    spans = [Span("d:0", 0, len(source), source)]
+    spans = [EvidenceSpan("d:0", 0, len(source), source)]
     sentence = "Paracetamol is used for fever and dragons in adults."
     check = verify(sentence, spans, lexicon=Lexicon.load(), similarity=None, entailment=_Stubborn(1.0, 0.0))
     assert (check.verdict, check.is_vetoed) == (Verdict.PARTLY, True)
@@ -358,10 +358,10 @@ def test_an_entailment_model_lifts_nothing_that_the_pair_reader_surely_reads_as_
     source = "Drug: Aspirin; When: noon\nDrug: Iron; When: morning"
     check = verify(
         "Aspirin is swallowed by the ward at noon.",
-        [Span("d:0", 0, len(source), source)],
+        [EvidenceSpan("d:0", 0, len(source), source)],
         lexicon=Lexicon.load(),
         similarity=lambda _, parts: [0.6] * len(parts),
-        pair=lambda _, evidence: Judged(-6.0, opposed),
+        pair=lambda _, evidence: PairScores(-6.0, opposed),
         entailment=_Stubborn(1.0, 0.0),
     )
     assert check.verdict is verdict
@@ -369,7 +369,7 @@ def test_an_entailment_model_lifts_nothing_that_the_pair_reader_surely_reads_as_
 
 def test_what_an_entailment_model_reads_as_the_opposite_is_vetoed() -> None:
     source = "Give 5 mg daily for gout."
-    spans = [Span("d:0", 0, len(source), source)]
+    spans = [EvidenceSpan("d:0", 0, len(source), source)]
     sentence = "Daily for gout, one gives 5 mg."
     check = verify(sentence, spans, lexicon=Lexicon.load(), similarity=None, entailment=_Stubborn(0.0, 0.9))
     assert (check.verdict, check.is_vetoed) == (Verdict.CONTRADICTED, True)
@@ -386,7 +386,7 @@ def test_what_an_entailment_model_reads_as_the_opposite_is_vetoed() -> None:
 )
 def test_a_number_or_a_medicine_that_the_source_does_not_say_is_a_veto(sentence: str, is_vetoed: bool) -> None:
     source = "Adults take 5 mg of warfarin daily, in the evening."
-    check = checked(sentence, [Span("a:0", 0, len(source), source)])
+    check = checked(sentence, [EvidenceSpan("a:0", 0, len(source), source)])
     assert (check.is_vetoed, check.verdict is Verdict.SUPPORTED) == (is_vetoed, not is_vetoed)
 
 
@@ -405,20 +405,20 @@ ORS = "Give ORS 75 ml/kg by mouth over 4 hours to children with some dehydration
     ids=["other letters", "words in a tag", "a clause in a tag", "a clause of its own", "unseen characters"],
 )
 def test_what_was_slipped_into_a_sentence_is_not_carried(sentence: str) -> None:
-    check = checked(sentence, [Span("a:0", 0, len(ORS), ORS)])
+    check = checked(sentence, [EvidenceSpan("a:0", 0, len(ORS), ORS)])
     assert check.verdict is not Verdict.SUPPORTED
     assert check.is_vetoed
 
 
 def test_a_tag_of_dates_says_nothing() -> None:
-    spans = [Span("a:0", 0, len(ORS), ORS)]
+    spans = [EvidenceSpan("a:0", 0, len(ORS), ORS)]
     check = checked(f"{ORS[:-1]}. [2015, amended 2020]", spans)
     assert check.verdict is Verdict.SUPPORTED
 
 
 def test_a_sentence_without_end_is_refused_and_a_source_without_end_is_read_in_pieces() -> None:
     long = "5 mg aspirin and " * 1000
-    spans = [Span("a:0", 0, len(long), long)]
+    spans = [EvidenceSpan("a:0", 0, len(long), long)]
     claim = long.replace("and", "or")
     assert checked(claim, spans).verdict is Verdict.NOT_FOUND
     check = checked("Take 5 mg aspirin.", spans)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.types import Span, Verdict
+from citewell.types import EvidenceSpan, Verdict
 from tests.checking import checked
 
 Case = tuple[str, str, tuple[str, ...], str]
@@ -34,5 +34,5 @@ def test_the_table_holds_sentences_of_both_kinds() -> None:
 @pytest.mark.parametrize("what", CASES)
 def test_a_sentence_is_supported_if_the_source_carries_it_and_only_then(what: str) -> None:
     for carried, source, titles, sentence in CASES[what]:
-        check = checked(sentence, [Span("a:0", 0, len(source), source, titles)])
+        check = checked(sentence, [EvidenceSpan("a:0", 0, len(source), source, titles)])
         assert (check.verdict is Verdict.SUPPORTED) == (carried == "yes"), (source, sentence, check)

@@ -11,7 +11,7 @@ from citewell.answer.service import _rests_on
 from citewell.answer.verify import verify
 from citewell.answer.view import check_json
 from citewell.clinical import Lexicon
-from citewell.types import Check, Claim, Span, Verdict
+from citewell.types import Claim, EvidenceSpan, SentenceCheck, Verdict
 
 ADVERSARY = Path(__file__).parents[1] / "data" / "adversary.tsv"
 LEAFLET = (
@@ -21,12 +21,12 @@ LEAFLET = (
 LIST = "Offer bridging to patients on warfarin who have any of the following:\n• a mechanical mitral valve\n• a clot"
 
 
-def _check(sentence: str, *spans: Span) -> Check:
+def _check(sentence: str, *spans: EvidenceSpan) -> SentenceCheck:
     return verify(sentence, spans, lexicon=Lexicon.load(), similarity=None)
 
 
-def _span(text: str, *titles: str) -> Span:
-    return Span("d:0", 0, len(text), text, titles)
+def _span(text: str, *titles: str) -> EvidenceSpan:
+    return EvidenceSpan("d:0", 0, len(text), text, titles)
 
 
 def test_an_opening_line_and_its_item_decide_together_and_stand_in_their_order() -> None:
@@ -58,22 +58,22 @@ def test_what_speaks_against_a_claim_decides_alone() -> None:
     assert len(check.spans) == 1
 
 
-def _written() -> list[tuple[str, Span]]:
+def _written() -> list[tuple[str, EvidenceSpan]]:
     rows = [line.split("\t") for line in ADVERSARY.read_text("utf-8").splitlines() if not line.startswith("#")]
     texts = {name: text for kind, _, name, text in rows if kind == "passage"}
     return [(text, _span(texts[name])) for kind, _, name, text in rows if kind in ("close", "free")]
 
 
 @pytest.mark.parametrize(("sentence", "passage"), _written())
-def test_the_evidence_alone_carries_what_the_passage_carries(sentence: str, passage: Span) -> None:
+def test_the_evidence_alone_carries_what_the_passage_carries(sentence: str, passage: EvidenceSpan) -> None:
     check = _check(sentence, passage)
     if check.verdict is Verdict.SUPPORTED:
         assert _check(sentence, *check.spans).verdict is Verdict.SUPPORTED
 
 
 def test_the_check_and_the_record_tell_every_place() -> None:
-    first, other = Span("a:0", 0, 5, "Rest."), Span("b:1", 7, 13, "Drink.")
-    check = Check(Verdict.SUPPORTED, (), first, 1.0, beside=(other,))
+    first, other = EvidenceSpan("a:0", 0, 5, "Rest."), EvidenceSpan("b:1", 7, 13, "Drink.")
+    check = SentenceCheck(Verdict.SUPPORTED, (), first, 1.0, beside=(other,))
     assert [one["quote"] for one in check_json("Rest and drink.", check)["evidence"]] == ["Rest.", "Drink."]
     record = claim_record(Claim("Rest and drink as much.", check, (1, 2), is_shown=True))
     assert record["beside"] == [{"source_id": "b:1", "start": 7, "end": 13}]

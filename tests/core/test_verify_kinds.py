@@ -6,7 +6,7 @@ import pytest
 
 from citewell.bootstrap import App
 from citewell.clinical.quantities import quantities
-from citewell.types import Check, Span, Verdict
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 from tests.checking import checked
 
 HOURS = "Visiting is from 14:00 to 20:00 daily."
@@ -27,8 +27,8 @@ Reason: Pneumonia, pregnancy, penicillin allergy; Medicine: Erythromycin by mout
 Reason: Cellulitis; Medicine: Flucloxacillin by mouth; Dose: 500 mg four times a day for 6 days"""
 
 
-def _check(claim: str, source: str) -> Check:
-    return checked(claim, [Span("a:0", 0, len(source), source)])
+def _check(claim: str, source: str) -> SentenceCheck:
+    return checked(claim, [EvidenceSpan("a:0", 0, len(source), source)])
 
 
 # --------------------------------------------------------------------------------------------------------------- ages

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.answer.verify.matches import Judged, Match, Passage, facts, support
+from citewell.answer.verify.matches import Match, PairScores, SourceMatch, facts, support
 from citewell.answer.verify.score import Known, calibrated, carried, supported_from, weights
-from citewell.types import Check, Span, Verdict
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 
-SPAN = Span("d:0", 0, 5, "Rest.")
+SPAN = EvidenceSpan("d:0", 0, 5, "Rest.")
 
 
-def _check(verdict: Verdict, support: float) -> Check:
-    return Check(verdict, (), SPAN, support)
+def _check(verdict: Verdict, support: float) -> SentenceCheck:
+    return SentenceCheck(verdict, (), SPAN, support)
 
 
 def test_nothing_checked_is_never_likely() -> None:
     assert calibrated([]) == 0.0
-    assert calibrated([Check(Verdict.NOT_FOUND, (), None, 0.0)]) == 0.0
+    assert calibrated([SentenceCheck(Verdict.NOT_FOUND, (), None, 0.0)]) == 0.0
 
 
 def test_the_verdict_lowers_what_support_alone_would_say() -> None:
@@ -53,7 +53,7 @@ def test_each_doubt_lowers_support_and_each_sign_raises_it(known: dict[str, floa
 @pytest.mark.parametrize("known", ["words", "likeness", "pair"])
 def test_the_table_says_what_every_fact_is_worth(known: Known) -> None:
     likeness = None if known == "words" else 0.5
-    part = Passage(likeness=likeness, judged=Judged(1.0, -1.0) if known == "pair" else None)
+    part = SourceMatch(likeness=likeness, judged=PairScores(1.0, -1.0) if known == "pair" else None)
     told = {*facts(Match(SPAN, 0.5, likeness, part)), "base", "supported from"}
     worth = set(weights(known)) - {"opposed from", "never from"}
     assert worth == ({"base", "read as carried", "supported from"} if known == "pair" else told)
@@ -63,7 +63,7 @@ def test_the_table_says_what_every_fact_is_worth(known: Known) -> None:
 
 def test_the_pair_readers_word_counts_within_bounds() -> None:
     def share(carried: float, opposed: float) -> float:
-        return support(Match(SPAN, 0.5, 0.5, Passage(0.5, likeness=0.5, judged=Judged(carried, opposed))))
+        return support(Match(SPAN, 0.5, 0.5, SourceMatch(0.5, likeness=0.5, judged=PairScores(carried, opposed))))
 
     assert share(3.0, -3.0) > share(0.0, 0.0) > share(-3.0, 3.0)
     assert share(60.0, -60.0) == share(6.0, -6.0)

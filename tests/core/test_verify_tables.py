@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.rows import Cell, tabled
+from citewell.answer.rows import RowCell, tabled
 from citewell.answer.verify.sources import parts_of
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.samples import CHAPTER, GUIDELINE, sample_files
-from citewell.types import Check, Span, Verdict
-from citewell.web.source import Place, view
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
+from citewell.web.source import SourceTarget, view
 from tests.checking import checked
 from tests.once import once
 
@@ -57,12 +57,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         yield app
 
 
-def in_library(app: App, text: str) -> Check:
+def in_library(app: App, text: str) -> SentenceCheck:
     return app.check(text)[0][1]
 
 
-def held_against(text: str, source: str, *, start: int = 0) -> Check:
-    spans = [Span("a:0", start, start + len(source), source)]
+def held_against(text: str, source: str, *, start: int = 0) -> SentenceCheck:
+    spans = [EvidenceSpan("a:0", start, start + len(source), source)]
     return checked(text, spans)
 
 
@@ -138,14 +138,14 @@ def test_the_source_opens_at_the_row_with_its_cells_marked(
     document_id, _, chunk = span.source_id.rpartition(":")
     entry, document, chunks = library.show(document_id)
     assert entry.name == name
-    as_text = view(entry, document, chunks, Place(int(chunk), span.start, span.end, as_text=True))
+    as_text = view(entry, document, chunks, SourceTarget(int(chunk), span.start, span.end, as_text=True))
     assert as_text.quote == span.text
     body = str(as_text.body)
     row = body.partition('<tr id="marked">')[2].partition("</tr>")[0]
     assert re.findall(r'<strong class="best">(.*?)</strong>', row) == cells
     assert body.count('<strong class="best">') == len(cells)
     if name == GUIDELINE:
-        page = view(entry, document, chunks, Place(int(chunk), span.start, span.end))
+        page = view(entry, document, chunks, SourceTarget(int(chunk), span.start, span.end))
         tops = {round(box.top) for box in page.best_boxes}
         assert page.best_boxes
         assert max(tops) - min(tops) <= 4
@@ -153,14 +153,14 @@ def test_the_source_opens_at_the_row_with_its_cells_marked(
 
 
 def test_rows_are_read_with_their_headers_and_the_caption_is_no_sentence() -> None:
-    source = Span("a:3", 50, 50 + len(DOSES), DOSES)
+    source = EvidenceSpan("a:3", 50, 50 + len(DOSES), DOSES)
     found = tabled((source,))
     assert [part.text for part in parts_of([source])] == DOSES.splitlines()[2:]
     assert [row.table.caption for row in found.rows.values()] == ["Doses of the ward"] * 2
     assert next(iter(found.rows.values())).cells == (
-        Cell("Medicine", "Aspirin"),
-        Cell("Low risk", "75 mg once a day"),
-        Cell("High risk", "150 mg once a day"),
+        RowCell("Medicine", "Aspirin"),
+        RowCell("Low risk", "75 mg once a day"),
+        RowCell("High risk", "150 mg once a day"),
     )
 
 
@@ -170,18 +170,25 @@ def test_a_header_may_hold_a_colon_and_a_value_a_semicolon() -> None:
         "Weight: 6 kg; Plan B: in all: 450 ml; Note: as above",
     ]
     text = "\n".join(rows)
-    found = [row.cells for row in tabled((Span("a:0", 0, len(text), text),)).rows.values()]
-    assert found[0] == (Cell("Weight", "4 kg"), Cell("Plan B: in all", "300 ml"), Cell("Note", "weigh; then feed"))
+    found = [row.cells for row in tabled((EvidenceSpan("a:0", 0, len(text), text),)).rows.values()]
+    assert found[0] == (
+        RowCell("Weight", "4 kg"),
+        RowCell("Plan B: in all", "300 ml"),
+        RowCell("Note", "weigh; then feed"),
+    )
 
 
 def test_the_end_of_a_row_whose_beginning_is_not_cited_says_nothing() -> None:
     cut = f"Low risk: 2 g; High risk: 9 g\n{DOSES.splitlines()[2]}\n{DOSES.splitlines()[3]}"
-    assert [part.text for part in parts_of([Span("a:1", 0, len(cut), cut)])] == DOSES.splitlines()[2:]
+    assert [part.text for part in parts_of([EvidenceSpan("a:1", 0, len(cut), cut)])] == DOSES.splitlines()[2:]
 
 
 def test_a_row_that_two_passages_share_comes_once() -> None:
     rows = DOSES.splitlines()[2:]
-    one, other = (Span("a:0", 0, len(DOSES), DOSES), Span("a:1", len(DOSES) - len(rows[1]), len(DOSES), rows[1]))
+    one, other = (
+        EvidenceSpan("a:0", 0, len(DOSES), DOSES),
+        EvidenceSpan("a:1", len(DOSES) - len(rows[1]), len(DOSES), rows[1]),
+    )
     assert [part.source_id for part in parts_of([one, other])] == ["a:0", "a:0"]
 
 
@@ -194,7 +201,7 @@ def test_a_row_that_two_passages_share_comes_once() -> None:
     ],
 )
 def test_prose_with_colons_is_no_table(prose: str) -> None:
-    assert not tabled((Span("a:0", 0, len(prose), prose),)).rows
+    assert not tabled((EvidenceSpan("a:0", 0, len(prose), prose),)).rows
 
 
 @pytest.mark.parametrize(
@@ -241,7 +248,7 @@ def test_yes_and_no_are_said_of_their_header(text: str, is_carried: bool) -> Non
 
 
 def _held(claim: str, *texts: str) -> Verdict:
-    spans = [Span(f"d{number}:0", 0, len(text), text) for number, text in enumerate(texts)]
+    spans = [EvidenceSpan(f"d{number}:0", 0, len(text), text) for number, text in enumerate(texts)]
     return checked(claim, spans).verdict
 
 

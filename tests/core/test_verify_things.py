@@ -14,7 +14,7 @@ from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
-from citewell.types import Check, Limits, Source, Span, Verdict
+from citewell.types import EvidenceSpan, ParseLimits, SentenceCheck, Source, Verdict
 from tests.checking import checked
 
 SWAPS = Path(__file__).parent / "verify_swaps.tsv"
@@ -30,20 +30,22 @@ def _rows(kind: str, *parts: str) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _passages() -> tuple[tuple[Span, ...], ...]:
+def _passages() -> tuple[tuple[EvidenceSpan, ...], ...]:
     """The passages of the samples, each cut into its sentences."""
     found = []
     for path in sample_files():
         source = Source(path.read_bytes(), path.name)
-        document = parse(source, parsers=all_parsers(), limits=Limits())
+        document = parse(source, parsers=all_parsers(), limits=ParseLimits())
         for one in chunk(document, chunking=default_chunking(document.media_type), tokenizer=WordPiece.load()):
             titles = (document.title or "", *one.section)
-            spans = (Span(f"{path.name}:{one.index}", a, b, document.text[a:b], titles) for a, b in one.sentences)
+            spans = (
+                EvidenceSpan(f"{path.name}:{one.index}", a, b, document.text[a:b], titles) for a, b in one.sentences
+            )
             found.append(tuple(spans))
     return tuple(found)
 
 
-def _in_sample(sentence: str, claim: str) -> Check:
+def _in_sample(sentence: str, claim: str) -> SentenceCheck:
     """A claim held against the passage of a sample that has a sentence."""
     wanted = " ".join(sentence.split())
     spans = next(one for one in _passages() if any(wanted in " ".join(span.text.split()) for span in one))

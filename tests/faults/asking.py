@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from citewell.adapters.parsers import all_parsers
-from citewell.answer.events import Done, Started
+from citewell.answer.events import AnswerDone, AnswerStarted
 from citewell.bootstrap import build
 from citewell.config import Settings
-from citewell.ingest.read import Reader
+from citewell.ingest.read import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Source
 from tests.faults.churn import Hashes, say
@@ -24,7 +24,7 @@ def ask_for_ever(home: Path, seed: int) -> None:
     chance = random.Random(seed)
     with build(Settings(home=home)) as app:
         app.__dict__["embedder"] = Hashes()
-        app.__dict__["reader"] = Reader(all_parsers(), WordPiece.load(), Hashes(), app.settings.limits)
+        app.__dict__["reader"] = FileReader(all_parsers(), WordPiece.load(), Hashes(), app.settings.limits)
         app.add_source(Source(LEAFLET, "iron.md"))
         app.ask(QUESTIONS[0])  # all parts are loaded
         say("ready")
@@ -32,9 +32,9 @@ def ask_for_ever(home: Path, seed: int) -> None:
             known = [one.id for one in app.desk.conversations.all(app.owner())]
             chosen = chance.choice([None, *known[:3]])
             for event in app.desk.ask(chance.choice(QUESTIONS), asker=app.owner(), conversation_id=chosen):
-                if isinstance(event, Started):
+                if isinstance(event, AnswerStarted):
                     say("kept", event.conversation_id)
-                elif isinstance(event, Done):
+                elif isinstance(event, AnswerDone):
                     say("done", event.answer.id, event.conversation_id, event.routed_id)
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.library import SqlLibrary
 from citewell.ingest.library import add
-from citewell.ingest.read import Reader
+from citewell.ingest.read import FileReader
 from citewell.minilm.tokenizer import WordPiece
-from citewell.types import Chunking, Filing, Limits, Scope, Source
+from citewell.types import Chunking, Filing, ParseLimits, Scope, Source
 
 SCOPE = Scope.owner("clinic")
 NAMES = ("alpha", "beta", "gamma")
@@ -50,7 +50,7 @@ def churn(home: Path, seed: int) -> None:
     """Change things for ever."""
     chance = random.Random(seed)
     library = SqlLibrary(home / "library.sqlite")
-    reader = Reader(all_parsers(), WordPiece.load(), Hashes(), Limits())
+    reader = FileReader(all_parsers(), WordPiece.load(), Hashes(), ParseLimits())
     edition = 1 + max((int(entry.title.split()[-1]) for entry in library.entries(SCOPE)), default=0)
     say("ready")
     while True:

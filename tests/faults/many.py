@@ -21,7 +21,7 @@ from sqlalchemy import func, select
 
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.schema import document_history
-from citewell.types import Filing, Scope, Source, State
+from citewell.types import Filing, LifecycleState, Scope, Source
 from tests.faults.network import Network
 
 OWNER = Scope.owner("local")
@@ -48,13 +48,16 @@ def run(documents: int, minutes: float) -> dict[str, float]:
             time.sleep(EVERY_S)
             network.revive()
             states = library.status(OWNER).states
-            left = states[State.PENDING] + states[State.QUEUED] + states[State.PROCESSING]
-            print(f"{time.monotonic() - started:6.0f} s {left:6d} wait, {states[State.COMPLETED]:6d} done", flush=True)
+            left = states[LifecycleState.PENDING] + states[LifecycleState.QUEUED] + states[LifecycleState.PROCESSING]
+            print(
+                f"{time.monotonic() - started:6.0f} s {left:6d} wait, {states[LifecycleState.COMPLETED]:6d} done",
+                flush=True,
+            )
             if not left:
                 break
-            if states[State.COMPLETED] == done:  # those killed last are still starting
+            if states[LifecycleState.COMPLETED] == done:  # those killed last are still starting
                 continue
-            done = states[State.COMPLETED]
+            done = states[LifecycleState.COMPLETED]
             victim = chance.choice(["child"] * 8 + ["serve", "sweep"])
             kills[victim] += 1
             if victim == "child":
@@ -77,9 +80,9 @@ def counted(library: SqlLibrary, documents: int) -> dict[str, float]:
         times = list(connection.execute(often).scalars())
     return {
         "documents": documents,
-        "completed": sum(entry.state is State.COMPLETED for entry in entries),
-        "failed": sum(entry.state is State.FAILED for entry in entries),
-        "stuck": sum(entry.state not in (State.COMPLETED, State.FAILED) for entry in entries),
+        "completed": sum(entry.state is LifecycleState.COMPLETED for entry in entries),
+        "failed": sum(entry.state is LifecycleState.FAILED for entry in entries),
+        "stuck": sum(entry.state not in (LifecycleState.COMPLETED, LifecycleState.FAILED) for entry in entries),
         "lost": documents - len(entries),
         "read_twice": sum(count > 1 for count in times),
         "problems": len(library.verify().problems),

@@ -17,7 +17,7 @@ from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import DiskFull, LibraryReadOnly
 from citewell.ingest.library import add
-from citewell.ingest.read import Reader
+from citewell.ingest.read import FileReader
 from citewell.types import Filing, Scope, Source
 
 SCOPE = Scope.owner("clinic")
@@ -41,7 +41,7 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, reader: Reader) -> None:
+def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, reader: FileReader) -> None:
     with small_disk(tmp_path / "disk", "3m") as disk:
         library = SqlLibrary(disk / "library.sqlite")
         try:
@@ -66,7 +66,7 @@ def test_a_disk_without_a_byte_left_is_told_as_full(tmp_path: Path) -> None:
         SqlLibrary(disk / "library.sqlite").close()
 
 
-def test_a_folder_that_cannot_be_written_can_still_be_searched(tmp_path: Path, reader: Reader) -> None:
+def test_a_folder_that_cannot_be_written_can_still_be_searched(tmp_path: Path, reader: FileReader) -> None:
     with small_disk(tmp_path / "disk", "20m") as disk:
         library = SqlLibrary(disk / "library.sqlite")
         add(SMALL, filing=Filing(), scope=SCOPE, library=library, reader=reader)

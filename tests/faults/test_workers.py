@@ -20,7 +20,7 @@ import pytest
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.postgres import open_postgres
 from citewell.ingest.retries import RETRIES, pause_s
-from citewell.types import Filing, Scope, Source, State
+from citewell.types import Filing, LifecycleState, Scope, Source
 from tests.faults.network import Network, reached
 from tests.postgres import Server, running_server, with_tables
 
@@ -59,7 +59,7 @@ def unsettled(library: SqlLibrary, ids: set[str]) -> list[tuple[str, int, str | 
     found = {entry.id: entry for entry in library.entries(OWNER)}
     assert ids <= found.keys(), "what was taken in is gone"
     left = (found[one] for one in ids)
-    return [(one.state.value, one.attempts, one.error) for one in left if one.state is not State.COMPLETED]
+    return [(one.state.value, one.attempts, one.error) for one in left if one.state is not LifecycleState.COMPLETED]
 
 
 def read_once(library: SqlLibrary, document_id: str) -> bool:
@@ -159,7 +159,7 @@ def test_whatever_is_killed_nothing_is_lost_and_nothing_is_read_twice(store: Sto
             assert is_recovered, unsettled(library, taken)
             assert reached(lambda: library.due() == 0)
             entries = library.entries(OWNER)
-            assert [entry.state for entry in entries if entry.state is not State.COMPLETED] == []
+            assert [entry.state for entry in entries if entry.state is not LifecycleState.COMPLETED] == []
             assert all(read_once(library, entry.id) for entry in entries)
             assert library.verify().problems == ()
 

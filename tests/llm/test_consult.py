@@ -11,13 +11,13 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.llm.remote import RETRY_AFTER_S
-from citewell.assistants.consult.notebook import Turn
+from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.service import ConsultService
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import ModelNotAllowedError, ModelReply
-from citewell.types import Asker
-from citewell.types.consult import By, Finding, Polarity, State
+from citewell.types import User
+from citewell.types.consult import ConsultState, Finding, FindingSource, Polarity
 from tests.assistants.consult_library import write_guidelines
 from tests.llm.conftest import RealServer
 from tests.llm.servers import OpenAI, Script, Server
@@ -25,7 +25,7 @@ from tests.llm.servers import OpenAI, Script, Server
 SAID = "Fever for two days and I feel like a wet rag. No electric knees."
 OPENING = "I am a 30-year-old man."
 
-Opening = Callable[..., tuple[ConsultService, Asker]]
+Opening = Callable[..., tuple[ConsultService, User]]
 
 
 class Replying(OpenAI):
@@ -50,14 +50,14 @@ def opening(tmp_path: Path, embedder: MiniLM, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("citewell.adapters.llm.remote.RETRY_AFTER_S", tuple(0.0 for _ in RETRY_AFTER_S))
     opened: list[App] = []
 
-    def make(url: str, name: str = "small", *, with_guidelines: bool = False) -> tuple[ConsultService, Asker]:
+    def make(url: str, name: str = "small", *, with_guidelines: bool = False) -> tuple[ConsultService, User]:
         chosen = {"model": f"openai:{name}", "model_url": url, "allowed_models": (f"{name}=4096/512",)}
         app = App(Settings.model_validate({"home": tmp_path / "home", **chosen}))
         app.__dict__["embedder"] = embedder
         for path in write_guidelines(tmp_path) if with_guidelines else ():
             app.add(path)
         opened.append(app)
-        return app.consult.service, Asker.owner(app.scope_of_owner())
+        return app.consult.service, User.owner(app.scope_of_owner())
 
     yield make
     for app in opened:
@@ -72,7 +72,7 @@ def told(quote: str, polarity: str = "present", name: str = "", category: str = 
     return {"quote": quote, "name": name or quote, "category": category, "polarity": polarity}
 
 
-def said(server: Server, desk: ConsultService, asker: Asker, *replies: str) -> Turn:
+def said(server: Server, desk: ConsultService, asker: User, *replies: str) -> InterviewStep:
     """What comes of two messages; the first one says who the patient is."""
     server.replies[:] = [findings(), *replies]  # type: ignore[attr-defined]
     consult_id = desk.start(asker).consult.id
@@ -80,8 +80,8 @@ def said(server: Server, desk: ConsultService, asker: Asker, *replies: str) -> T
     return desk.say(consult_id, SAID, asker)
 
 
-def by_model(turn: Turn) -> list[Finding]:
-    return [one for one in turn.consult.findings if one.by is By.MODEL]
+def by_model(turn: InterviewStep) -> list[Finding]:
+    return [one for one in turn.consult.findings if one.by is FindingSource.MODEL]
 
 
 def test_a_model_adds_what_the_rules_do_not_know_with_the_exact_words(server: Server, opening: Opening) -> None:
@@ -164,11 +164,11 @@ def test_differentials_of_a_model_name_findings_that_are_there_or_are_refused(se
     server.replies[:] = [reply("f99"), reply("f98")]  # type: ignore[attr-defined]
     with pytest.raises(ModelReply, match="twice"):
         desk.differentials(turn.consult.id, [], asker, despite="test", is_generated=True)
-    assert desk.look(turn.consult.id, asker).consult.state is State.INTERVIEWING
+    assert desk.look(turn.consult.id, asker).consult.state is ConsultState.INTERVIEWING
     server.replies[:] = [reply("f99"), reply(fever)]  # type: ignore[attr-defined]
     ready = desk.differentials(turn.consult.id, [], asker, despite="test", is_generated=True)
     assert [(one.condition, one.confidence, one.by) for one in ready.consult.differentials] == [
-        ("Malaria", "moderate", By.MODEL)
+        ("Malaria", "moderate", FindingSource.MODEL)
     ]
 
 

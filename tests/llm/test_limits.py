@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from citewell.adapters.llm.counting import TokenCounter, least_tokens
 from citewell.adapters.llm.limits import MODEL_LIMITS, ModelLimits, allow_list, allowed
-from citewell.adapters.llm.thinking import Visible
+from citewell.adapters.llm.thinking import ThinkingFilter
 from citewell.errors import InputError, ModelNotAllowedError
 from citewell.minilm.tokenizer import WordPiece
 
@@ -70,9 +70,9 @@ def test_a_short_prompt_teaches_nothing_and_a_smaller_count_neither() -> None:
 @given(st.lists(st.sampled_from(["<think>", "</think>", "<", "th", "5 mg", "think>", "/"]), max_size=12), st.data())
 def test_thoughts_are_hidden_wherever_the_pieces_are_cut(parts: list[str], data: st.DataObject) -> None:
     text = "".join(parts)
-    whole = Visible()
+    whole = ThinkingFilter()
     expected = whole.feed(text) + whole.rest()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
     pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    visible = Visible()
+    visible = ThinkingFilter()
     assert "".join(map(visible.feed, pieces)) + visible.rest() == expected

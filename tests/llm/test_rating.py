@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.answer.score import overall
 from citewell.bootstrap import App
 from citewell.config import Settings
@@ -64,7 +64,7 @@ def app(tmp_path: Path, protocol: type[Rated]) -> Iterator[App]:
 def asked(app: App) -> Confidence:
     """How sure the app is of its answer."""
     *_, last = app.knowledge.ask(QUESTION, scope=app.scope())
-    assert isinstance(last, Done)
+    assert isinstance(last, AnswerDone)
     return last.answer.confidence
 
 

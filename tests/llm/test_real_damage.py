@@ -9,11 +9,11 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.llm.remote import RETRY_AFTER_S
-from citewell.answer.events import Done, Started
+from citewell.answer.events import AnswerDone, AnswerStarted
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import ModelReply
-from citewell.types import Cite, Qualify, Route, Source, Verdict
+from citewell.types import Cite, Qualified, Route, Source, Verdict
 from tests.llm.conftest import RealServer
 from tests.llm.proxy import Damage, Proxy, before, broken_json, emptied, instead, proxied, unmarked, untouched
 
@@ -48,10 +48,10 @@ def app(
         yield made
 
 
-def check_answered(done: Done) -> None:
+def check_answered(done: AnswerDone) -> None:
     """The true sentence is shown, first and with its words; nothing else of the model's is shown uncited."""
     answer = done.answer
-    assert isinstance(answer.action, Cite | Qualify)
+    assert isinstance(answer.action, Cite | Qualified)
     first = answer.claims[0]
     assert (first.text, first.is_shown, first.check.verdict) == (TRUE, True, Verdict.SUPPORTED)
     assert answer.text.startswith(f"{TRUE} [1]")
@@ -60,7 +60,7 @@ def check_answered(done: Done) -> None:
     assert done.routed_id is None
 
 
-def check_passed_on(app: App, done: Done) -> None:
+def check_passed_on(app: App, done: AnswerDone) -> None:
     """No sentence is shown or cited, and the question waits in the inbox."""
     answer = done.answer
     assert isinstance(answer.action, Route)
@@ -76,7 +76,7 @@ def test_a_reply_that_cannot_be_read_is_one_calm_sentence_and_the_question_is_an
     proxy.damage = damage
     events = app.desk.ask(QUESTION, asker=app.owner())
     started = next(events)
-    assert isinstance(started, Started)
+    assert isinstance(started, AnswerStarted)
     with pytest.raises(ModelReply) as told:
         list(events)
     assert proxy.passed_on, "the real model sent no word"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.events import Done, Event, Started, Working
+from citewell.answer.events import AnswerDone, AnswerStarted, Event, StageStarted
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import ModelError
@@ -43,19 +43,19 @@ def test_the_question_survives_the_server_and_a_retry_answers_it(
         events = app.desk.ask(QUESTION, asker=app.owner())
         for event in events:
             seen.append(event)
-            if isinstance(event, Working) and event.stage == "writing":
+            if isinstance(event, StageStarted) and event.stage == "writing":
                 mortal_server.kill()
                 break
         with pytest.raises(ModelError) as caught:
             seen.extend(events)
     assert "ORS" not in str(caught.value)
     started = seen[0]
-    assert isinstance(started, Started)
+    assert isinstance(started, AnswerStarted)
     with opened(tmp_path, embedder, real_server) as app:
         (waiting,) = app.desk.conversations.turns(started.conversation_id, app.owner())
         assert (waiting.message.text, waiting.answer_id) == (QUESTION, None)
         done = app.desk.answer(QUESTION, asker=app.owner(), conversation_id=started.conversation_id)
-        assert isinstance(done, Done)
+        assert isinstance(done, AnswerDone)
         turns = app.desk.conversations.turns(started.conversation_id, app.owner())
         assert [turn.answer_id for turn in turns] == [done.answer.id, done.answer.id]
         words = app.desk.audit.read(done.answer.id, app.owner()).words

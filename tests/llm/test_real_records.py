@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.events import Done, Notice, Sentence, Started, Working
-from citewell.assistants.records.safety import Passed, check_sentence, template
+from citewell.answer.events import AnswerDone, AnswerStarted, Notice, SentenceChecked, StageStarted
+from citewell.assistants.records.safety import SafeText, check_sentence, template
 from citewell.assistants.records.sources import Sources
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
 from citewell.config import Settings
-from citewell.types import Asker, Source, Verdict
+from citewell.types import Source, User, Verdict
 from tests.llm.conftest import RealServer
 
 pytestmark = pytest.mark.slow
@@ -40,12 +40,12 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         app.__dict__["embedder"] = embedder
         record = Record(app)
         record.import_source(Source(LETTER, "letter.md"))
-        desk, asker = make_record_desk(app, record.facts), Asker.owner(record.scope)
+        desk, asker = make_record_desk(app, record.facts), User.owner(record.scope)
         question = "I have chest pain. What does the X-ray of my knee show?"
         started, notice, searching, *rest, done = desk.ask(question, asker=asker)
-        assert (type(started), searching) == (Started, Working("searching"))
+        assert (type(started), searching) == (AnswerStarted, StageStarted("searching"))
         assert isinstance(notice, Notice)
-        assert isinstance(done, Done)
+        assert isinstance(done, AnswerDone)
         answer = done.answer
         assert answer.text.startswith(notice.text)
         assert "BOUNDARY_CHECK" not in answer.text
@@ -57,8 +57,8 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         assert {claim.check.verdict for claim in shown} <= {Verdict.SUPPORTED, Verdict.PARTLY}
         assert all(claim.citations for claim in shown)
         sources = Sources.of([LETTER.decode()])
-        assert [one.text for one in shown if not isinstance(check_sentence(f"{one.text} [1]", sources), Passed)] == []
-        assert any(isinstance(event, Sentence) for event in rest) == bool(answer.claims)
+        assert [one.text for one in shown if not isinstance(check_sentence(f"{one.text} [1]", sources), SafeText)] == []
+        assert any(isinstance(event, SentenceChecked) for event in rest) == bool(answer.claims)
         assert 1 <= answer.notes["replies"] <= 3
         assert answer.notes["filter"] in ("passed", "rephrased", "blocked")
         (entry,) = app.entries(record.scope)

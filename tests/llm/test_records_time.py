@@ -12,7 +12,7 @@ from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record
 from citewell.config import Settings
-from citewell.types import Asker, Source
+from citewell.types import Source, User
 from tests.llm.servers import OpenAI, Script, Server
 
 LETTER = b"# Letter of 12 March 2025\n\nThe X-ray of the left knee shows mild osteoarthritis.\n"
@@ -41,7 +41,7 @@ def test_replies_that_leave_their_bounds_share_one_time(tmp_path: Path, embedder
         app.__dict__["embedder"] = embedder
         record = Record(app)
         record.import_source(Source(LETTER, "letter.md"))
-        desk, asker = make_record_desk(app, record.facts), Asker.owner(record.scope)
+        desk, asker = make_record_desk(app, record.facts), User.owner(record.scope)
         answer = desk.answer("What does the X-ray of my knee show?", asker=asker).answer
     server.stop()
     assert len(server.chats) == 2

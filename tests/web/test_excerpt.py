@@ -7,10 +7,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.types import Hit, Why
+from citewell.types import Hit, MatchReason
 from citewell.web.excerpt import best_within, excerpt
 
-HIT = Hit("d", "Iron", 1, 0, 100, 120, "Offer iron. Stop it.", 1, (), (), 0.5, 0.5, 0.5, Why(1, 1, (), (112, 120)))
+HIT = Hit(
+    "d", "Iron", 1, 0, 100, 120, "Offer iron. Stop it.", 1, (), (), 0.5, 0.5, 0.5, MatchReason(1, 1, (), (112, 120))
+)
 
 
 def test_the_best_sentence_is_placed_in_the_hits_own_text() -> None:

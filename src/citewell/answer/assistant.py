@@ -12,16 +12,16 @@ from importlib.metadata import version
 from typing import Any, ClassVar
 
 from citewell.answer.audit import writer_record
-from citewell.answer.events import Done, Event, Working
+from citewell.answer.events import AnswerDone, Event, StageStarted
 from citewell.answer.expand import expand
 from citewell.answer.followup import rephrase
-from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, Verify, abstain, finish, refuse
+from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
 from citewell.answer.screen import is_suspicious
-from citewell.answer.select import Reader, rerank, weights_sha256
+from citewell.answer.select import AnswerScorer, rerank, weights_sha256
 from citewell.answer.subjects import Subject, graded_subjects, subjects
 from citewell.errors import TokenBudgetExceededError
 from citewell.ports import Owners, Writer
@@ -63,7 +63,7 @@ class LibraryAssistant(ABC):
     owners: Owners
     admin_email: Callable[[str], str | None]
     """Who is named where a tenant has no administrator; never somebody of another tenant."""
-    reader: Reader | None = None
+    reader: AnswerScorer | None = None
     """Tells whether a statement answers a question; none where it is switched off."""
     policy: Policy = field(default_factory=Policy)
     limits: AnswerLimits = field(default_factory=AnswerLimits)
@@ -79,27 +79,27 @@ class LibraryAssistant(ABC):
             prompt_hash=self.rules.hash,
             policy=self.policy,
             rules=self.rules.text,
-            frame=Frame(reservation=UNREAD if self.reader is None and self.writer.name == EXTRACTIVE else None),
+            frame=AnswerWording(reservation=UNREAD if self.reader is None and self.writer.name == EXTRACTIVE else None),
             notes=self.notes(scope),
             is_quoted=self.writer.name == EXTRACTIVE,
         )
         if is_suspicious(question):
-            yield Done(refuse(request, self.refused, judge=self._judge(request, (), scope, started)))
+            yield AnswerDone(refuse(request, self.refused, judge=self._judge(request, (), scope, started)))
             return
-        yield Working("searching")
+        yield StageStarted("searching")
         query = rephrase(question, history, lexicon=self.search.lexicon)
         hits = self._reranked(query, self._retrieved(query, scope))
         if hits:
-            yield Working("reading", len(hits))
+            yield StageStarted("reading", len(hits))
         written, context = self._fitted(question, query, hits, history)
         request = replace(request, context=context, query=query, subjects=self._subjects(query))
         begun_at = time.monotonic()
         # a follow-up is rated as the writer was asked it: by itself “and for how long?” asks nothing
         judge = self._judge(replace(request, question=written), hits, scope, started, begun_at=begun_at)
         if not context.evidence:
-            yield Done(abstain(request, TOO_LONG if hits else self.nothing(scope), judge=judge))
+            yield AnswerDone(abstain(request, TOO_LONG if hits else self.nothing(scope), judge=judge))
             return
-        yield Working("writing", len(context.evidence))
+        yield StageStarted("writing", len(context.evidence))
         pieces = self.writer.write(written, context, rules=self.rules.text, begun_at=begun_at)
         yield from finish(pieces, request, verify=self.verify, judge=judge)
 

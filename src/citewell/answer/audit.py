@@ -13,16 +13,16 @@ from citewell.ports import Writer
 from citewell.types import (
     NO_OPTIONS,
     Answer,
-    Asker,
     AskOptions,
     Chunk,
     Claim,
     Document,
-    Entry,
     Evidence,
+    EvidenceSpan,
+    LibraryEntry,
     Message,
     Scope,
-    Span,
+    User,
 )
 
 
@@ -43,7 +43,7 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchedSources:
     """What was searched for a question."""
 
     stamp: int
@@ -58,9 +58,9 @@ class AuditPayload:
     """A question, and all that went into its answer."""
 
     question: str
-    asker: Asker
+    asker: User
     history: Sequence[Message]
-    searched: Searched
+    searched: SearchedSources
     setup: Mapping[str, Any]
     """What the assistant was set to: writer, limits, thresholds, prompt."""
     options: AskOptions = NO_OPTIONS
@@ -89,7 +89,7 @@ def _answer(answer: Answer, payload: AuditPayload) -> dict[str, Any]:
     return {**answer_json(answer, with_withheld=True, with_windows=False), "scope": looked_json(searched)}
 
 
-def _library(searched: Searched) -> dict[str, Any]:
+def _library(searched: SearchedSources) -> dict[str, Any]:
     return {
         "stamp": searched.stamp,
         "is_settled": searched.is_settled,
@@ -143,7 +143,7 @@ def claim_record(claim: Claim) -> dict[str, Any]:
     return written | ({"beside": [_place(one) for one in beside]} if beside else {})
 
 
-def _place(span: Span) -> dict[str, Any]:
+def _place(span: EvidenceSpan) -> dict[str, Any]:
     return {"source_id": span.source_id, "start": span.start, "end": span.end}
 
 
@@ -183,9 +183,9 @@ def numbers_of(text: str) -> frozenset[int]:
 class Documents(Protocol):
     """Opens documents."""
 
-    def entry(self, document_id: str, scope: Scope) -> Entry: ...
+    def entry(self, document_id: str, scope: Scope) -> LibraryEntry: ...
 
-    def opened(self, document_id: str, scope: Scope) -> tuple[Entry, Document, tuple[Chunk, ...]]: ...
+    def opened(self, document_id: str, scope: Scope) -> tuple[LibraryEntry, Document, tuple[Chunk, ...]]: ...
 
 
 # ----------------------------------------------------------------------------------------------------- erased documents

@@ -26,7 +26,7 @@ BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class CalibrationFit:
     """A calibration, and how good it is by the same data."""
 
     calibration: Calibration
@@ -38,7 +38,7 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedHits:
     """First hits, and whether each is right."""
 
     cosines: Numbers
@@ -49,7 +49,7 @@ class Judged:
     """Which question each is a hit of: a fold holds out questions."""
 
 
-def equate(cosines: Numbers, of_built_in: Numbers, *, embedder: str) -> Fit:
+def equate(cosines: Numbers, of_built_in: Numbers, *, embedder: str) -> CalibrationFit:
     """The built-in model's curve, moved to where an embedder's cosines of the same pairs of texts lie.
 
     Linear equating: the scale on which mean and spread are the built-in model's. It needs no judgements, and adds none:
@@ -78,10 +78,10 @@ def equate(cosines: Numbers, of_built_in: Numbers, *, embedder: str) -> Fit:
     made = Calibration(
         embedder, base.bias + base.cosine * shift, base.cosine * scale, base.coverage, near=near, wide=wide
     )
-    return Fit(made, len(cosines), agreement=agreement)
+    return CalibrationFit(made, len(cosines), agreement=agreement)
 
 
-def fit(judged: Judged, at_random: Numbers, *, embedder: str) -> Fit:
+def fit(judged: JudgedHits, at_random: Numbers, *, embedder: str) -> CalibrationFit:
     """A logistic curve on judged first hits; the least cosines let a fixed share of pairs at random through."""
     right = int(judged.is_right.sum())
     if min(right, len(judged.is_right) - right) < LEAST_OF_EACH:
@@ -99,7 +99,7 @@ def fit(judged: Judged, at_random: Numbers, *, embedder: str) -> Fit:
         held = judged.questions % FOLDS == number
         unseen[held] = _chances(rows[held], logistic(rows[~held], judged.is_right[~held]))
     error = calibration_error(unseen, judged.is_right)
-    return Fit(Calibration(embedder, bias, cosine, coverage, near=near, wide=wide), len(rows), error=error)
+    return CalibrationFit(Calibration(embedder, bias, cosine, coverage, near=near, wide=wide), len(rows), error=error)
 
 
 def logistic(rows: Numbers, is_right: NDArray[np.bool_]) -> Numbers:

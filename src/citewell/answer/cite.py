@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from citewell.types import Check, Citation, Evidence, Span, Verdict
+from citewell.types import Citation, Evidence, EvidenceSpan, SentenceCheck, Verdict
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NAMED = (
@@ -30,7 +30,7 @@ _ITEM = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedSentence:
     """A sentence without its marks, the evidence numbers they named, and how many named nothing."""
 
     text: str
@@ -38,11 +38,11 @@ class Marked:
     dropped: int
 
 
-def cite(sentence: str, evidence: Sequence[Evidence]) -> Marked:
+def cite(sentence: str, evidence: Sequence[Evidence]) -> MarkedSentence:
     """Read and remove the marks of a sentence.
 
     >>> cite("Take it with water [S2].", [])
-    Marked(text='Take it with water.', cited=(), dropped=1)
+    MarkedSentence(text='Take it with water.', cited=(), dropped=1)
     """
     cited: list[int] = []
     dropped = 0
@@ -53,10 +53,10 @@ def cite(sentence: str, evidence: Sequence[Evidence]) -> Marked:
             cited += [number for number in numbers if number not in cited]
     text = MARK.sub("", sentence)
     dropped += len(BROKEN.findall(text))
-    return Marked(BROKEN.sub("", text).strip(), tuple(cited), dropped)
+    return MarkedSentence(BROKEN.sub("", text).strip(), tuple(cited), dropped)
 
 
-def quoted(text: str, cited: Sequence[Evidence]) -> Check | None:
+def quoted(text: str, cited: Sequence[Evidence]) -> SentenceCheck | None:
     """What a quotation rests on: the passage in which all of its lines stand word for word, one after the other."""
     lines = ["".join(line.split()) for line in text.split("\n")]
     for passage in cited:
@@ -64,10 +64,11 @@ def quoted(text: str, cited: Sequence[Evidence]) -> Check | None:
             hit, at = passage.hit, passage.start
             titles = (hit.document, *hit.section)
             first, *others = (
-                Span(hit.source_id, at + start, at + end, passage.text[start:end], titles) for start, end in places
+                EvidenceSpan(hit.source_id, at + start, at + end, passage.text[start:end], titles)
+                for start, end in places
             )
             told = "the cited words say so, word for word"
-            return Check(Verdict.SUPPORTED, (told,), first, 1.0, beside=tuple(others))
+            return SentenceCheck(Verdict.SUPPORTED, (told,), first, 1.0, beside=tuple(others))
     return None
 
 

@@ -11,7 +11,7 @@ from citewell.answer.illnesses import is_of_another_illness, named_illnesses
 from citewell.answer.negation import denials
 from citewell.answer.statements import GIVEN_DOSE, WEIGHS, Statement, is_dose
 from citewell.clinical.bands import given_results, is_within
-from citewell.clinical.grades import Graded, graded, is_of_another_grade
+from citewell.clinical.grades import GradedIllness, graded, is_of_another_grade
 from citewell.clinical.medicines import Medicine, medicines, members, subclasses
 from citewell.clinical.populations import (
     Applies,
@@ -24,7 +24,7 @@ from citewell.clinical.populations import (
     person,
     populations,
 )
-from citewell.clinical.quantities import Mark, Result, labels
+from citewell.clinical.quantities import PeriodMark, TestReading, labels
 from citewell.clinical.questions import question_cues
 from citewell.types.consult import Patient
 from citewell.words import terms
@@ -301,10 +301,10 @@ class QuestionFilter:
     people: frozenset[Group]
     patient: Patient
     """Whom it asks for, as far as it says."""
-    results: tuple[Result, ...]
+    results: tuple[TestReading, ...]
     """The results that it gives, such as an INR."""
     illnesses: frozenset[str]
-    grades: tuple[Graded, ...]
+    grades: tuple[GradedIllness, ...]
     """What it asks for a grade of: severe dehydration."""
     weights: tuple[Amount, ...]
     """What whom it asks for weighs."""
@@ -316,7 +316,7 @@ class QuestionFilter:
     """It asks whether something may be: a limit that leaves the patient out answers it."""
     asks_not: bool
     """It asks what is not to be done, or for whom."""
-    numbered: tuple[Mark, ...]
+    numbered: tuple[PeriodMark, ...]
     """Its numbered things, such as “step 2”."""
 
     def admits(self, statement: Statement, document: str) -> bool:
@@ -376,7 +376,7 @@ def question_filter(question: str) -> QuestionFilter:
     )
 
 
-def is_of_another_number(asked: Sequence[Mark], titles: Sequence[str]) -> bool:
+def is_of_another_number(asked: Sequence[PeriodMark], titles: Sequence[str]) -> bool:
     """Whether the heading above a statement names another numbered thing of the same kind.
 
     >>> second = tuple(labels("What is step 2?"))
@@ -406,7 +406,7 @@ def whom(statement: Statement) -> Iterator[Sequence[Population]]:
             yield people
 
 
-def is_of_another_result(given: Sequence[Result], text: str, titles: Sequence[str]) -> bool:
+def is_of_another_result(given: Sequence[TestReading], text: str, titles: Sequence[str]) -> bool:
     """Whether words, or the nearest title that names a band, are for other results than those in the question.
 
     >>> six = given_results("My INR is 6")

@@ -42,7 +42,7 @@ _AMOUNT = re.compile(r"(?<![\w.,-])(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)(?:[\s-]?
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class ReferredThing:
     """Where a text names a thing, of which kind, and what of it must agree with what it replaces."""
 
     start: int
@@ -54,14 +54,14 @@ class Thing:
     is_sure: bool = True
 
 
-def things(text: str, *, lexicon: Lexicon) -> tuple[Thing, ...]:
+def things(text: str, *, lexicon: Lexicon) -> tuple[ReferredThing, ...]:
     """All things of a text, in order; where two readings overlap, the more particular one counts.
 
     >>> text = "How much ORS for a child of 12 kg with some dehydration?"
     >>> [(text[one.start : one.end], one.kind) for one in things(text, lexicon=Lexicon.load())][1:]
     [('a child', 'people'), ('12 kg', 'amount'), ('some', 'grade'), ('dehydration', 'matter')]
     """
-    found: list[Thing] = []
+    found: list[ReferredThing] = []
     named = list(_matters(text, lexicon))
     for one in (*_labels(text), *_ages(text), *_people(text), *_amounts(text), *_grades(text, named), *named):
         if all(one.end <= other.start or other.end <= one.start for other in found):
@@ -69,17 +69,17 @@ def things(text: str, *, lexicon: Lexicon) -> tuple[Thing, ...]:
     return tuple(sorted(found, key=lambda one: one.start))
 
 
-def _thing(text: str, span: tuple[int, int], kind: Kind, name: str, *, is_sure: bool = True) -> Thing:
+def _thing(text: str, span: tuple[int, int], kind: Kind, name: str, *, is_sure: bool = True) -> ReferredThing:
     before = _BEFORE.search(text, 0, span[0])
-    return Thing(*span, kind, name, before["word"].casefold() if before else "", is_sure)
+    return ReferredThing(*span, kind, name, before["word"].casefold() if before else "", is_sure)
 
 
-def _labels(text: str) -> Iterator[Thing]:
+def _labels(text: str) -> Iterator[ReferredThing]:
     for mark in labels(text):
         yield _thing(text, (mark.start, mark.end), "label", mark.dimension)
 
 
-def _ages(text: str) -> Iterator[Thing]:
+def _ages(text: str) -> Iterator[ReferredThing]:
     for found in _AGE.finditer(text):
         yield _thing(text, found.span(), "age", "old" if found.group().casefold().endswith("old") else "")
     for person in _persons(text):
@@ -87,7 +87,7 @@ def _ages(text: str) -> Iterator[Thing]:
             yield _thing(text, behind.span("age"), "age", "")
 
 
-def _people(text: str) -> Iterator[Thing]:
+def _people(text: str) -> Iterator[ReferredThing]:
     for found in _persons(text):
         yield _thing(text, found.span(), "people", "")
 
@@ -98,14 +98,14 @@ def _persons(text: str) -> Iterable[re.Match[str]]:
     return re.finditer(rf"\b(?:(?:an?|my|the|our)\s+)?{how}(?:{words})\b", text, re.IGNORECASE)
 
 
-def _amounts(text: str) -> Iterator[Thing]:
+def _amounts(text: str) -> Iterator[ReferredThing]:
     for found in _AMOUNT.finditer(text):
         unit = found["unit"] or ""
         known = unit == "%" or unit_named(unit) is not None
         yield _thing(text, found.span() if known else found.span("number"), "amount", unit if known else "")
 
 
-def _grades(text: str, named: Iterable[Thing]) -> Iterator[Thing]:
+def _grades(text: str, named: Iterable[ReferredThing]) -> Iterator[ReferredThing]:
     """Grades; a word that means other things too where a thing follows it, or where it says the order."""
     starts = {thing.start for thing in named}
     for grade in grades(text):
@@ -114,7 +114,7 @@ def _grades(text: str, named: Iterable[Thing]) -> Iterator[Thing]:
             yield _thing(text, (grade.start, grade.end), "grade", grade.scale, is_sure=grade.is_sure)
 
 
-def _matters(text: str, lexicon: Lexicon) -> Iterator[Thing]:
+def _matters(text: str, lexicon: Lexicon) -> Iterator[ReferredThing]:
     """Medicines, then illnesses and findings."""
     for drug in medicines(text):
         yield _thing(text, (drug.start, drug.end), "medicine", drug.family)
@@ -183,7 +183,7 @@ def substitute(topic: str, own: str, *, lexicon: Lexicon) -> str | None:
     return _by_phrase(topic, own) or _added(topic, own) or _by_object(topic, own)
 
 
-def _left(own: str, ours: Sequence[Thing], topic: str) -> set[str]:
+def _left(own: str, ours: Sequence[ReferredThing], topic: str) -> set[str]:
     """The words of a follow-up that no thing holds, nor the question before it."""
     rest = own
     for thing in reversed(ours):
@@ -192,9 +192,9 @@ def _left(own: str, ours: Sequence[Thing], topic: str) -> set[str]:
     return {word.casefold() for word in _OWN_WORD.findall(rest)} - said - _SMALL - set(PREPOSITIONS)
 
 
-def _placed(topic: str, own: str, ours: Sequence[Thing], theirs: Sequence[Thing]) -> str | None:
+def _placed(topic: str, own: str, ours: Sequence[ReferredThing], theirs: Sequence[ReferredThing]) -> str | None:
     """The question with each thing in its place; what has none is added where a preposition leads it."""
-    edits: list[tuple[Thing, str]] = []
+    edits: list[tuple[ReferredThing, str]] = []
     free = list(theirs)
     added: list[str] = []
     for thing in ours:
@@ -218,19 +218,19 @@ def _placed(topic: str, own: str, ours: Sequence[Thing], theirs: Sequence[Thing]
     return _with(topic, " ".join(added)) if added else topic
 
 
-def _worded(place: Thing, thing: Thing, written: str) -> str:
+def _worded(place: ReferredThing, thing: ReferredThing, written: str) -> str:
     """The words that take a place; a number without a unit leaves that of the place, and “none” is no word for “no”."""
     if thing.kind == "amount" and not thing.name and place.name:
         return f"{written} {place.name}"
     return "no" if written.casefold() == "none" else written
 
 
-def _article(own: str, one: Thing) -> str:
+def _article(own: str, one: ReferredThing) -> str:
     article = re.search(r"\b(?:an?|the|my)\s+$", own[: one.start], re.IGNORECASE)
     return article.group() if article else ""
 
 
-def _place(one: Thing, own: str, free: Sequence[Thing], topic: str) -> Thing | None:
+def _place(one: ReferredThing, own: str, free: Sequence[ReferredThing], topic: str) -> ReferredThing | None:
     """The thing of the question before that one takes the place of."""
     like = [other for other in free if _is_like(one, other)]
     if one.kind == "medicine":
@@ -243,7 +243,7 @@ def _place(one: Thing, own: str, free: Sequence[Thing], topic: str) -> Thing | N
     return next(iter((*led, *like)), None)
 
 
-def _is_like(one: Thing, other: Thing) -> bool:
+def _is_like(one: ReferredThing, other: ReferredThing) -> bool:
     match one.kind:
         case "grade" | "label":
             return (one.kind, one.name) == (other.kind, other.name)
@@ -257,12 +257,12 @@ def _is_like(one: Thing, other: Thing) -> bool:
             return one.kind == other.kind
 
 
-def _agree(one: Thing, other: Thing) -> bool:
+def _agree(one: ReferredThing, other: ReferredThing) -> bool:
     """Whether what is led by a preposition can stand for what another leads: an illness for an illness, whichever."""
     return one.preposition == other.preposition or (one.name == other.name == "illness" and bool(other.preposition))
 
 
-def _medicine_place(one: Thing, own: str, like: Sequence[Thing], topic: str) -> Thing | None:
+def _medicine_place(one: ReferredThing, own: str, like: Sequence[ReferredThing], topic: str) -> ReferredThing | None:
     """The medicine of the same preposition, else of the same kind, else the first."""
     written = own[one.start : one.end]
     if any(topic[other.start : other.end].casefold() == written.casefold() for other in like):

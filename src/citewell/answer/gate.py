@@ -18,7 +18,6 @@ from citewell.errors import InputError
 from citewell.types import (
     Action,
     Answer,
-    SentenceCheck,
     Citation,
     Cite,
     Claim,
@@ -26,10 +25,11 @@ from citewell.types import (
     Context,
     Emergency,
     Evidence,
+    EvidenceSpan,
     Qualified,
     Refuse,
     Route,
-    EvidenceSpan,
+    SentenceCheck,
     Verdict,
 )
 from citewell.words import BULLETS, sentences

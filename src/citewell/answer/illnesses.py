@@ -32,7 +32,7 @@ class Illness:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _IllnessTable:
     names: dict[tuple[str, ...], tuple[str, bool]]
     longest: dict[str, int]
     broader: dict[str, frozenset[str]]
@@ -40,8 +40,8 @@ class _Table:
 
 
 @cache
-def _table() -> _Table:
-    table = _Table({}, {}, {}, {})
+def _table() -> _IllnessTable:
+    table = _IllnessTable({}, {}, {}, {})
     for row in vocabulary.rows("illnesses.tsv"):
         name, broader, others = [*row, "", ""][:3]
         table.broader[name] = frozenset(filter(None, broader.split("|")))

@@ -8,11 +8,13 @@ from typing import Any
 
 from citewell.answer.replay import Replay
 from citewell.answer.view import answer_json
-from citewell.keeping import HistoryPage, AuditRecord, RoutedQuestion, ListedQuestion, ConversationMessage
+from citewell.keeping import AuditRecord, ConversationMessage, HistoryPage, ListedQuestion, RoutedQuestion
 from citewell.types import Answer
 
 
-def turns_json(conversation_id: str, turns: Sequence[ConversationMessage], replies: Mapping[str, str]) -> dict[str, Any]:
+def turns_json(
+    conversation_id: str, turns: Sequence[ConversationMessage], replies: Mapping[str, str]
+) -> dict[str, Any]:
     """A conversation; answers with the reply of the person to whom their question was passed on."""
     shown = [
         {

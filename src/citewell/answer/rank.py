@@ -15,15 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from citewell.answer.calibration import Calibration, Reach
 from citewell.answer.negation import NEGATIONS
-from citewell.ports import Candidate, Ranked, Sentences, Vector, Vectors, products
-from citewell.types import Hit, Near, Why
+from citewell.ports import Candidate, RankedCandidate, Sentences, Vector, Vectors, products
+from citewell.types import Hit, MatchReason, Near
 
 Scores = NDArray[np.float64]
 """One number per candidate."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class RankWeights:
     """How much each view counts in the order.
 
     Chosen on questions about documents that the embedder has not learned (docs/retrieval-notes.md). Cosines are taken
@@ -44,7 +44,7 @@ class Weights:
     """How fast a seed's say falls with its distance from the first: at 0.1 behind, to a twelfth."""
 
 
-WEIGHTS = Weights()
+WEIGHTS = RankWeights()
 
 
 def fuse(
@@ -162,12 +162,12 @@ class ScoredCandidate:
     cosines: NDArray[np.float32]
     """How near each of its sentences is."""
 
-    def ranked(self, layout: SentenceLayout) -> Ranked:
+    def ranked(self, layout: SentenceLayout) -> RankedCandidate:
         """The same, with its sentences."""
         spans = layout.spans[self.first : self.first + len(self.cosines)]
         near = zip(spans, self.cosines.tolist(), strict=True)
         why = _why(self.candidate, tuple((start, end, cosine) for (start, end), cosine in near))
-        return Ranked(self.candidate, self.rank_score, self.relevance, why)
+        return RankedCandidate(self.candidate, self.rank_score, self.relevance, why)
 
 
 def score_candidates(
@@ -198,10 +198,12 @@ def score_candidates(
     ]
 
 
-def _why(candidate: Candidate, near: tuple[Near, ...]) -> Why:
+def _why(candidate: Candidate, near: tuple[Near, ...]) -> MatchReason:
     """The ranks of a passage, its sentences with how near each is to the question, and the nearest of them."""
     nearest = max(near, key=_cosine, default=None)
-    return Why(candidate.dense_rank, candidate.lexical_rank, (), nearest[:2] if nearest and nearest[1] else None, near)
+    return MatchReason(
+        candidate.dense_rank, candidate.lexical_rank, (), nearest[:2] if nearest and nearest[1] else None, near
+    )
 
 
 def _cosine(sentence: Near) -> float:

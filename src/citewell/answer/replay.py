@@ -8,12 +8,12 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, Protocol
 
 from citewell.answer.audit import Documents, claim_record, digest, numbers_of, scope_of
-from citewell.answer.events import Done, Event
+from citewell.answer.events import AnswerDone, Event
 from citewell.answer.gate import with_help
 from citewell.answer.view import action_name
 from citewell.errors import NotFound
-from citewell.keeping import Record
-from citewell.types import EVERY, Answer, Asker, Emergency, Message, Scope
+from citewell.keeping import AuditRecord
+from citewell.types import EVERY, Answer, Emergency, Message, Scope, User
 
 Claimed = Mapping[str, Any]
 """A checked sentence as it is recorded."""
@@ -41,12 +41,12 @@ class PastAssistant(Protocol):
 class RecordedQuestion:
     """A recorded question, as far as this person may ask it again."""
 
-    record: Record
+    record: AuditRecord
     scope: Scope
     is_narrowed: bool
 
     @classmethod
-    def of(cls, record: Record, asker: Asker) -> RecordedQuestion:
+    def of(cls, record: AuditRecord, asker: User) -> RecordedQuestion:
         """Never more than the scope of then, nor than what the person may see now."""
         then = scope_of(record.words["scope"])
         scope = then if asker.is_admin else replace(then, subject=None)  # a person's papers are for administrators
@@ -77,7 +77,7 @@ class RecordedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SentenceChange:
     """One sentence, then and now."""
 
     kind: Literal["same", "changed", "gone", "new"]
@@ -86,7 +86,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class ErasedSource:
     """A version that the answer rested on and that is no more."""
 
     document_id: str
@@ -98,15 +98,15 @@ class Erased:
 class Replay:
     """What a question got then, what it gets now, and why they may differ."""
 
-    record: Record
+    record: AuditRecord
     now: Answer | Mapping[str, Any]
     """An answer, or what else an assistant gives, as its views show it."""
     text_then: str | None
     text_now: str
     action_then: str | None
     action_now: str
-    changes: tuple[Change, ...]
-    erased: tuple[Erased, ...]
+    changes: tuple[SentenceChange, ...]
+    erased: tuple[ErasedSource, ...]
     notes: tuple[str, ...]
 
     @property
@@ -127,7 +127,7 @@ def replay(
     words = then.record.words
     history = [Message(turn["role"], turn["text"]) for turn in words["history"]]
     *_, last = assistant.ask(words["question"], scope=then.scope, history=history)
-    assert isinstance(last, Done)
+    assert isinstance(last, AnswerDone)
     answer = with_help(last.answer, emergency(words["question"]))
     now = [claim_record(claim) for claim in answer.claims]
     erased = erased_since(words["evidence"], library, then.scope.tenant)
@@ -144,7 +144,7 @@ def replay(
     )
 
 
-def compare(then: Sequence[Claimed], now: Sequence[Claimed]) -> Iterator[Change]:
+def compare(then: Sequence[Claimed], now: Sequence[Claimed]) -> Iterator[SentenceChange]:
     """Sentences side by side; one with the same words but another verdict or place is changed.
 
     The numbers of citations count the passages of one answer and say nothing about another's.
@@ -158,29 +158,35 @@ def compare(then: Sequence[Claimed], now: Sequence[Claimed]) -> Iterator[Change]
     for kind, first, last, begin, end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
         if kind == "equal":
             for before, after in zip(then[first:last], now[begin:end], strict=True):
-                yield Change("same" if _unnumbered(before) == _unnumbered(after) else "changed", before, after)
+                yield SentenceChange("same" if _unnumbered(before) == _unnumbered(after) else "changed", before, after)
         else:
-            yield from (Change("gone", claim, None) for claim in then[first:last])
-            yield from (Change("new", None, claim) for claim in now[begin:end])
+            yield from (SentenceChange("gone", claim, None) for claim in then[first:last])
+            yield from (SentenceChange("new", None, claim) for claim in now[begin:end])
 
 
 def _unnumbered(claim: Claimed) -> dict[str, Any]:
     return {name: value for name, value in claim.items() if name != "citations"}
 
 
-def erased_since(evidence: Sequence[Mapping[str, Any]], library: Documents, tenant: str) -> tuple[Erased, ...]:
+def erased_since(evidence: Sequence[Mapping[str, Any]], library: Documents, tenant: str) -> tuple[ErasedSource, ...]:
     """The versions among the evidence that are no more."""
     erased = {}
     for passage in evidence:
         try:
             library.entry(passage["document_id"], Scope.owner(tenant))
         except NotFound:
-            erased[passage["document_id"]] = Erased(passage["document_id"], passage["document"], passage["version"])
+            erased[passage["document_id"]] = ErasedSource(
+                passage["document_id"], passage["document"], passage["version"]
+            )
     return tuple(erased.values())
 
 
 def _notes(
-    then: RecordedQuestion, still: Sequence[tuple[int, str]], erased: Sequence[Erased], *, setup: Mapping[str, Any]
+    then: RecordedQuestion,
+    still: Sequence[tuple[int, str]],
+    erased: Sequence[ErasedSource],
+    *,
+    setup: Mapping[str, Any],
 ) -> Iterator[str]:
     """Why then and now may differ, in plain words."""
     words = then.record.words

@@ -14,7 +14,7 @@ from citewell.answer.rank import CONTROLS, Controls, ScoredCandidate, SentenceLa
 from citewell.clinical import Lexicon
 from citewell.clinical.questions import question_cues
 from citewell.errors import EmbedderMismatch, InputError
-from citewell.ports import Embedder, Index, Library, Ranked, Vector
+from citewell.ports import Embedder, Index, Library, RankedCandidate, Vector
 from citewell.types import Hit, Scope
 from citewell.vocabulary.spelling import us_spelling
 from citewell.words import terms, word_spans, word_terms
@@ -172,7 +172,7 @@ def _middle(vectors: Sequence[Vector]) -> Vector:
     return mean
 
 
-def _hits_of_each(ranked: Sequence[Sequence[Ranked]], scope: Scope, search: Search) -> list[list[Hit]]:
+def _hits_of_each(ranked: Sequence[Sequence[RankedCandidate]], scope: Scope, search: Search) -> list[list[Hit]]:
     """The hits of each question; a passage that several find is read once."""
     distinct = {one.candidate[:2]: one for several in ranked for one in several}
     key_of = {id(one.why): key for key, one in distinct.items()}
@@ -183,7 +183,7 @@ def _hits_of_each(ranked: Sequence[Sequence[Ranked]], scope: Scope, search: Sear
     ]
 
 
-def _as_found(hit: Hit, ranked: Ranked) -> Hit:
+def _as_found(hit: Hit, ranked: RankedCandidate) -> Hit:
     """The hit, as one question found its passage."""
     if hit.why is ranked.why:
         return hit

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 
 MAX_HEADER = 120
 """Characters of a header; what stands before a colon farther on is none."""
@@ -33,7 +33,7 @@ _ALONE = re.compile(r"(?:[A-Z0-9≥≤<>][^:;.\n]{0,60}: [^:;\n]+(?:; |\Z)){2,}"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class RowCell:
     """What a row says under one header; a first column may have none."""
 
     header: str
@@ -41,36 +41,36 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class RowTable:
     """The rows of one table, and the words right above it; each is itself, so that looking it up reads no rows."""
 
     caption: str
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[RowCell, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row, where it stands, and the table that it belongs to."""
 
-    span: Span
-    cells: tuple[Cell, ...]
-    table: Table
+    span: EvidenceSpan
+    cells: tuple[RowCell, ...]
+    table: RowTable
     heading: str = ""
     """The line inside the table that heads this row and those after it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tabled:
+class QuotedTables:
     """The tables of cited words: rows by where they stand, and the lines that are no sentences beside them."""
 
-    rows: dict[Span, Row] = field(default_factory=dict)
-    others: frozenset[Span] = frozenset()
+    rows: dict[EvidenceSpan, TableRow] = field(default_factory=dict)
+    others: frozenset[EvidenceSpan] = frozenset()
     """Captions, headings, cut rows and rows that are cited twice: they say nothing by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    span: Span
+    span: EvidenceSpan
     breaks: int
     """Line breaks between it and the line before it; many where it stands in another place."""
     is_first: bool
@@ -82,28 +82,28 @@ class _Line:
 
 
 @lru_cache(maxsize=256)
-def tabled(spans: tuple[Span, ...]) -> Tabled:
+def tabled(spans: tuple[EvidenceSpan, ...]) -> QuotedTables:
     """The tables in cited words.
 
     >>> text = "Doses\\n\\nDrug: A; Dose: 5 mg\\nDrug: B; Dose: 2 mg"
-    >>> found = tabled((Span("a:0", 100, 100 + len(text), text),))
+    >>> found = tabled((EvidenceSpan("a:0", 100, 100 + len(text), text),))
     >>> [(row.span.start, row.table.caption, row.cells[1]) for row in found.rows.values()]
-    [(107, 'Doses', Cell(header='Dose', value='5 mg')), (127, 'Doses', Cell(header='Dose', value='2 mg'))]
+    [(107, 'Doses', RowCell(header='Dose', value='5 mg')), (127, 'Doses', RowCell(header='Dose', value='2 mg'))]
     """
     if not any(": " in span.text and "; " in span.text for span in spans):
-        return Tabled()
+        return QuotedTables()
     lines = list(_lines(spans))
-    rows: list[Row] = []
-    others: list[Span] = []
+    rows: list[TableRow] = []
+    others: list[EvidenceSpan] = []
     for start, end in _runs(lines):
         found, beside = _table(lines, start, end)
         rows += found
         others += beside
     kept = {row.span: row for row in _joined(rows)}
-    return Tabled(kept, frozenset([*others, *(row.span for row in rows if row.span not in kept)]))
+    return QuotedTables(kept, frozenset([*others, *(row.span for row in rows if row.span not in kept)]))
 
 
-def _table(lines: Sequence[_Line], start: int, end: int) -> tuple[list[Row], list[Span]]:
+def _table(lines: Sequence[_Line], start: int, end: int) -> tuple[list[TableRow], list[EvidenceSpan]]:
     """The rows of lines that stand one below the other, and the lines beside them that say nothing by themselves."""
     headers = _headers([line.pieces for line in lines[start:end]])
     if len(headers) < 2 and lines[start].is_first and end - start == 2:
@@ -118,13 +118,13 @@ def _table(lines: Sequence[_Line], start: int, end: int) -> tuple[list[Row], lis
     told = [_NUMBERED.sub("", line.span.text, count=1) for line in above if not _is_rest(line, headers)]
     # A line right above the first row, with no line left blank, is of the table: it heads the rows as far as the next.
     heading = told.pop() if told and lines[start].breaks == 1 else ""
-    table = Table("; ".join(told), tuple(row.cells for row in found))
+    table = RowTable("; ".join(told), tuple(row.cells for row in found))
     return [replace(row, table=table, heading=row.heading or heading) for row in found], beside
 
 
-def _lines(spans: Iterable[Span]) -> Iterator[_Line]:
+def _lines(spans: Iterable[EvidenceSpan]) -> Iterator[_Line]:
     """The lines of cited words, in the order in which they are given."""
-    before: Span | None = None
+    before: EvidenceSpan | None = None
     for span in spans:
         goes_on = before is not None and before.source_id == span.source_id and 0 < span.start - before.end <= 2
         breaks = span.start - before.end if goes_on and before is not None else 9
@@ -132,7 +132,7 @@ def _lines(spans: Iterable[Span]) -> Iterator[_Line]:
         for match in _LINE.finditer(span.text):
             text = match.group().strip()
             start = match.start() + match.group().index(text)
-            place = Span(span.source_id, span.start + start, span.start + start + len(text), text, span.titles)
+            place = EvidenceSpan(span.source_id, span.start + start, span.start + start + len(text), text, span.titles)
             yield _Line(place, span.text.count("\n", last, start) if last else breaks, is_first=not last)
             last = match.end()
         before = span
@@ -171,39 +171,39 @@ def _before_colon(piece: str) -> Iterator[str]:
             yield piece[: match.start()]
 
 
-def _read(lines: Sequence[_Line], headers: frozenset[str]) -> tuple[list[Row], list[Span]]:
+def _read(lines: Sequence[_Line], headers: frozenset[str]) -> tuple[list[TableRow], list[EvidenceSpan]]:
     """The rows of a run, and what is no row in it: the end of a row whose beginning was not cited, or a heading."""
     if len(headers) < 2:
         return [], []
     cells = [_cells(line.pieces, headers) for line in lines]
     is_row = [len(row) > 1 and bool(row[1].header) for row in cells]
     first = Counter(row[0].header for row, said in zip(cells, is_row, strict=True) if said).most_common(1)
-    found: list[Row] = []
-    titles: list[Span] = []
+    found: list[TableRow] = []
+    titles: list[EvidenceSpan] = []
     heading = ""
     for line, row, said in zip(lines, cells, is_row, strict=True):
         if said and line.is_first and row[0].header != first[0][0] and len(lines) > 1:
             titles.append(line.span)
         elif said:
-            found.append(Row(line.span, row, Table("", ()), heading))
+            found.append(TableRow(line.span, row, RowTable("", ()), heading))
         elif len(line.span.text.split()) <= MAX_TITLE_WORDS:
             titles.append(line.span)
             heading = line.span.text
     return found, titles
 
 
-def _cells(pieces: Sequence[str], headers: frozenset[str]) -> tuple[Cell, ...]:
+def _cells(pieces: Sequence[str], headers: frozenset[str]) -> tuple[RowCell, ...]:
     """The cells of a row; a piece without a header goes on with the value before it."""
-    found: list[Cell] = []
+    found: list[RowCell] = []
     for piece in pieces:
         header = max((one for one in _before_colon(piece) if one in headers), key=len, default=None)
         if header is not None:
-            found.append(Cell(header, piece[len(header) + 2 :]))
+            found.append(RowCell(header, piece[len(header) + 2 :]))
         elif found and found[-1].header:
             last = found.pop()
             found.append(replace(last, value=f"{last.value}; {piece}"))
         else:
-            found.append(Cell("", piece))
+            found.append(RowCell("", piece))
     return tuple(found)
 
 
@@ -231,15 +231,15 @@ def is_title(text: str) -> bool:
     return len(text.split()) <= MAX_TITLE_WORDS and not _SENTENCE.search(text) and not _MARK.match(text)
 
 
-def _joined(rows: Sequence[Row]) -> list[Row]:
+def _joined(rows: Sequence[TableRow]) -> list[TableRow]:
     """The rows, those of one table that stand in several passages brought together, each row once."""
-    groups: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[TableRow]] = {}
     for row in rows:
         document = row.span.source_id.rsplit(":", 1)[0]
         groups.setdefault((document, tuple(cell.header for cell in row.cells)), []).append(row)
-    found: list[Row] = []
+    found: list[TableRow] = []
     for group in groups.values():
-        places: dict[tuple[int, int], Row] = {}
+        places: dict[tuple[int, int], TableRow] = {}
         for row in group:
             places.setdefault((row.span.start, row.span.end), row)
         captions = Counter(row.table.caption for row in group if row.table.caption)
@@ -249,6 +249,6 @@ def _joined(rows: Sequence[Row]) -> list[Row]:
         caption = next(iter(captions), "")
         tables = dict.fromkeys(row.table for row in group)
         cells = dict.fromkeys(cells for table in tables for cells in table.rows)
-        table = Table(caption, tuple(cells))
+        table = RowTable(caption, tuple(cells))
         found += [replace(row, table=table) for row in places.values()]
     return found

@@ -20,13 +20,13 @@ from citewell.answer.statements import Piece, Statement, statements, titled, wit
 from citewell.answer.verify.score import calibrated, log_odds, sigmoid
 from citewell.clinical.bands import as_bands, is_within
 from citewell.clinical.medicines import Medicine
-from citewell.types import Claim, Context, Evidence, Hit, Near, Span
+from citewell.types import Claim, Context, Evidence, EvidenceSpan, Hit, Near
 from citewell.words import terms
 
 # ---------------------------------------------------------------------------------------- statements and their features
 
 
-class Reader(Protocol):
+class AnswerScorer(Protocol):
     """Gives the log-odds that a statement answers a question."""
 
     @property
@@ -78,7 +78,7 @@ NAMES = tuple(one.name for one in fields(Features))
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ScoredStatement:
     """A statement, where it was found, what is seen of it, and the chance that it answers."""
 
     statement: Statement
@@ -86,7 +86,7 @@ class Candidate:
     features: Features
     chance: float = 0.0
 
-    def is_cited(self, cited: Sequence[Span]) -> bool:
+    def is_cited(self, cited: Sequence[EvidenceSpan]) -> bool:
         """Whether a citation lies in its words."""
         return any(
             span.source_id == self.hit.source_id and span.start < end and start < span.end
@@ -99,10 +99,10 @@ def candidates(
     question: str,
     evidence: Sequence[Evidence],
     *,
-    reader: Reader | None,
+    reader: AnswerScorer | None,
     expansions: Sequence[Expansion],
-    cited: Sequence[Span] = (),
-) -> list[Candidate]:
+    cited: Sequence[EvidenceSpan] = (),
+) -> list[ScoredStatement]:
     """The statements that may answer, with what is seen of them; what speaks of another patient or medicine may not.
 
     The best by words and cosine are read, and those that are cited.
@@ -152,7 +152,9 @@ def _score_before_reading(seen: Features) -> float:
     return 2 * seen.coverage + 3 * seen.nearness + seen.amount
 
 
-def _read_by(reader: Reader, question: str, edits: Sequence[Edit], chosen: Sequence[Candidate]) -> list[Candidate]:
+def _read_by(
+    reader: AnswerScorer, question: str, edits: Sequence[Edit], chosen: Sequence[ScoredStatement]
+) -> list[ScoredStatement]:
     """The statements with what the reader says of them; it reads a value as the band of the statement that holds it."""
     texts = (
         f"{titled(candidate.hit.document, candidate.statement)} : {candidate.statement.text}" for candidate in chosen
@@ -166,7 +168,9 @@ def _read_by(reader: Reader, question: str, edits: Sequence[Edit], chosen: Seque
     ]
 
 
-def _with_features(question: str, evidence: Sequence[Evidence], expansions: Sequence[Expansion]) -> Iterator[Candidate]:
+def _with_features(
+    question: str, evidence: Sequence[Evidence], expansions: Sequence[Expansion]
+) -> Iterator[ScoredStatement]:
     """The statements that may answer, before the reader has read them."""
     words, holds = QuestionWords.of(question, expansions), question_filter(question)
     best = max((passage.hit.rank_score for passage in evidence), default=0.0)
@@ -182,7 +186,7 @@ def _with_features(question: str, evidence: Sequence[Evidence], expansions: Sequ
             rank=hit.rank_score / best if best > 0 else 0.0,
             amount=float(stated),
         )
-        yield Candidate(statement, hit, features)
+        yield ScoredStatement(statement, hit, features)
 
 
 def _admitted(
@@ -257,7 +261,7 @@ REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[a-h]?[.)])\s|\[[^\
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class SelectionWeights:
     """What each feature counts, and how sure a statement must be."""
 
     bias: float
@@ -297,7 +301,7 @@ def select(
     question: str,
     evidence: Sequence[Evidence],
     *,
-    reader: Reader | None,
+    reader: AnswerScorer | None,
     expansions: Iterable[Expansion] = (),
     room: AnswerSize = ANSWER_SIZE,
 ) -> list[Statement]:
@@ -309,7 +313,7 @@ def select(
     ]
     named = question_filter(question).named
     judged.sort(key=lambda one: (_is_aside(one, named, weights.least), -one.chance))
-    chosen: list[Candidate] = []
+    chosen: list[ScoredStatement] = []
     for one in judged:
         least = max(weights.least, weights.further * chosen[0].chance) if chosen else weights.least
         if one.chance < least or len(chosen) == room.statements:
@@ -322,13 +326,13 @@ def select(
     return laid_out([one.statement for one in chosen])
 
 
-def _is_aside(one: Candidate, named: Sequence[Medicine], least: float) -> bool:
+def _is_aside(one: ScoredStatement, named: Sequence[Medicine], least: float) -> bool:
     """Whether a statement comes last: it is too unlikely, or on what is given where the medicine asked about is not."""
     return one.chance < least or is_set_aside(one.statement.text, named)
 
 
 def rerank(
-    question: str, hits: Sequence[Hit], *, reader: Reader, expansions: Sequence[Expansion], limit: int
+    question: str, hits: Sequence[Hit], *, reader: AnswerScorer, expansions: Sequence[Expansion], limit: int
 ) -> tuple[Hit, ...]:
     """The passages whose statements answer best, first."""
     weights = loaded(is_read=True)
@@ -344,7 +348,7 @@ def answer_chance(
     claims: Sequence[Claim],
     context: Context,
     *,
-    reader: Reader | None,
+    reader: AnswerScorer | None,
     expansions: Sequence[Expansion],
 ) -> float:
     """The chance that claims answer a question and hold: of the best statement that they cite, times their support."""
@@ -358,11 +362,11 @@ def answer_chance(
 
 
 @cache
-def loaded(*, is_read: bool) -> Weights:
+def loaded(*, is_read: bool) -> SelectionWeights:
     """The weights that were fitted: with the reader, or for words and cosines alone."""
     read = json.loads(WEIGHTS.read_text("utf-8"))["reader" if is_read else "words"]
     features = tuple(read["features"][name] for name in NAMES)
-    return Weights(read["bias"], features, read["least"], read["further"], read["slope"], read["shift"])
+    return SelectionWeights(read["bias"], features, read["least"], read["further"], read["slope"], read["shift"])
 
 
 def weights_sha256() -> str:
@@ -370,7 +374,7 @@ def weights_sha256() -> str:
     return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
 
 
-def _repeats(one: Candidate, other: Candidate, overlap: float) -> bool:
+def _repeats(one: ScoredStatement, other: ScoredStatement, overlap: float) -> bool:
     """Whether a statement says what another one says: the same words of a document, or nearly the same words."""
     mine, theirs = one.statement, other.statement
     if one.hit.document_id == other.hit.document_id and mine.pieces[-1] == theirs.pieces[-1]:

@@ -10,17 +10,35 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from citewell.answer.audit import AuditPayload, Documents, SearchedSources, Versions, record, text_hash
-from citewell.answer.events import AnswerDone, Event, Notice, Replace, SearchedScope, SentenceChecked, AnswerStarted, StageStarted
+from citewell.answer.events import (
+    AnswerDone,
+    AnswerStarted,
+    Event,
+    Notice,
+    Replace,
+    SearchedScope,
+    SentenceChecked,
+    StageStarted,
+)
 from citewell.answer.gate import passed_on, with_help
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused
-from citewell.keeping import AuditLog, Conversations, Inbox, KeptOutcome, Ledger, ConversationPlace, AuditRecord, RoutedQuestion, ConversationMessage
+from citewell.keeping import (
+    AuditLog,
+    AuditRecord,
+    ConversationMessage,
+    ConversationPlace,
+    Conversations,
+    Inbox,
+    KeptOutcome,
+    Ledger,
+    RoutedQuestion,
+)
 from citewell.types import (
     EVERY,
     NO_OPTIONS,
     Answer,
-    User,
     AskOptions,
     Claim,
     Emergency,
@@ -28,6 +46,7 @@ from citewell.types import (
     Role,
     Route,
     Scope,
+    User,
 )
 
 HISTORY_TURNS = 24
@@ -182,7 +201,9 @@ class AskService:
 class AskSession:
     """One question while it is being answered: what was searched, and what has been shown so far."""
 
-    def __init__(self, service: AskService, question: str, asker: User, place: ConversationPlace, options: AskOptions) -> None:
+    def __init__(
+        self, service: AskService, question: str, asker: User, place: ConversationPlace, options: AskOptions
+    ) -> None:
         self._service, self.question, self.asker, self.place, self._options = service, question, asker, place, options
         self.history: tuple[Message, ...] = ()
         self._assistant: Assistant | None = None
@@ -349,7 +370,7 @@ def may_open(reader: User, *, asked_by: str, owner_id: str | None = None) -> boo
     """Whether a person may open what was withheld from an answer; nobody of another tenant gets as far as this.
 
     >>> from citewell.types import Role, Scope
-    >>> ann = Asker("ann", Role.MEMBER, Scope("clinic", frozenset(), None, None))
+    >>> ann = User("ann", Role.MEMBER, Scope("clinic", frozenset(), None, None))
     >>> may_open(ann, asked_by="ann"), may_open(ann, asked_by="bob", owner_id="ann"), may_open(ann, asked_by="bob")
     (True, True, False)
     """

@@ -211,7 +211,7 @@ def _is_cut(sentence: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StatementLine:
     """A heading, a row, an item or a paragraph; offsets in the text of the evidence."""
 
     kind: Literal["heading", "row", "item", "prose"]
@@ -220,7 +220,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class LineGroup:
     """Lines or sentences that belong together."""
 
     kind: Kind
@@ -228,7 +228,7 @@ class Group:
     headings: tuple[Piece, ...]
 
 
-def _groups(text: str, titles: frozenset[str]) -> Iterator[Group]:
+def _groups(text: str, titles: frozenset[str]) -> Iterator[LineGroup]:
     """What belongs together, in reading order, with the headings above it."""
     lines = _without_cut_row(text, list(_lines(text, titles)))
     headings: tuple[Piece, ...] = ()
@@ -245,17 +245,19 @@ def _groups(text: str, titles: frozenset[str]) -> Iterator[Group]:
             position += len(items)
             place = (line.start, line.end)
             found = _prose(text, line, items) if line.kind == "prose" else _list(text, "list", place, items)
-            yield from (Group(*one, headings) for one in found)
+            yield from (LineGroup(*one, headings) for one in found)
         elif line.kind == "item" and _is_outline(text, [line, *items]):
             position += len(items)
-            yield from (Group("list", (*above, *found), headings) for above, found in _outlined(text, [line, *items]))
+            yield from (
+                LineGroup("list", (*above, *found), headings) for above, found in _outlined(text, [line, *items])
+            )
         elif line.kind == "prose":
-            yield from (Group(*one, headings) for one in _prose(text, line, []))
+            yield from (LineGroup(*one, headings) for one in _prose(text, line, []))
         elif line.kind != "heading":
-            yield Group(line.kind, ((line.start, line.end),), headings)
+            yield LineGroup(line.kind, ((line.start, line.end),), headings)
 
 
-def _leads(text: str, line: Line, items: Sequence[Line]) -> bool:
+def _leads(text: str, line: StatementLine, items: Sequence[StatementLine]) -> bool:
     """Whether a line leads in the items below it: it ends in a colon, or titles items that are no sentences."""
     if line.kind == "prose":
         return _LEADS_IN.search(text, line.start, line.end) is not None
@@ -268,32 +270,32 @@ def _stands_alone(item: str) -> bool:
     return _ITEM_OPENS.match(item) is not None and _ENDS.search(item) is not None
 
 
-def _lines(text: str, titles: frozenset[str]) -> Iterator[Line]:
+def _lines(text: str, titles: frozenset[str]) -> Iterator[StatementLine]:
     """The lines of a text; a line that neither opens an item nor a row goes on with the one before it."""
     for paragraph in _PARAGRAPH.finditer(text):
-        kinds: list[Line] = []
+        kinds: list[StatementLine] = []
         for match in _LINE.finditer(text, *paragraph.span()):
             start, end = match.start() + len(match.group()) - len(match.group().lstrip()), match.end()
             end -= len(match.group()) - len(match.group().rstrip())
             mark = list_mark(text, start, end)
             if not (mark and mark in BULLETS) and _ROW.match(text, start, end):
-                kinds.append(Line("row", start, end))
+                kinds.append(StatementLine("row", start, end))
             elif mark:
-                kinds.append(Line("item", start, end))
+                kinds.append(StatementLine("item", start, end))
             elif kinds and _NUMBERED.match(text, start, end) and _ENDS.search(text[kinds[-1].start : kinds[-1].end]):
-                kinds.append(Line("prose", start, end))
+                kinds.append(StatementLine("prose", start, end))
             elif kinds and kinds[-1].kind != "row" and not _LABELLED.match(text, start, end):
-                kinds[-1] = Line(kinds[-1].kind, kinds[-1].start, end)
+                kinds[-1] = StatementLine(kinds[-1].kind, kinds[-1].start, end)
             else:
-                kinds.append(Line("prose", start, end))
+                kinds.append(StatementLine("prose", start, end))
         if len(kinds) == 1 and kinds[0].kind != "row" and _is_heading(text[kinds[0].start : kinds[0].end], titles):
-            kinds = [Line("heading", kinds[0].start, kinds[0].end)]
+            kinds = [StatementLine("heading", kinds[0].start, kinds[0].end)]
         elif len(kinds) == 1 and _is_reference(text[kinds[0].start : kinds[0].end]):
             continue
         yield from kinds
 
 
-def _without_cut_row(text: str, lines: list[Line]) -> list[Line]:
+def _without_cut_row(text: str, lines: list[StatementLine]) -> list[StatementLine]:
     """The lines without the end of a row whose beginning is in the passage before: its first column is another's."""
     if len(lines) < 2 or {lines[0].kind, lines[1].kind} != {"row"}:
         return lines
@@ -319,7 +321,7 @@ def _is_reference(paragraph: str) -> bool:
     return len(paragraph) <= MAX_REFERENCE_CHARACTERS and _REFERENCE.search(paragraph) is not None
 
 
-def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
+def _prose(text: str, line: StatementLine, items: Sequence[StatementLine]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
     """The statements of a paragraph; its last sentence leads in the items that follow it."""
     if _NUMBERED.match(text, line.start, line.end):
         yield from _list(text, "recommendation", (line.start, line.end), items)
@@ -334,7 +336,9 @@ def _prose(text: str, line: Line, items: Sequence[Line]) -> Iterator[tuple[Kind,
         yield from _list(text, "list", lead, items)
 
 
-def _list(text: str, kind: Kind, lead: Piece, items: Sequence[Line]) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
+def _list(
+    text: str, kind: Kind, lead: Piece, items: Sequence[StatementLine]
+) -> Iterator[tuple[Kind, tuple[Piece, ...]]]:
     """A lead-in with its items: all together, or in parts where they are too long, doses of an outline or each its own.
 
     Each part stands below the items that it belongs to; an outline below a title is cut into what it names.
@@ -356,12 +360,12 @@ def _fits(lead: Piece, pieces: Sequence[Piece]) -> bool:
     return not pieces or pieces[-1][1] - lead[0] <= MAX_LIST_CHARACTERS
 
 
-def _is_outline(text: str, items: Sequence[Line]) -> bool:
+def _is_outline(text: str, items: Sequence[StatementLine]) -> bool:
     """Whether some items stand above others."""
     return any(_names(text, item, following, ()) for item, following in pairwise(items))
 
 
-def _names(text: str, item: Line, following: Line, path: Sequence[Line]) -> bool:
+def _names(text: str, item: StatementLine, following: StatementLine, path: Sequence[StatementLine]) -> bool:
     """Whether the next item stands below this one: that has a mark of its own, or this one is a medicine or people."""
     words, next_words = (text[line.start : line.end] for line in (item, following))
     mark, next_mark = list_mark(words), list_mark(next_words)
@@ -394,18 +398,18 @@ def _leaves_medicine_out(item: str) -> bool:
     return _AMOUNT_FIRST.match(item) is not None or bool(populations(item.partition(":")[0]))
 
 
-def _outlined(text: str, items: Sequence[Line]) -> Iterator[tuple[tuple[Piece, ...], tuple[Piece, ...]]]:
+def _outlined(text: str, items: Sequence[StatementLine]) -> Iterator[tuple[tuple[Piece, ...], tuple[Piece, ...]]]:
     """The items under those that they belong to: each dose by itself, others together.
 
     >>> marked = "・ Pain|- Paracetamol|- Adult: 1 g|- Child:|- 6-12 years: 250 mg|・ Advice|- Rest|- Drink"
     >>> text = marked.replace("|", chr(10))
-    >>> lines = [Line("item", found.start(), found.end()) for found in _LINE.finditer(text)]
+    >>> lines = [StatementLine("item", found.start(), found.end()) for found in _LINE.finditer(text)]
     >>> ["/".join(text[slice(*piece)] for piece in (*above, *below)) for above, below in _outlined(text, lines)][1:]
     ['・ Pain/- Paracetamol/- Child:/- 6-12 years: 250 mg', '・ Advice/- Rest/- Drink']
     """
-    path: list[Line] = []
-    below: dict[Line, str] = {}  # the mark of the first item under another
-    together: list[Line] = []
+    path: list[StatementLine] = []
+    below: dict[StatementLine, str] = {}  # the mark of the first item under another
+    together: list[StatementLine] = []
     for item, following in zip_longest(items, items[1:]):
         words = text[item.start : item.end]
         kept = _above(text, item, path, below, is_name=following is not None and _names(text, item, following, path))
@@ -428,7 +432,9 @@ def _outlined(text: str, items: Sequence[Line]) -> Iterator[tuple[tuple[Piece, .
         yield _spans(path), _spans(together)
 
 
-def _above(text: str, item: Line, path: Sequence[Line], below: Mapping[Line, str], *, is_name: bool) -> list[Line]:
+def _above(
+    text: str, item: StatementLine, path: Sequence[StatementLine], below: Mapping[StatementLine, str], *, is_name: bool
+) -> list[StatementLine]:
     """The items that one stands below: it closes those of its own mark, and people close other people."""
     words = text[item.start : item.end]
     mark, of_people = list_mark(words), is_name and bool(populations(words))
@@ -441,7 +447,7 @@ def _above(text: str, item: Line, path: Sequence[Line], below: Mapping[Line, str
     return kept[: next(closed, len(kept))]
 
 
-def _spans(lines: Iterable[Line]) -> tuple[Piece, ...]:
+def _spans(lines: Iterable[StatementLine]) -> tuple[Piece, ...]:
     return tuple((line.start, line.end) for line in lines)
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from citewell.answer.illnesses import illnesses, speaks_of
 from citewell.answer.statements import statements
-from citewell.answer.verify.coverage import Profile, profile
+from citewell.answer.verify.coverage import WordProfile, profile
 from citewell.answer.verify.names import topics
 from citewell.answer.verify.read import form, forms, meanings
 from citewell.clinical import Lexicon
-from citewell.clinical.grades import Graded, asked_grades, says_grade
+from citewell.clinical.grades import GradedIllness, asked_grades, says_grade
 from citewell.clinical.medicines import Medicine, medicines, members
 from citewell.clinical.populations import Group, age_groups, asked_for
 from citewell.types import Citation, Claim, Evidence
@@ -37,7 +37,7 @@ class Subject:
     medicine: Medicine | None = None
     illness: str = ""
     """The usual name of an illness that the lexicon does not know."""
-    grade: Graded | None = None
+    grade: GradedIllness | None = None
     """Its grade, where it is there for that alone: severe dehydration."""
     people: frozenset[Group] = frozenset()
     """The children that it asks for; a text that names nobody is one on adults."""
@@ -78,7 +78,7 @@ def _is_together(name: frozenset[str], text: str) -> bool:
     return any(name <= frozenset(said[at : at + width]) for at, word in enumerate(said) if word in name)
 
 
-def _is_meant(name: frozenset[str], source: Profile) -> bool:
+def _is_meant(name: frozenset[str], source: WordProfile) -> bool:
     """Whether a name of one word stands there in another word, as “surgery” does in “procedure”."""
     return len(name) == 1 and any(not meanings(word).isdisjoint(source.meanings) for word in name)
 

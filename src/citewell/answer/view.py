@@ -6,9 +6,31 @@ from dataclasses import asdict
 from typing import Any, assert_never
 
 from citewell.answer.cite import Marks, marked_text
-from citewell.answer.events import AnswerDone, Event, AnswerFailed, Notice, Replace, SearchedScope, SentenceChecked, AnswerStarted, StageStarted
+from citewell.answer.events import (
+    AnswerDone,
+    AnswerFailed,
+    AnswerStarted,
+    Event,
+    Notice,
+    Replace,
+    SearchedScope,
+    SentenceChecked,
+    StageStarted,
+)
 from citewell.clinical.misspellings import corrections
-from citewell.types import Action, Answer, SentenceCheck, Citation, Cite, Claim, Confidence, Evidence, Qualified, Refuse, Route
+from citewell.types import (
+    Action,
+    Answer,
+    Citation,
+    Cite,
+    Claim,
+    Confidence,
+    Evidence,
+    Qualified,
+    Refuse,
+    Route,
+    SentenceCheck,
+)
 
 WINDOW_CHARACTERS = 200
 """How much of a passage is given on each side of the words that are cited."""

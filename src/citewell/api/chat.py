@@ -29,7 +29,9 @@ async def chatting(
     return await in_turn(site, lambda: site.loaded().chat.ask(message, asker=asker, session_id=session_id, only=only))
 
 
-async def related(site: ServerState, visitor: Visitor, patient: PatientInput, only: Sequence[str] = ()) -> list[RetrievedEntry]:
+async def related(
+    site: ServerState, visitor: Visitor, patient: PatientInput, only: Sequence[str] = ()
+) -> list[RetrievedEntry]:
     """The rules nearest to a patient among the guidelines that the visitor may see."""
     site.take_ask(visitor)
     scope = whole_asker(visitor).scope

@@ -11,7 +11,7 @@ from citewell.api.limits import too_many
 from citewell.api.problems import Refused
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
-from citewell.types import SentenceCheck, Scope
+from citewell.types import Scope, SentenceCheck
 from citewell.words import sentences
 
 SENTENCES_AN_ASK = 10

@@ -15,7 +15,7 @@ from citewell.api.server_state import UNDER_WAY, ServerState
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.errors import CitewellError, InputError, NotFound, ScopeRefused
 from citewell.ingest.library import AddedDocument, check_embedder, refiled
-from citewell.types import Chunking, LibraryEntry, Filing, Scope, Source, LifecycleState
+from citewell.types import Chunking, Filing, LibraryEntry, LifecycleState, Scope, Source
 from citewell.types.lifecycle import QueueStatus
 from citewell.types.logged import logged
 

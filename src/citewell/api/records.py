@@ -27,7 +27,7 @@ from citewell.bootstrap.vault import NO_SUCH_VAULT, Vaults
 from citewell.errors import NotFound, VaultLocked
 from citewell.ingest.read import Step
 from citewell.ports.records import FactCounts
-from citewell.types import User, Scope
+from citewell.types import Scope, User
 
 IS_LOCKED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.LOCKED.value: {

@@ -33,7 +33,7 @@ from citewell.bootstrap import App, Results
 from citewell.errors import LibraryError, NotFound
 from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.ports.queue import Queue
-from citewell.types import Chunk, Document, LibraryEntry, Scope, LifecycleState
+from citewell.types import Chunk, Document, LibraryEntry, LifecycleState, Scope
 from citewell.vocabulary import ATTRIBUTION
 from citewell.web import phrases
 from citewell.web.pages import page

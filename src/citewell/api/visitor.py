@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 from citewell.adapters.store.people import UserAccount
 from citewell.api.problems import Problem, Refused
 from citewell.errors import ScopeRefused
-from citewell.types import EVERY, OWNER_ID, User, Role, Scope
+from citewell.types import EVERY, OWNER_ID, Role, Scope, User
 from citewell.types.tags import RESERVED_TAGS, checked_tags, sought_tags
 
 VISITOR = "citewell.visitor"

@@ -20,17 +20,17 @@ from citewell.types import (
     NO_OPTIONS,
     OWNER_ID,
     Answer,
-    Asker,
     AskOptions,
-    Check,
     Chunk,
     Document,
-    Entry,
+    EvidenceSpan,
     Filing,
     Hit,
+    LibraryEntry,
     Scope,
+    SentenceCheck,
     Source,
-    Span,
+    User,
     source_id,
 )
 from citewell.types.logged import is_meant
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from citewell.bootstrap.chat import GuidelineChat
     from citewell.bootstrap.consult import ConsultParts
     from citewell.bootstrap.evidence import EvidenceService
-    from citewell.ingest.library import Added
-    from citewell.ingest.read import Reader, Step
+    from citewell.ingest.library import AddedDocument
+    from citewell.ingest.read import FileReader, Step
     from citewell.ports import Verification
 
 
@@ -82,9 +82,9 @@ class App(Assembly):
 
     def owner(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
-    ) -> Asker:
+    ) -> User:
         """The person at this machine, who keeps the library; what they ask is asked of this scope."""
-        return Asker.owner(self.scope(tags=tags, journey=journey, subject=subject))
+        return User.owner(self.scope(tags=tags, journey=journey, subject=subject))
 
     def scope(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
@@ -109,13 +109,13 @@ class App(Assembly):
 
     def add(
         self, path: Path | str, *, filing: Filing | None = None, watch: Callable[[Step], None] | None = None
-    ) -> Added:
+    ) -> AddedDocument:
         """Read a file and make it current."""
         return self.add_source(read_source(Path(path), self.settings.limits.max_bytes), filing=filing, watch=watch)
 
     def add_source(
         self, source: Source, *, filing: Filing | None = None, watch: Callable[[Step], None] | None = None
-    ) -> Added:
+    ) -> AddedDocument:
         """Make bytes current that are in memory already."""
         from citewell.ingest.library import add, unwatched
 
@@ -138,7 +138,7 @@ class App(Assembly):
         """Add many files; one that cannot be read does not stop the others."""
         from citewell.ingest.library import Work, in_turn, prepared, unwatched
 
-        def prepare(path: Path, reader: Reader) -> Callable[[], Added]:
+        def prepare(path: Path, reader: FileReader) -> Callable[[], AddedDocument]:
             return prepared(
                 read_source(path, self.settings.limits.max_bytes),
                 filing=filing or Filing(),
@@ -173,15 +173,15 @@ class App(Assembly):
         for path in sample_files():
             yield from self.add_all([path], filing=sample_filing(path, filing or Filing()), watch=watch)
 
-    def refile(self, document_id: str, filing: Filing) -> Entry:
+    def refile(self, document_id: str, filing: Filing) -> LibraryEntry:
         """Change tags and journeys of a document; nothing is embedded again."""
         return self.library.refile(document_id, filing=filing, scope=self.scope_of_owner())
 
-    def delete(self, document_id: str) -> list[Entry]:
+    def delete(self, document_id: str) -> list[LibraryEntry]:
         """Erase all versions of a document, and its words in what was answered; none are left the second time."""
         return self.erase(document_id, self.scope_of_owner(), by=OWNER_ID)
 
-    def erase(self, document_id: str, scope: Scope, *, by: str) -> list[Entry]:
+    def erase(self, document_id: str, scope: Scope, *, by: str) -> list[LibraryEntry]:
         """The same for another person; the words go first, so that a crash in between leaves no quote behind."""
         from citewell.bootstrap.desk import has_sealed
 
@@ -217,7 +217,7 @@ class App(Assembly):
         self,
         question: str,
         *,
-        asker: Asker | None = None,
+        asker: User | None = None,
         conversation_id: str | None = None,
         options: AskOptions = NO_OPTIONS,
     ) -> Answer:
@@ -229,14 +229,14 @@ class App(Assembly):
         self,
         question: str,
         *,
-        asker: Asker | None = None,
+        asker: User | None = None,
         conversation_id: str | None = None,
         options: AskOptions = NO_OPTIONS,
     ) -> Iterator[Event]:
         """The same, sentence by sentence; the last event holds the answer."""
         return self.desk.ask(question, asker=asker or self.owner(), conversation_id=conversation_id, options=options)
 
-    def replay(self, answer_id: str, *, asker: Asker | None = None) -> Replay:
+    def replay(self, answer_id: str, *, asker: User | None = None) -> Replay:
         """Ask again what is on record, on the versions that answered then; nothing is recorded."""
         from citewell.assistants.consult.record import is_consult
         from citewell.assistants.guidelines.kept import is_assessment
@@ -255,21 +255,21 @@ class App(Assembly):
 
     def check(
         self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None
-    ) -> list[tuple[str, Check]]:
+    ) -> list[tuple[str, SentenceCheck]]:
         """Check any text, sentence by sentence: against the library, one document, or words given with it."""
         from citewell.answer.gate import check
 
         scope = scope or self.scope()
-        spans: list[Span] | None = None
+        spans: list[EvidenceSpan] | None = None
         if evidence is not None and against is not None:
             raise InputError("Check the text against either a document or pasted text, not both.")
         if evidence is not None:
-            spans = [Span("given", 0, len(evidence), evidence)]
+            spans = [EvidenceSpan("given", 0, len(evidence), evidence)]
         elif against is not None:
             entry, _, chunks = self.show(against, scope)
             spans = [_span(source_id(against, one.index), one, entry.title) for one in chunks]
 
-        def find(sentence: str) -> list[Span]:
+        def find(sentence: str) -> list[EvidenceSpan]:
             if spans is not None:
                 return spans
             hits = self.search(sentence, scope=scope, limit=self.settings.context_chunks).hits
@@ -290,11 +290,11 @@ class App(Assembly):
             return decode(source.data)[0]
         return parse(source, parsers=all_parsers(), limits=limits).text
 
-    def entries(self, scope: Scope | None = None) -> list[Entry]:
+    def entries(self, scope: Scope | None = None) -> list[LibraryEntry]:
         """Every document version, newest first."""
         return self.library.entries(scope or self.scope_of_owner())
 
-    def show(self, document_id: str, scope: Scope | None = None) -> tuple[Entry, Document, tuple[Chunk, ...]]:
+    def show(self, document_id: str, scope: Scope | None = None) -> tuple[LibraryEntry, Document, tuple[Chunk, ...]]:
         """A document with its text and passages."""
         return self.library.opened(document_id, scope or self.scope_of_owner())
 
@@ -319,6 +319,6 @@ class App(Assembly):
         return self.library.verify()
 
 
-def _span(named: str, passage: Hit | Chunk, document: str) -> Span:
+def _span(named: str, passage: Hit | Chunk, document: str) -> EvidenceSpan:
     """A passage to hold a sentence against, under the same headings wherever it was taken from."""
-    return Span(named, passage.start, passage.end, passage.text, (document, *passage.section))
+    return EvidenceSpan(named, passage.start, passage.end, passage.text, (document, *passage.section))

@@ -14,7 +14,7 @@ from citewell.bootstrap.parts import make_embedder, make_library, make_minilm, m
 from citewell.bootstrap.workers import make_blobs, make_queue
 from citewell.config import Settings
 from citewell.errors import InputError
-from citewell.types import Check, Claim, Context, Emergency, Scope, Span
+from citewell.types import Claim, Context, Emergency, EvidenceSpan, Scope, SentenceCheck
 
 if TYPE_CHECKING:
     from citewell.adapters.embedding.remembered import Likeness
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from citewell.bootstrap.guidelines import GuidelineShelf
     from citewell.clinical import Lexicon
     from citewell.clinical.languages import Language
-    from citewell.ingest.read import Reader
+    from citewell.ingest.read import FileReader
     from citewell.ingest.worker import Worker
     from citewell.ports import Embedder, Writer
     from citewell.ports.queue import Queue
@@ -125,13 +125,13 @@ class Assembly:
         return make_index(self.library, self.settings)
 
     @cached_property
-    def reader(self) -> Reader:
+    def reader(self) -> FileReader:
         """What reads files."""
         from citewell.adapters.parsers.apart import apart_parsers
-        from citewell.ingest.read import Reader
+        from citewell.ingest.read import FileReader
         from citewell.minilm.tokenizer import WordPiece
 
-        return Reader(apart_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
+        return FileReader(apart_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
 
     @cached_property
     def worker(self) -> Worker:
@@ -295,7 +295,7 @@ class Assembly:
         added = expand(question, lexicon=self.lexicon, to_answer=True)
         return answer_chance(question, claims, context, reader=self.answer_reader, expansions=added)
 
-    def verify_sentence(self, sentence: str, spans: Sequence[Span]) -> Check:
+    def verify_sentence(self, sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
         """Hold one sentence against the words that it cites."""
         from citewell.answer.verify import verify
 

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from citewell.answer.calibrate import Fit, Judged, Numbers, equate, fit
+from citewell.answer.calibrate import CalibrationFit, JudgedHits, Numbers, equate, fit
 from citewell.answer.calibration import is_reviewed
 from citewell.answer.rank import ScoredCandidate
 from citewell.answer.retrieve import Search, refuse_misfit, retrieve_all
 from citewell.bootstrap.parts import make_minilm
 from citewell.errors import InputError
-from citewell.types import Filing, Scope, Source, State
+from citewell.types import Filing, LifecycleState, Scope, Source
 
 if TYPE_CHECKING:
     from citewell.adapters.store.library import SqlLibrary
     from citewell.bootstrap.app import App
-    from citewell.ingest.library import Added
-    from citewell.ingest.read import Reader
+    from citewell.ingest.library import AddedDocument
+    from citewell.ingest.read import FileReader
     from citewell.ports import Embedder
 
 MAX_DOCUMENTS, MAX_PAIRS = 200, 400
@@ -51,7 +51,7 @@ Watch = Callable[[int, int], None]
 class Calibrated:
     """What was fitted, on what, and where it was written."""
 
-    fit: Fit
+    fit: CalibrationFit
     on: str
     path: Path
 
@@ -75,7 +75,7 @@ def calibrate(app: App, *, data: Path | None = None, watch: Watch = lambda _done
 # --------------------------------------------------------------------------------------------------------- the library
 
 
-def on_library(app: App) -> Fit:
+def on_library(app: App) -> CalibrationFit:
     """Held to the built-in model on pairs of sentences: neighbours, and such as have nothing to do with each other."""
     pairs = _pairs(list(_sentences(app)))
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
@@ -86,7 +86,7 @@ def on_library(app: App) -> Fit:
 def _sentences(app: App) -> Iterator[list[str]]:
     """The sentences of each passage of the library, in their order."""
     scope = app.scope_of_owner()
-    entries = [one for one in app.library.entries(scope) if one.is_current and one.state is State.COMPLETED]
+    entries = [one for one in app.library.entries(scope) if one.is_current and one.state is LifecycleState.COMPLETED]
     for entry in entries[:: max(1, len(entries) // MAX_DOCUMENTS)][:MAX_DOCUMENTS]:
         _, document, chunks = app.library.opened(entry.id, scope)
         for chunk in chunks:
@@ -123,7 +123,7 @@ class Claims:
     """Which abstracts each claim cites."""
 
 
-def on_claims(app: App, folder: Path, watch: Watch) -> Fit:
+def on_claims(app: App, folder: Path, watch: Watch) -> CalibrationFit:
     """Fitted to the first hits of claims among abstracts, each asked for once more without those that it cites."""
     claims = read_claims(folder)
     with tempfile.TemporaryDirectory() as scratch:
@@ -183,13 +183,13 @@ def _searched(scratch: Path, claims: Claims, app: App, watch: Watch) -> list[lis
     return [[(generations[one.candidate.generation], one) for one in order] for order in orders]
 
 
-def _stored(page: Source, library: SqlLibrary, reader: Reader) -> Added:
+def _stored(page: Source, library: SqlLibrary, reader: FileReader) -> AddedDocument:
     from citewell.ingest.library import add
 
     return add(page, filing=Filing(), scope=SCRATCH, library=library, reader=reader)
 
 
-def judged_of(cited: Sequence[frozenset[str]], found: Sequence[Sequence[tuple[str, ScoredCandidate]]]) -> Judged:
+def judged_of(cited: Sequence[frozenset[str]], found: Sequence[Sequence[tuple[str, ScoredCandidate]]]) -> JudgedHits:
     """The first hit of each claim, and its first among what it does not cite, which is wrong."""
     rows = []
     for number, (right, order) in enumerate(zip(cited, found, strict=True)):
@@ -198,7 +198,7 @@ def judged_of(cited: Sequence[frozenset[str]], found: Sequence[Sequence[tuple[st
             candidate, nearest = one[1].candidate, max(one[1].cosines.tolist(), default=-1.0)
             rows.append((max(candidate.cosine, nearest), candidate.coverage, one[0] in right, number))
     table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    return Judged(table[:, 0], table[:, 1], table[:, 2].astype(bool), table[:, 3].astype(np.int64))
+    return JudgedHits(table[:, 0], table[:, 1], table[:, 2].astype(bool), table[:, 3].astype(np.int64))
 
 
 def _at_random(claims: Claims, embedder: Embedder) -> Numbers:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from citewell.answer.events import Done, Event
+from citewell.answer.events import AnswerDone, Event
 from citewell.answer.verify.score import calibrated
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.chat import Chat
 from citewell.assistants.guidelines.examples import examples, nearness
 from citewell.assistants.guidelines.queries import rewriting
 from citewell.assistants.guidelines.quote import Quoter
-from citewell.assistants.guidelines.retrieve import Found, query_for, retrieve_for
-from citewell.assistants.guidelines.shelve import Book, Books
+from citewell.assistants.guidelines.retrieve import RetrievedEntry, query_for, retrieve_for
+from citewell.assistants.guidelines.shelve import Books, SearchableGuideline
 from citewell.bootstrap.desk import desk_of
 from citewell.errors import InputError, NotFound
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from citewell.answer.service import AskService
     from citewell.assistants.guidelines.classify import Nearness
     from citewell.assistants.guidelines.guideline import Guideline
-    from citewell.assistants.guidelines.patient import Patient
+    from citewell.assistants.guidelines.patient import PatientInput
     from citewell.bootstrap.app import App
-    from citewell.types import Asker, Scope
+    from citewell.types import Scope, User
 
 NAME = "guidelines"
 NO_SUCH_GUIDELINE = "Guideline not found. `citewell guidelines list` shows the names and ids."
@@ -42,16 +42,18 @@ class GuidelineChat:
     app: App
 
     def ask(
-        self, message: str, *, asker: Asker, session_id: str | None = None, only: Sequence[str] = ()
+        self, message: str, *, asker: User, session_id: str | None = None, only: Sequence[str] = ()
     ) -> Iterator[Event]:
         """Ask in a session, a new one unless one is named; a guideline that is not here is told before it is kept."""
         self.shelf(asker.scope, only)
         return self.desk(only).ask(message, asker=asker, conversation_id=session_id)
 
-    def answer(self, message: str, *, asker: Asker, session_id: str | None = None, only: Sequence[str] = ()) -> Done:
+    def answer(
+        self, message: str, *, asker: User, session_id: str | None = None, only: Sequence[str] = ()
+    ) -> AnswerDone:
         """The same, all at once."""
         *_, last = self.ask(message, asker=asker, session_id=session_id, only=only)
-        assert isinstance(last, Done)
+        assert isinstance(last, AnswerDone)
         return last
 
     def desk(self, only: Sequence[str] = ()) -> AskService:
@@ -82,13 +84,13 @@ class GuidelineChat:
     def _near(self) -> Nearness:
         return nearness(self.app.built_in.embed, self.books.vectors(examples()[1]))
 
-    def shelf(self, scope: Scope, only: Sequence[str] = ()) -> list[Book]:
+    def shelf(self, scope: Scope, only: Sequence[str] = ()) -> list[SearchableGuideline]:
         """The current guidelines of a scope, or those that are named."""
         if not only:
             return [self.books.book(one, scope) for one in self.app.guidelines.chosen(scope)]
         return [self.books.book(one, scope) for one in _named(self.app.guidelines.all(scope), only)]
 
-    def related(self, patient: Patient, scope: Scope, only: Sequence[str] = ()) -> list[Found]:
+    def related(self, patient: PatientInput, scope: Scope, only: Sequence[str] = ()) -> list[RetrievedEntry]:
         """The rules nearest to a patient, whether met or not, with what the record adds to their order."""
         query = query_for(patient)
         return retrieve_for(patient, self.app.built_in.embed([query])[0], self.shelf(scope, only)) if query else []
@@ -113,7 +115,7 @@ class GuidelineChat:
         """The chat over the editions that were current at a stamp."""
         library, guidelines = self.app.library, self.app.guidelines
 
-        def shelf(scope: Scope, only: Sequence[str]) -> list[Book]:
+        def shelf(scope: Scope, only: Sequence[str]) -> list[SearchableGuideline]:
             ids = [document_id for _, document_id in library.at(stamp, only=generations).versions(scope)]
             found = []
             for one in ids:

@@ -9,12 +9,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citewell.adapters.embedding.names import NamesKept
+from citewell.adapters.embedding.names import CachedNames
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.answer.audit import Versions
 from citewell.answer.retrieve import Search
-from citewell.assistants.consult.assess import RULES, Parts
+from citewell.assistants.consult.assess import RULES, AssessmentParts
 from citewell.assistants.consult.history import findings_of
 from citewell.assistants.consult.service import ConsultService
 from citewell.bootstrap.desk import open_seal
@@ -25,12 +25,12 @@ from citewell.types import Source
 if TYPE_CHECKING:
     from citewell.answer.replay import Replay
     from citewell.assistants.consult.hear import Reader
-    from citewell.assistants.consult.notebook import Turn
+    from citewell.assistants.consult.notebook import InterviewStep
     from citewell.assistants.consult.tools import Caller
     from citewell.bootstrap.app import App
-    from citewell.keeping import Record
+    from citewell.keeping import AuditRecord
     from citewell.ports import Writer
-    from citewell.types import Asker, Context
+    from citewell.types import Context, User
     from citewell.types.consult import Consult, Differential, Finding
     from citewell.types.facts import Fact
 
@@ -110,17 +110,17 @@ class ConsultParts:
             return "Nothing is sent anywhere."
         return f"What is said and found is sent to the model {model}."
 
-    def parts(self, asker: Asker) -> Parts:
+    def parts(self, asker: User) -> AssessmentParts:
         """What an assessment needs, over what is current now."""
         return self._parts(asker, self._search)
 
     @cached_property
     def _search(self) -> Search:
         app = self.app
-        return Search(app.library, app.index, NamesKept(app.embedder), app.lexicon, app.calibration_of)
+        return Search(app.library, app.index, CachedNames(app.embedder), app.lexicon, app.calibration_of)
 
-    def _parts(self, asker: Asker, search: Search) -> Parts:
-        return Parts(
+    def _parts(self, asker: User, search: Search) -> AssessmentParts:
+        return AssessmentParts(
             search=search,
             verify=self.app.verify_sentence,
             entry=lambda document_id: self.app.library.entry(document_id, asker.scope),
@@ -134,7 +134,7 @@ class ConsultParts:
         except (ModelError, MissingExtra) as error:
             return NoWriter(self.app.settings.model, str(error))
 
-    def setup(self, asker: Asker) -> Mapping[str, Any]:
+    def setup(self, asker: User) -> Mapping[str, Any]:
         """What the library and the writer are now, for the record."""
         library = self.app.library
         stamp = library.stamp()
@@ -175,19 +175,19 @@ class ConsultParts:
 
     # -------------------------------------------------------------------------------------------------------- again
 
-    def replay(self, record: Record, asker: Asker) -> Replay:
+    def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Assess a signed consult again on the versions of then, beside what was signed; nothing is recorded."""
         from citewell.adapters.index.exact import ExactIndex
         from citewell.assistants.consult.again import again
 
-        def parts(stamp: int, only: Collection[int] | None) -> Parts:
+        def parts(stamp: int, only: Collection[int] | None) -> AssessmentParts:
             past = ExactIndex(self.app.library.at(stamp, only=only))
             return self._parts(asker, replace(self._search, index=past))
 
         return again(record, asker, parts=parts, library=self.app.library, setup=self.setup(asker))
 
 
-def exported(turn: Turn, kind: str) -> bytes:
+def exported(turn: InterviewStep, kind: str) -> bytes:
     """A consult as a file: a FHIR R4 document, a PDF, or plain text."""
     from citewell.assistants.consult.view import note_text
 

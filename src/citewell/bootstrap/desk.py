@@ -17,7 +17,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.routing import SqlInbox
 from citewell.adapters.store.schema import answers
 from citewell.adapters.store.schema import conversations as conversations_table
-from citewell.adapters.store.seal import KEY_FILE, Seal
+from citewell.adapters.store.seal import KEY_FILE, TextCipher
 from citewell.answer.service import AskService, Assistant, ResolveOptions
 from citewell.errors import LibraryError
 
@@ -67,18 +67,18 @@ def desk_of(
     )
 
 
-def open_seal(library: SqlLibrary) -> Seal:
+def open_seal(library: SqlLibrary) -> TextCipher:
     """The seal of a library; a new one only where nothing has been sealed yet."""
     if library.is_encrypted:
         with writing(library.engine, library.path) as connection:
-            return Seal.inside(connection)
+            return TextCipher.inside(connection)
     home = library.path.parent
     if not (home / KEY_FILE).exists() and has_sealed(library):
         raise LibraryError(
             f"{KEY_FILE} is missing from {home}. Without it conversations and the audit log cannot be opened. "
             "Restore it from a backup, or start a new library with --home."
         )
-    seal = Seal.of(home)
+    seal = TextCipher.of(home)
     if library.engine.dialect.name != "sqlite":
         with writing(library.engine, library.path) as connection:
             seal.agree(connection, home)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from citewell.adapters.index.exact import ExactIndex
 from citewell.answer.assistant import AnswerLimits
-from citewell.answer.events import Done, Event
+from citewell.answer.events import AnswerDone, Event
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.assistants.evidence import NAME, Literature
-from citewell.assistants.evidence.standing import Standing
+from citewell.assistants.evidence.standing import CitationStanding
 from citewell.bootstrap.desk import desk_of
 from citewell.errors import InputError
-from citewell.keeping import Record
-from citewell.types import Asker, Scope, State
+from citewell.keeping import AuditRecord
+from citewell.types import LifecycleState, Scope, User
 
 if TYPE_CHECKING:
-    from citewell.adapters.store.journeys import Placed
+    from citewell.adapters.store.journeys import VersionStanding
     from citewell.answer.service import AskService
     from citewell.bootstrap.app import App
 
@@ -43,7 +43,7 @@ class Talk:
     id: str
     journey: str | None
     turns: tuple[TalkTurn, ...]
-    standing: Mapping[str, Standing]
+    standing: Mapping[str, CitationStanding]
 
 
 @dataclass(frozen=True)
@@ -53,20 +53,22 @@ class EvidenceService:
     app: App
 
     def ask(
-        self, question: str, *, asker: Asker, journey: str | None, conversation_id: str | None = None
+        self, question: str, *, asker: User, journey: str | None, conversation_id: str | None = None
     ) -> Iterator[Event]:
         """Ask in a conversation, a new one unless one is named; a journey that is not there is told before."""
         slug = self._journey(asker, journey, conversation_id)
         here = replace(asker, scope=replace(asker.scope, journey=slug))
         return self.desk.ask(question, asker=here, conversation_id=conversation_id)
 
-    def answer(self, question: str, *, asker: Asker, journey: str | None, conversation_id: str | None = None) -> Done:
+    def answer(
+        self, question: str, *, asker: User, journey: str | None, conversation_id: str | None = None
+    ) -> AnswerDone:
         """The same, all at once."""
         *_, last = self.ask(question, asker=asker, journey=journey, conversation_id=conversation_id)
-        assert isinstance(last, Done)
+        assert isinstance(last, AnswerDone)
         return last
 
-    def _journey(self, asker: Asker, journey: str | None, conversation_id: str | None) -> str | None:
+    def _journey(self, asker: User, journey: str | None, conversation_id: str | None) -> str | None:
         """The journey to ask in: that of the conversation where one goes on, since its history came from there."""
         wanted = None if journey is None else self.app.journeys.one(journey, asker.scope).slug
         if conversation_id is None:
@@ -78,7 +80,7 @@ class EvidenceService:
 
     # ------------------------------------------------------------------------------------------------------ history
 
-    def talk(self, conversation_id: str, asker: Asker) -> Talk:
+    def talk(self, conversation_id: str, asker: User) -> Talk:
         """A conversation with the citations of each turn, and which of them may still be opened."""
         journey = self.app.journeys.held_in(conversation_id, asker, assistant=NAME)
         asked = [one for one in self.desk.conversations.turns(conversation_id, asker) if one.message.role == "user"]
@@ -93,12 +95,12 @@ class EvidenceService:
         scope = replace(asker.scope, journey=journey)
         return Talk(conversation_id, journey, tuple(turns), self.standing(cited, scope))
 
-    def standing(self, document_ids: Collection[str], scope: Scope) -> dict[str, Standing]:
+    def standing(self, document_ids: Collection[str], scope: Scope) -> dict[str, CitationStanding]:
         """What has become of documents that were cited, as the scope sees them."""
         placed = self.app.journeys.placed(document_ids, scope)
         return {one: _standing(placed.get(one)) for one in document_ids}
 
-    def replay(self, record: Record, asker: Asker) -> Replay:
+    def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Ask again on the versions of then, in the journey by the slug that it has now; nothing is recorded."""
         then = RecordedQuestion.of(record, asker)
         slug = self.app.journeys.current_slug(then.scope.journey, then.scope)
@@ -141,17 +143,23 @@ def _cited(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return [*answer["citations"], *answer.get("evidence", ())]
 
 
-def _standing(placed: Placed | None) -> Standing:
+def _standing(placed: VersionStanding | None) -> CitationStanding:
     if placed is None:
-        return Standing.ERASED
+        return CitationStanding.ERASED
     if not placed.is_visible:
-        return Standing.ELSEWHERE
+        return CitationStanding.ELSEWHERE
     match placed.state:
-        case State.WITHDRAWN:
-            return Standing.WITHDRAWN
-        case State.SUPERSEDED:
-            return Standing.REPLACED
-        case State.PENDING | State.QUEUED | State.PROCESSING | State.COMPLETED | State.FAILED:
-            return Standing.OPEN if placed.is_current else Standing.REPLACED
+        case LifecycleState.WITHDRAWN:
+            return CitationStanding.WITHDRAWN
+        case LifecycleState.SUPERSEDED:
+            return CitationStanding.REPLACED
+        case (
+            LifecycleState.PENDING
+            | LifecycleState.QUEUED
+            | LifecycleState.PROCESSING
+            | LifecycleState.COMPLETED
+            | LifecycleState.FAILED
+        ):
+            return CitationStanding.OPEN if placed.is_current else CitationStanding.REPLACED
         case _:
             assert_never(placed.state)

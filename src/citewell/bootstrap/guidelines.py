@@ -14,8 +14,8 @@ from citewell.assistants.guidelines import PUBLIC, TAG, Guidelines
 from citewell.assistants.guidelines.assess import Assessment, assessment_json
 from citewell.assistants.guidelines.diff import Diff, diff
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.kept import Changed, asked, changed_by, words
-from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.kept import ChangedAssessment, asked, changed_by, words
+from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.problems import check_whole
 from citewell.assistants.guidelines.read import read
 from citewell.assistants.guidelines.roster import Roster, find_patient, roster
@@ -23,12 +23,12 @@ from citewell.assistants.guidelines.word import Wording
 from citewell.bootstrap.home import read_source
 from citewell.config import Settings
 from citewell.errors import NoModel
-from citewell.ingest.library import Added, check_embedder, refiled, unwatched
+from citewell.ingest.library import AddedDocument, check_embedder, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
-from citewell.ingest.read import Reader, Step, Watch
-from citewell.keeping import KeptOutcome, Record
+from citewell.ingest.read import FileReader, Step, Watch
+from citewell.keeping import AuditRecord, KeptOutcome
 from citewell.ports import Library
-from citewell.types import Asker, Emergency, Entry, Filing, Scope, Source, State
+from citewell.types import Emergency, Filing, LibraryEntry, LifecycleState, Scope, Source, User
 
 RECORDS_LOOKED_AT = 10_000
 NO_MODEL = "No model is set up to write the summary. Assess without it, or set one up: `citewell models`."
@@ -56,7 +56,7 @@ class GuidelineShelf(Guidelines):
         library: Library,
         *,
         owner: Callable[[], Scope],
-        reader: Callable[[], Reader],
+        reader: Callable[[], FileReader],
         desk: Callable[[], AskService],
         worder: Callable[[Assessment], Wording],
         emergency: Callable[[str], Emergency | None],
@@ -71,11 +71,11 @@ class GuidelineShelf(Guidelines):
 
     # ---------------------------------------------------------------------------------------------------- the files
 
-    def add(self, path: Path, *, replaces: str | None = None, watch: Watch = unwatched) -> Added:
+    def add(self, path: Path, *, replaces: str | None = None, watch: Watch = unwatched) -> AddedDocument:
         """Read a guideline and make it current in place of its older edition; what is none is refused."""
         return self.add_source(read_source(path, self._settings.limits.max_bytes), replaces=replaces, watch=watch)
 
-    def add_source(self, source: Source, *, replaces: str | None = None, watch: Watch = unwatched) -> Added:
+    def add_source(self, source: Source, *, replaces: str | None = None, watch: Watch = unwatched) -> AddedDocument:
         """The same, of bytes in memory."""
         scope = self._owner()
         source = Source(source.data, safe_name(source.name))
@@ -91,7 +91,7 @@ class GuidelineShelf(Guidelines):
         before = self.library.entry(replaces, scope) if replaces else self.before(found, scope)
         reading = reader.embedded(document, chunking=None, watch=watch)
         watch(Step("storing"))
-        return Added(self.library.add(source, reading, filing=_filing(before), scope=scope), was_there=False)
+        return AddedDocument(self.library.add(source, reading, filing=_filing(before), scope=scope), was_there=False)
 
     def refresh(self, document_id: str, scope: Scope) -> Guideline:
         """File a document as a guideline if it is none yet, and read it anew; doing it twice changes nothing more."""
@@ -122,7 +122,7 @@ class GuidelineShelf(Guidelines):
         """The patients on file, by id, and the files that hold none."""
         return roster(self._folder)
 
-    def patient(self, patient_id: str) -> Patient:
+    def patient(self, patient_id: str) -> PatientInput:
         """The patient of exactly this id."""
         return find_patient(self._folder, patient_id)
 
@@ -132,7 +132,9 @@ class GuidelineShelf(Guidelines):
 
     # ------------------------------------------------------------------------------------------------- the results
 
-    def assess_kept(self, patient: Patient, *, asker: Asker, only: Sequence[str] = (), is_worded: bool = False) -> Kept:
+    def assess_kept(
+        self, patient: PatientInput, *, asker: User, only: Sequence[str] = (), is_worded: bool = False
+    ) -> Kept:
         """Hold a patient against the guidelines, and put the result on record before it is given.
 
         Where it is asked for, the model words the reasons; what was decided is decided before.
@@ -152,21 +154,21 @@ class GuidelineShelf(Guidelines):
         """Whether there is a model that could word the reasons."""
         return self._settings.model != "extractive"
 
-    def diff(self, old: Guideline, new: Guideline, *, asker: Asker) -> tuple[Diff, list[Changed]]:
+    def diff(self, old: Guideline, new: Guideline, *, asker: User) -> tuple[Diff, list[ChangedAssessment]]:
         """Two editions side by side, and the stored assessments that the second would change."""
         return diff(old, new), list(changed_by(self._records(asker), old=old, new=new))
 
-    def _records(self, asker: Asker) -> Iterator[Record]:
+    def _records(self, asker: User) -> Iterator[AuditRecord]:
         audit = self._desk().audit
         for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
             yield audit.read(entry.answer_id, asker)
 
 
-def _is_kept(entry: Entry, hashed: str) -> bool:
-    return entry.content_hash == hashed and entry.state in (State.COMPLETED, State.SUPERSEDED)
+def _is_kept(entry: LibraryEntry, hashed: str) -> bool:
+    return entry.content_hash == hashed and entry.state in (LifecycleState.COMPLETED, LifecycleState.SUPERSEDED)
 
 
-def _filing(before: Entry | None) -> Filing:
+def _filing(before: LibraryEntry | None) -> Filing:
     """Where a guideline belongs: with the edition before it, else for everyone."""
     if before is None:
         return Filing(tags=frozenset({PUBLIC, TAG}))

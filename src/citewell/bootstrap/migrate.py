@@ -83,7 +83,7 @@ def _proved(engine: Engine, home: Path) -> tuple[int, tuple[str, ...]]:
 
     from citewell.adapters.store.audit import SqlAudit
     from citewell.adapters.store.schema import answers
-    from citewell.adapters.store.seal import KEY_FILE, Seal
+    from citewell.adapters.store.seal import KEY_FILE, TextCipher
 
     with engine.connect() as connection, connection.begin():
         tenants = list(connection.execute(select(answers.c.tenant).distinct()).scalars())
@@ -94,7 +94,7 @@ def _proved(engine: Engine, home: Path) -> tuple[int, tuple[str, ...]]:
             f"{KEY_FILE} is missing from {home}. Without it the audit log cannot be verified. Restore it, then try "
             "again.",
         )
-    audit = SqlAudit(engine, home / LIBRARY_FILE, Seal.of(home))
+    audit = SqlAudit(engine, home / LIBRARY_FILE, TextCipher.of(home))
     return len(tenants), tuple(
         f"{tenant}: {problem}" for tenant in sorted(tenants) for problem in audit.prove(tenant).problems
     )

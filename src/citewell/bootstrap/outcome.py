@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from citewell.answer.expand import Expansion
     from citewell.errors import CitewellError
-    from citewell.ingest.library import Added
+    from citewell.ingest.library import AddedDocument
     from citewell.types import Hit
 
 
@@ -28,5 +28,5 @@ class Outcome:
     """What became of one file of several: added, or an error that says what to do."""
 
     path: Path
-    added: Added | None
+    added: AddedDocument | None
     error: CitewellError | None

@@ -18,10 +18,10 @@ from citewell.bootstrap.records import Record
 from citewell.errors import InputError, VaultLocked
 
 if TYPE_CHECKING:
-    from citewell.adapters.vault.keys import Key
+    from citewell.adapters.vault.keys import VaultKey
     from citewell.answer.service import AskService
     from citewell.config import Settings
-    from citewell.ports.records import Choices
+    from citewell.ports.records import RecordSettings
 
 Clock = Callable[[], float]
 MAX_LOCK_MINUTES = 24 * 60
@@ -30,7 +30,9 @@ MAX_LOCK_MINUTES = 24 * 60
 class Profile:
     """An open vault: everything that can be done to a library, until it is locked."""
 
-    def __init__(self, vault: Header, app: App, key: Key, *, settings: Settings, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, vault: Header, app: App, key: VaultKey, *, settings: Settings, clock: Clock = time.monotonic
+    ) -> None:
         self.vault = vault
         self._app, self._key, self._settings, self._clock = app, key, settings, clock
         self._record = Record(app, self.touch)
@@ -71,7 +73,7 @@ class Profile:
             return self._desk
 
     @property
-    def choices(self) -> Choices:
+    def choices(self) -> RecordSettings:
         """What its owner has set."""
         return self.record.choices
 
@@ -80,7 +82,7 @@ class Profile:
         """The models that its answers may be worded by."""
         return models_of(self._settings)
 
-    def choose(self, choices: Choices) -> None:
+    def choose(self, choices: RecordSettings) -> None:
         """Set it otherwise, from the next question on."""
         if choices.model is not None:
             check_model(self._settings, choices.model)
@@ -89,7 +91,7 @@ class Profile:
         self.record.choose(choices)
         self._set(choices)
 
-    def _set(self, choices: Choices) -> None:
+    def _set(self, choices: RecordSettings) -> None:
         self.lock_minutes: float = choices.lock_minutes or self._settings.lock_minutes
         chosen = with_model(self._settings, choices.model).model_copy(update={"tenant": self.vault.id})
         if chosen.model != self._app.settings.model:

@@ -13,23 +13,23 @@ from citewell.answer.retrieve import Search
 from citewell.assistants.guidelines.shelve import Books
 from citewell.assistants.records.ask import Records
 from citewell.assistants.records.examples import Nearness, examples, nearness
-from citewell.assistants.records.place import Places
+from citewell.assistants.records.place import FactDocuments
 from citewell.bootstrap.desk import desk_of
 from citewell.bootstrap.record_models import EXTRACTIVE
-from citewell.types import Asker
+from citewell.types import User
 
 if TYPE_CHECKING:
     from citewell.answer.service import AskService
     from citewell.bootstrap.app import App
     from citewell.keeping import Conversations
-    from citewell.ports.records import Facts
+    from citewell.ports.records import FactStore
     from citewell.types import Emergency, Message, Scope
 
 TALKS, TURNS = 3, 4
 """How many earlier conversations are remembered, and how many messages of each."""
 
 
-def make_records(app: App, facts: Facts) -> Records:
+def make_records(app: App, facts: FactStore) -> Records:
     """The assistant of an open record, as its owner has set it."""
     chosen = SqlOwn(app.library.engine, app.library.path).choices(app.scope_of_owner())
     return Records(
@@ -38,7 +38,7 @@ def make_records(app: App, facts: Facts) -> Records:
         quoter=Extractive(app.lexicon, reader=app.answer_reader),
         verify=app.verify_sentence,
         known=facts.remembered,
-        places=Places(app.library),
+        places=FactDocuments(app.library),
         is_model=app.settings.model != EXTRACTIVE,
         near=_near(app),
         emergency=_emergency(app),
@@ -52,7 +52,7 @@ def _near(app: App) -> Nearness:
     return nearness(app.built_in.embed, kept.vectors(examples()[1]))
 
 
-def make_record_desk(app: App, facts: Facts) -> AskService:
+def make_record_desk(app: App, facts: FactStore) -> AskService:
     """Where a person asks their record; it stays inside the vault."""
 
     def assistant() -> Records:
@@ -78,6 +78,6 @@ def _emergency(app: App) -> Callable[[str], Emergency | None]:
 
 def earlier(conversations: Conversations, scope: Scope) -> list[Message]:
     """What was asked and answered in the last conversations, oldest first; a question that waits is left out."""
-    asker = Asker.owner(scope)
+    asker = User.owner(scope)
     talks = [conversations.turns(one.id, asker, newest=TURNS) for one in reversed(conversations.all(asker)[:TALKS])]
     return [turn.message for turns in talks for turn in turns if turn.answer_id is not None]

@@ -13,12 +13,12 @@ from citewell.adapters.records.papers import SqlPapers
 from citewell.errors import NotFound
 from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports.records import Paper, PaperKind
-from citewell.types import OWNER_ID, Document, Entry, Scope, Source, State
+from citewell.types import OWNER_ID, Document, LibraryEntry, LifecycleState, Scope, Source
 from citewell.types.facts import Fact
 
 if TYPE_CHECKING:
-    from citewell.adapters.records.told import Told
-    from citewell.assistants.records.mentions import Quote
+    from citewell.adapters.records.told import ImportedFacts
+    from citewell.assistants.records.mentions import PaperQuote
     from citewell.bootstrap.app import App
 
 NO_SUCH_PAPER = "Document not found in this record. `citewell records papers` shows the ids."
@@ -28,7 +28,7 @@ NO_SUCH_PAPER = "Document not found in this record. `citewell records papers` sh
 class Removed:
     """What went with a paper, and what stayed as the person's own word."""
 
-    paper: Entry
+    paper: LibraryEntry
     kept: tuple[Fact, ...]
     gone: tuple[Fact, ...]
 
@@ -40,7 +40,7 @@ class RecordPapers:
     app: App
     scope: Scope
     facts: SqlFacts
-    told: Callable[[Source], Told | None]
+    told: Callable[[Source], ImportedFacts | None]
     """What a coded file says."""
 
     @cached_property
@@ -48,11 +48,11 @@ class RecordPapers:
         return SqlPapers(self.app.library.engine, self.app.library.path)
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[LibraryEntry]:
         """The documents that are read, newest first."""
-        return [one for one in self.app.entries(self.scope) if one.is_current and one.state is State.COMPLETED]
+        return [one for one in self.app.entries(self.scope) if one.is_current and one.state is LifecycleState.COMPLETED]
 
-    def all(self) -> list[tuple[Entry, Paper]]:
+    def all(self) -> list[tuple[LibraryEntry, Paper]]:
         """The documents, newest first, each with what kind of paper it is; new ones are looked at now."""
         from citewell.assistants.records.papers import describe
 
@@ -74,17 +74,17 @@ class RecordPapers:
         self._kept.put(document_id, said, self.scope)
         return said
 
-    def read(self) -> list[tuple[Entry, Document]]:
+    def read(self) -> list[tuple[LibraryEntry, Document]]:
         """The texts of the papers that are more than facts."""
         return [self.app.show(one.id, self.scope)[:2] for one in self.entries if one.media_type != FHIR]
 
-    def unread(self) -> list[Entry]:
+    def unread(self) -> list[LibraryEntry]:
         """The papers that no fact was read from."""
         from citewell.assistants.records.place import unread
 
         return unread(self.entries, self.facts.remembered(self.scope))
 
-    def said_of_allergies(self) -> list[Quote]:
+    def said_of_allergies(self) -> list[PaperQuote]:
         """Where papers that no fact was read from speak of allergies."""
         from citewell.assistants.records.mentions import quotes_of
 

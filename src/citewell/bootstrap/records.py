@@ -18,19 +18,19 @@ from citewell.bootstrap.home import read_source
 from citewell.bootstrap.record_models import asked
 from citewell.bootstrap.record_papers import RecordPapers
 from citewell.errors import DamagedFile, InputError, NotFound, UnsupportedFile
-from citewell.ingest.library import Added, check_embedder, unwatched
+from citewell.ingest.library import AddedDocument, check_embedder, unwatched
 from citewell.ingest.parse import checked, safe_name
 from citewell.ingest.read import Step
 from citewell.ingest.sniff import CDA, FHIR, sniff
-from citewell.ports.records import Change, Choices, Paper, PaperKind
-from citewell.types import OWNER_ID, Entry, Filing, Scope, Source, State
-from citewell.types.facts import Allergy, Fact, LabResult, Medication, Person, Symptom, Via, fact_id
+from citewell.ports.records import FactCounts, Paper, PaperKind, RecordSettings
+from citewell.types import OWNER_ID, Filing, LibraryEntry, LifecycleState, Scope, Source
+from citewell.types.facts import Allergy, Fact, FactOrigin, LabResult, Medication, RecordOwner, Symptom, fact_id
 from citewell.types.facts_json import read_fact
 
 if TYPE_CHECKING:
-    from citewell.adapters.records.told import Told
+    from citewell.adapters.records.told import ImportedFacts
     from citewell.assistants.records.alerts import Alert
-    from citewell.assistants.records.propose import Proposed
+    from citewell.assistants.records.propose import ProposedFacts
     from citewell.bootstrap.app import App
 
 REPORTABLE = (Symptom.kind, Medication.kind, Allergy.kind)
@@ -48,8 +48,8 @@ SUBJECT = "self"
 class Imported:
     """What became of one file: its document (none of its own for a record that is restored), and its facts."""
 
-    added: Added | None
-    change: Change
+    added: AddedDocument | None
+    change: FactCounts
     left_out: int = 0
     """Coded entries that became no fact."""
 
@@ -76,11 +76,11 @@ class Record:
         return SqlOwn(self._app.library.engine, self._app.library.path)
 
     @property
-    def choices(self) -> Choices:
+    def choices(self) -> RecordSettings:
         """What the person has set."""
         return self._own.choices(self.scope)
 
-    def choose(self, choices: Choices) -> None:
+    def choose(self, choices: RecordSettings) -> None:
         """Set it otherwise."""
         self._own.choose(choices, self.scope)
 
@@ -89,7 +89,7 @@ class Record:
         """The papers: of what kind each is, what stands in them, and how one is removed."""
         return RecordPapers(self._app, self.scope, self.facts, self._told)
 
-    def papers(self) -> list[tuple[Entry, Paper]]:
+    def papers(self) -> list[tuple[LibraryEntry, Paper]]:
         """The documents in the record, newest first, each with what kind of paper it is; new ones are looked at now."""
         return self.paper.all()
 
@@ -117,28 +117,28 @@ class Record:
         watch(Step("reading"))
         told = self._told(source)
         if told is None:
-            return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), Change())
+            return Imported(self._app.add_source(source, filing=Filing(subject=SUBJECT), watch=watch), FactCounts())
         self._refuse_another_person(told)
         if told.papers is not None:
             return self._taken_in_again(source, told, told.papers, watch)
         library = self._app.library
         if (entry := library.same(source, subject=SUBJECT, scope=self.scope)) is not None:
             change = self.facts.put(told.read_from(entry.id), scope=self.scope)
-            return Imported(Added(entry, was_there=True), change, told.left_out)
+            return Imported(AddedDocument(entry, was_there=True), change, told.left_out)
         check_embedder(library, self._app.embedder.fingerprint)
         document = checked(told.document, source.name, self._app.settings.limits)
         reading = self._app.reader.embedded(document, chunking=None, watch=watch)
         with writing(library.engine, library.path) as connection:
             entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
             change = self.facts.put_within(connection, told.read_from(entry.id), self.scope)
-        return Imported(Added(entry, was_there=False), change, told.left_out)
+        return Imported(AddedDocument(entry, was_there=False), change, told.left_out)
 
     def _awake(self, watch: Callable[[Step], None], step: Step) -> None:
         self._touch()
         watch(step)
 
     def _taken_in_again(
-        self, source: Source, told: Told, papers: Sequence[tuple[str, Source]], watch: Callable[[Step], None]
+        self, source: Source, told: ImportedFacts, papers: Sequence[tuple[str, Source]], watch: Callable[[Step], None]
     ) -> Imported:
         """A record that Citewell wrote: whole where nothing is yet; beside a record, its news wait to be confirmed.
 
@@ -159,7 +159,7 @@ class Record:
         new = [(old_id, paper) for old_id, paper in papers if known[old_id] is None]
         readings = {old_id: self._app.reader.read(paper, chunking=None, watch=watch) for old_id, paper in new}
         kept = {old_id: entry for old_id, entry in known.items() if entry is not None}
-        change = Change(same=len(told.facts))
+        change = FactCounts(same=len(told.facts))
         with writing(library.engine, library.path) as connection:
             for old_id, paper in new:
                 read = readings[old_id]
@@ -170,7 +170,7 @@ class Record:
             elif has_news:
                 news = [replace(fact, is_verified=False) for fact in told.read_from(kept[itself].id)]
                 change = self.facts.put_within(connection, news, self.scope)
-        added = Added(kept[itself], was_there=known[itself] is not None) if has_news else None
+        added = AddedDocument(kept[itself], was_there=known[itself] is not None) if has_news else None
         return Imported(added, change, told.left_out)
 
     def export(self) -> bytes:
@@ -182,7 +182,7 @@ class Record:
         papers = [
             (entry, library.original(entry.id, self.scope))
             for entry in reversed(library.entries(self.scope))
-            if entry.id in read or (entry.is_current and entry.state is State.COMPLETED)
+            if entry.id in read or (entry.is_current and entry.state is LifecycleState.COMPLETED)
         ]
         return write_bundle(self.scope.tenant, facts, papers)
 
@@ -212,7 +212,7 @@ class Record:
         self.facts.dismiss(found[0].id, why=why, by=OWNER_ID, scope=self.scope)
         return found[0]
 
-    def propose(self, document_id: str) -> tuple[Proposed, Change]:
+    def propose(self, document_id: str) -> tuple[ProposedFacts, FactCounts]:
         """Have the model read a document for facts; what its words hold waits to be confirmed, all else is dropped."""
         from citewell.assistants.records.propose import PROMPT, SCHEMA, propose
 
@@ -231,11 +231,11 @@ class Record:
         if kind not in REPORTABLE:
             raise InputError(f"You can add only {', '.join(REPORTABLE)}.")
         told = {name: value for name, value in fields.items() if value is not None}
-        fact = read_fact({**told, "kind": kind, "id": str(uuid.uuid4()), "origin": {"via": Via.PATIENT.value}})
+        fact = read_fact({**told, "kind": kind, "id": str(uuid.uuid4()), "origin": {"via": FactOrigin.PATIENT.value}})
         self.facts.put([fact], scope=self.scope)
         return fact
 
-    def _told(self, source: Source) -> Told | None:
+    def _told(self, source: Source) -> ImportedFacts | None:
         """What a coded file says; nothing for a letter."""
         kind = sniff(source) if source.data.strip() else None
         if kind == FHIR:
@@ -248,13 +248,13 @@ class Record:
             return read_cda(source, self._app.settings.limits)
         return None
 
-    def _refuse_another_person(self, told: Told) -> None:
+    def _refuse_another_person(self, told: ImportedFacts) -> None:
         """A record is about one person: another day of birth is another person."""
-        known = [fact for fact in self.facts.all(self.scope, kind=Person.kind) if fact.id == fact_id("person")]
-        given = [fact for fact in told.facts if isinstance(fact, Person)]
+        known = [fact for fact in self.facts.all(self.scope, kind=RecordOwner.kind) if fact.id == fact_id("person")]
+        given = [fact for fact in told.facts if isinstance(fact, RecordOwner)]
         for before in known:
             for now in given:
-                assert isinstance(before, Person)
+                assert isinstance(before, RecordOwner)
                 if before.born and now.born and before.born.day != now.born.day:
                     raise InputError(
                         "This file is about a person with a different date of birth from the one in this vault. "

@@ -17,7 +17,7 @@ from citewell.bootstrap.vault_app import VaultApp
 from citewell.errors import InputError, LibraryError, NotFound, VaultLocked
 
 if TYPE_CHECKING:
-    from citewell.adapters.vault.keys import Key
+    from citewell.adapters.vault.keys import VaultKey
     from citewell.config import Settings
 
 NO_SUCH_VAULT = "Vault not found. `citewell vault list` shows them."
@@ -120,7 +120,7 @@ class Vaults:
         for vault_id in list(self._open):
             self.lock(vault_id)
 
-    def _opened(self, folder: VaultFolder, key: Key) -> Profile:
+    def _opened(self, folder: VaultFolder, key: VaultKey) -> Profile:
         header = folder.header
         settings = self._settings.model_copy(update={"tenant": header.id})
         app = VaultApp(settings, folder.library(key), self._lender)

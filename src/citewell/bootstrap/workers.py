@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from citewell.ingest.worker import Worker
     from citewell.ports.blobs import Blobs
     from citewell.ports.queue import Queue
-    from citewell.types import Entry
+    from citewell.types import LibraryEntry
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ def read_one(app: App, document_id: str, *, watch: Tell) -> bool:
     return Worker(app.library, app.reader, tell=watch).work(document_id)
 
 
-def read_again(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[Entry]:
+def read_again(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[LibraryEntry]:
     """Read these documents a second time, in this process; those that could not be read, each with why."""
     from citewell.ingest.worker import Worker
 

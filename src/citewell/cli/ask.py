@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.cite import Marks, mark
-from citewell.answer.events import Done, Event, Notice, Replace, Sentence, Started, Working
+from citewell.answer.events import AnswerDone, AnswerStarted, Event, Notice, Replace, SentenceChecked, StageStarted
 from citewell.answer.view import done_json, left_out_words, without_help
 from citewell.cli.conversations import conversation_id
 from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
-from citewell.cli.stages import Stages
+from citewell.cli.stages import StageDisplay
 from citewell.errors import CitewellError, InputError
-from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualify, Route
+from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualified, Route
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
@@ -64,24 +64,24 @@ def ask(
         typer.echo(f"Answer {done.answer.id[:8]} in conversation {(done.conversation_id or '')[:8]}")
 
 
-def _answered(events: Iterator[Event], *, marks: Marks, quiet: bool) -> Done:
+def _answered(events: Iterator[Event], *, marks: Marks, quiet: bool) -> AnswerDone:
     """The answer, its sentences printed as they come; after a failure the word that the question is kept."""
-    kept, stages = "", Stages(is_quiet=quiet)
+    kept, stages = "", StageDisplay(is_quiet=quiet)
     try:
         for event in events:
-            if isinstance(event, Working):
+            if isinstance(event, StageStarted):
                 stages.tell(event)
                 continue
             stages.clear()
-            if isinstance(event, Started):
+            if isinstance(event, AnswerStarted):
                 kept = event.conversation_id
-            elif isinstance(event, Done):
+            elif isinstance(event, AnswerDone):
                 return event
             elif isinstance(event, Notice) and event.is_emergency and not quiet:
                 typer.echo(printable(f"{event.text}\n"))
             elif isinstance(event, Replace) and not event.claim.is_shown and not quiet:
                 typer.echo("  (withdrawn: the answer as a whole is not well enough supported)")
-            elif isinstance(event, Sentence | Replace) and event.claim.is_shown and not quiet:
+            elif isinstance(event, SentenceChecked | Replace) and event.claim.is_shown and not quiet:
                 cited = "".join(f" {mark(one, marks)}" for one in event.citations)
                 typer.echo(printable(f"{event.claim.text}{cited}  ({event.claim.check.verdict})"))
     except CitewellError:
@@ -101,7 +101,7 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
     return known[0].id if known else None
 
 
-def _print_end(done: Done, marks: Marks) -> None:
+def _print_end(done: AnswerDone, marks: Marks) -> None:
     """The sources, or why there is no answer and who gets the question."""
     from citewell.answer.gate import UNANSWERED
     from citewell.clinical.misspellings import corrections
@@ -116,7 +116,7 @@ def _print_end(done: Done, marks: Marks) -> None:
         )
         _print_left_out(answer)
         return
-    if not isinstance(answer.action, Cite | Qualify):
+    if not isinstance(answer.action, Cite | Qualified):
         typer.echo(printable(without_help(answer)))
         return
     typer.echo("")
@@ -124,7 +124,7 @@ def _print_end(done: Done, marks: Marks) -> None:
         place = " · ".join([*([f"page {citation.page}"] if citation.page else []), " > ".join(citation.section)])
         named = mark(citation, marks)
         typer.echo(printable(f"{named} {citation.document}, {place.strip(' ·')}  ({citation.source_id})"))
-    if isinstance(answer.action, Qualify):
+    if isinstance(answer.action, Qualified):
         typer.echo(f"Note: {answer.action.reason}.")
     _print_left_out(answer)
     typer.echo(f"Confidence {min(answer.confidence.calibrated, 0.99):.2f} · {answer.model} · {answer.took_ms:.0f} ms")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli.frame import Home, Json, opened, print_json, printable
-from citewell.types import Asker
+from citewell.types import User
 
 if TYPE_CHECKING:
-    from citewell.assistants.guidelines.patient import Patient
+    from citewell.assistants.guidelines.patient import PatientInput
     from citewell.bootstrap import App
 
 MARKS = {"met": "✓", "assumed": "~", "not met": "✗", "unknown": "?"}
@@ -35,7 +35,7 @@ def assess(
     with opened(context, home) as app:
         only = [app.find(one) for one in guideline or []]
         kept = [
-            app.guidelines.assess_kept(one, asker=Asker.owner(app.scope_of_owner()), only=only, is_worded=worded)
+            app.guidelines.assess_kept(one, asker=User.owner(app.scope_of_owner()), only=only, is_worded=worded)
             for one in _patients(app, patient)
         ]
         found = [one.shown() for one in kept]
@@ -47,7 +47,7 @@ def assess(
         typer.echo(f"  audit record {one.id[:8]}\n")
 
 
-def _patients(app: App, named: str) -> tuple[Patient, ...]:
+def _patients(app: App, named: str) -> tuple[PatientInput, ...]:
     from citewell.assistants.guidelines.roster import read_patients
 
     path = Path(named)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable, settings
-from citewell.cli.progress import Told, progress
+from citewell.cli.progress import PlainProgress, progress
 from citewell.errors import InputError
 from citewell.types import Filing
 
@@ -73,7 +73,7 @@ def parse(
     chosen = frozenset(one.lower() for one in language or ["en"])
     with opened(context, home) as app:
         parsing = Parsing(app, folder, languages=frozenset() if "any" in chosen else chosen)
-        _report(parsing.run(), what="passages", json=json, watch=Told())
+        _report(parsing.run(), what="passages", json=json, watch=PlainProgress())
 
 
 def embed(context: typer.Context, folder: Folder, tag: Tags = None, home: Home = None, json: Json = False) -> None:
@@ -86,7 +86,7 @@ def embed(context: typer.Context, folder: Folder, tag: Tags = None, home: Home =
             _report(embedding, what="passages", json=json, watch=watch)
 
 
-def _report(works: Iterable[Done], *, what: str, json: bool, watch: Told) -> None:
+def _report(works: Iterable[Done], *, what: str, json: bool, watch: PlainProgress) -> None:
     done = []
     for one in works:
         done.append(one)
@@ -132,7 +132,7 @@ def _print_books(books: list[dict[str, str]], *, json: bool) -> None:
     typer.echo(f"{len(books)} books")
 
 
-def _bytes(watch: Told) -> Callable[[Any, int, int], Callable[[int, int], None]]:
+def _bytes(watch: PlainProgress) -> Callable[[Any, int, int], Callable[[int, int], None]]:
     """The book that is fetched now, with the time left."""
     from citewell.ingest.read import Step
 

@@ -43,7 +43,7 @@ GROUPS = (
 LOOK: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": "markdown"}
 
 
-class Lazily(TyperGroup):
+class LazyGroup(TyperGroup):
     """Reads the files of the verbs that are called: all of them take as long as a search."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the same in any context
@@ -68,7 +68,7 @@ def _read(name: str) -> Any:
 
 
 app = typer.Typer(
-    cls=Lazily,
+    cls=LazyGroup,
     help="Citewell: answers from medical documents, with every sentence linked to its source.",
     no_args_is_help=True,
     add_completion=False,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.cli.frame import opened, print_json, printable
-from citewell.types import Asker
+from citewell.types import User
 from citewell.types.consult import Polarity, RedFlag
 
 if TYPE_CHECKING:
-    from citewell.assistants.consult.notebook import Turn
+    from citewell.assistants.consult.notebook import InterviewStep
     from citewell.assistants.consult.service import ConsultService
     from citewell.bootstrap.consult import ConsultParts
     from citewell.types.consult import Finding
@@ -34,20 +34,20 @@ MARKS = {
 
 
 @contextmanager
-def room(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultParts, Asker]]:
+def room(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultParts, User]]:
     """Where consults are held, and who asks."""
     with opened(context, home) as opened_app:
-        yield opened_app.consult, Asker.owner(opened_app.scope_of_owner())
+        yield opened_app.consult, User.owner(opened_app.scope_of_owner())
 
 
 @contextmanager
-def desk(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultService, Asker]]:
+def desk(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultService, User]]:
     """The flow, and who asks."""
     with room(context, home) as (place, asker):
         yield place.service, asker
 
 
-def show_turn(turn: Turn, *, json: bool) -> None:
+def show_turn(turn: InterviewStep, *, json: bool) -> None:
     """What a step came to: new findings, what cannot wait, the next question."""
     from citewell.assistants.consult.view import turn_json
 
@@ -94,7 +94,7 @@ def echo_finding(one: Finding) -> None:
     typer.echo(printable(told + (f" [{'; '.join(more)}]" if more else "") + words))
 
 
-def show_note(turn: Turn, *, json: bool) -> None:
+def show_note(turn: InterviewStep, *, json: bool) -> None:
     """A consult as a clinician or a program reads it."""
     from citewell.assistants.consult.view import note_text
 

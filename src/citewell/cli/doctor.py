@@ -175,7 +175,9 @@ def _look_at_embedder(app: App) -> SystemCheck | str:
     if not is_reference(app.built_in.embed([REFERENCE_TEXT])[0], PUBLISHED):
         return SystemCheck("embedder", "failed", WRONG_VECTORS)
     if known is not None and known != app.embedder.fingerprint:
-        return SystemCheck("embedder", "failed", f"the library was indexed with {known}: run `citewell evidence reingest`")
+        return SystemCheck(
+            "embedder", "failed", f"the library was indexed with {known}: run `citewell evidence reingest`"
+        )
     if app.settings.embedder == "minilm":
         if not is_reference(vector, TRAINED):
             return SystemCheck("embedder", "failed", WRONG_VECTORS)

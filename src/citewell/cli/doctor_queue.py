@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from citewell.types import State
+from citewell.types import LifecycleState
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App
@@ -15,8 +15,8 @@ Found = tuple[Literal["ok", "warning", "failed"], str]
 def look_at_queue(app: App) -> Found:
     """How many documents wait or failed, who works, and whether the broker answers."""
     status = app.library.status(app.scope_of_owner())
-    waiting = status.states[State.QUEUED] + status.states[State.PROCESSING] + status.rereading
-    failed = status.states[State.FAILED]
+    waiting = status.states[LifecycleState.QUEUED] + status.states[LifecycleState.PROCESSING] + status.rereading
+    failed = status.states[LifecycleState.FAILED]
     alive = sum(not worker.is_silent for worker in status.workers)
     detail = f"{waiting} queued, {failed} failed, {alive} {'worker' if alive == 1 else 'workers'} running"
     broker = app.settings.broker_url

@@ -95,7 +95,11 @@ def list_documents(
 ) -> None:
     """List documents with their state, and the state of the queue."""
     with opened(context, home) as library:
-        entries = [entry for entry in library.entries() if all_versions or state or entry.state is not LifecycleState.SUPERSEDED]
+        entries = [
+            entry
+            for entry in library.entries()
+            if all_versions or state or entry.state is not LifecycleState.SUPERSEDED
+        ]
         entries = [entry for entry in entries if state in (None, entry.state)]
         status = library.library.status(library.scope_of_owner())
     if json:

@@ -12,16 +12,16 @@ ALL = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ListPart:
     """Which of a list may hold the one that is meant."""
 
     starting: str
     limit: int
 
 
-def part_of(given: str) -> Part:
+def part_of(given: str) -> ListPart:
     """Those that start so, two of them being one too many; a hash is looked for among all."""
-    return Part("", ALL) if is_logged(given) else Part(given, 2)
+    return ListPart("", ALL) if is_logged(given) else ListPart(given, 2)
 
 
 def find(given: str, ids: Iterable[str], *, missing: str) -> str:

@@ -13,7 +13,7 @@ import typer
 from citewell.cli.frame import Home, Json, print_json, settings
 
 if TYPE_CHECKING:
-    from citewell.adapters.llm.listing import WriterKind, ModelRow
+    from citewell.adapters.llm.listing import ModelRow, WriterKind
 
 app = typer.Typer(help="List, check and download language models.", add_completion=False)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from citewell.ingest.read import Step
 
 
-class Told:
+class PlainProgress:
     """Where nobody looks: lines are printed, steps are not shown."""
 
     def __call__(self, _what: str | Path, _step: Step) -> None:
@@ -46,7 +46,7 @@ class Told:
         return watch
 
 
-class Shown(Told):
+class FrontTask(PlainProgress):
     """Of all that is done side by side, the first is shown: that is what is waited for."""
 
     def __init__(self, bar: Progress) -> None:
@@ -83,10 +83,10 @@ class Shown(Told):
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Told]:
+def progress(*, quiet: bool) -> Iterator[PlainProgress]:
     """A bar on standard error; nothing where nobody looks."""
     if quiet or not sys.stderr.isatty():
-        yield Told()
+        yield PlainProgress()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -94,4 +94,4 @@ def progress(*, quiet: bool) -> Iterator[Told]:
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        yield Shown(bar)
+        yield FrontTask(bar)

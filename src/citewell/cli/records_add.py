@@ -9,7 +9,7 @@ import typer
 from citewell.cli.frame import Home, Json
 from citewell.cli.records_review import tell
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
-from citewell.types.facts import FrequencyType, MedicationStatus, Moment, Severity
+from citewell.types.facts import FrequencyType, MedicationStatus, PartialDate, Severity
 
 app = typer.Typer(help="Add a symptom, a medicine or an allergy.", no_args_is_help=True, add_completion=False)
 
@@ -41,7 +41,7 @@ def symptom(
             "severity": severity,
             "onset": since,
             "body_region": region,
-            "recorded": Moment.now().text,
+            "recorded": PartialDate.now().text,
             "still_active": not gone,
             "medication_id": record.facts.find(medication, record.scope) if medication else None,
         }

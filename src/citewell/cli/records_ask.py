@@ -13,7 +13,7 @@ from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from citewell.answer.events import Done, Event
+    from citewell.answer.events import AnswerDone, Event
 
 
 def ask(
@@ -52,15 +52,15 @@ def ask(
         typer.echo(f"Did it help? citewell records feedback {done.answer.id} helpful")
 
 
-def _told(events: Iterable[Event], *, is_quiet: bool) -> Done:
+def _told(events: Iterable[Event], *, is_quiet: bool) -> AnswerDone:
     """Read an answer to its end; a notice in an emergency is printed before anything is searched."""
-    from citewell.answer.events import Done, Notice
+    from citewell.answer.events import AnswerDone, Notice
     from citewell.answer.view import without_help
 
     for event in events:
         if isinstance(event, Notice) and event.is_emergency and not is_quiet:
             typer.echo(printable(f"{event.text}\n"))
-        if isinstance(event, Done):
+        if isinstance(event, AnswerDone):
             if not is_quiet:
                 typer.echo(printable(without_help(event.answer)))
             return event

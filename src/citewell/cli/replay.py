@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from citewell.answer.kept_view import replay_json
-from citewell.answer.replay import Change, Replay
+from citewell.answer.replay import Replay, SentenceChange
 from citewell.cli.audit import AnswerId, answer_id
 from citewell.cli.frame import Home, Json, opened, print_json, printable
 
@@ -34,7 +34,7 @@ def _print(found: Replay) -> None:
     typer.echo("The same answer as before." if found.is_same else "Not the same answer as before.")
 
 
-def _lines(change: Change) -> list[str]:
+def _lines(change: SentenceChange) -> list[str]:
     told = change.now or change.then or {}
     lines = [f"{MARKS[change.kind]} {told['text']}  ({told['verdict']}{'' if told['is_shown'] else ', withheld'})"]
     if change.kind == "changed" and change.then:

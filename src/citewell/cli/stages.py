@@ -6,20 +6,20 @@ import sys
 
 import typer
 
-from citewell.answer.events import Working
+from citewell.answer.events import StageStarted
 
 WORDS = {"searching": "Searching", "reading": "Reading", "writing": "Writing", "checking": "Checking each sentence"}
 CLEAN = "\r\x1b[K"
 
 
-class Stages:
+class StageDisplay:
     """The stage of now, beside the answer and never in it; nothing where nobody looks."""
 
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_shown = not is_quiet and sys.stderr.isatty()
         self._is_told = False
 
-    def tell(self, event: Working) -> None:
+    def tell(self, event: StageStarted) -> None:
         """A stage has begun."""
         if not self._is_shown:
             return

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from citewell.clinical.populations import Limits, age_limits, weight_limits
+from citewell.clinical.populations import ValueBand, age_limits, weight_limits
 from citewell.clinical.quantities import (
     BARE,
     Quantity,
-    Result,
     Test,
+    TestReading,
     ages,
     in_usual_unit,
     named_tests,
@@ -34,7 +34,7 @@ _AND = re.compile(r"\s*(?:and|to|–|-)\s*", re.IGNORECASE)
 
 
 @lru_cache(maxsize=20_000)
-def bands(text: str) -> tuple[Limits, ...]:
+def bands(text: str) -> tuple[ValueBand, ...]:
     """The bands of results that a text names, each with its test, in the usual unit.
 
     >>> row = "INR: 5.1 to 8.0; Bleeding: None; Vitamin K: 2 mg"
@@ -48,7 +48,7 @@ def bands(text: str) -> tuple[Limits, ...]:
         return ()
     found = quantities(_SCORE.sub(lambda match: " " * len(match.group()), text))
     starts = [one.start for one in found]
-    made: list[Limits] = []
+    made: list[ValueBand] = []
     for at, (_, end, test) in enumerate(named):
         last = named[at + 1][0] if at + 1 < len(named) else len(text)
         stop = _ENDS.search(text, end, last)
@@ -58,7 +58,7 @@ def bands(text: str) -> tuple[Limits, ...]:
     return tuple(made)
 
 
-def _of_test(text: str, test: Test, end: int, within: Sequence[Quantity]) -> Iterator[Limits]:
+def _of_test(text: str, test: Test, end: int, within: Sequence[Quantity]) -> Iterator[ValueBand]:
     """The bands of one test among the quantities behind its name, up to the first that is something else."""
     for at, one in enumerate(within):
         if one.start - end > REACH or (one.dimension != BARE and not _is_of(test, one)):
@@ -91,9 +91,9 @@ def _is_of(test: Test, quantity: Quantity) -> bool:
     return in_usual_unit(test, quantity.written[0], quantity.unit).problem is None
 
 
-def _limits(test: Test, quantity: Quantity, low: float | None, high: float | None) -> Limits:
+def _limits(test: Test, quantity: Quantity, low: float | None, high: float | None) -> ValueBand:
     """A band in the usual unit of its test."""
-    made = Limits(quantity.start, quantity.end, quantity.text, test.name, is_over=quantity.sign == ">")
+    made = ValueBand(quantity.start, quantity.end, quantity.text, test.name, is_over=quantity.sign == ">")
     ends = [None if end is None else _usual(test, end, quantity) for end in (low, high)]
     return replace(made, low=ends[0], high=ends[1], is_through=quantity.sign != "<")
 
@@ -103,7 +103,7 @@ def _usual(test: Test, value: float, quantity: Quantity) -> float:
     return found[0] if found else value
 
 
-def is_within(text: str, given: Sequence[Result]) -> bool | None:
+def is_within(text: str, given: Sequence[TestReading]) -> bool | None:
     """Whether a text is for results like the given ones; None where it names no band of such a test.
 
     >>> from citewell.clinical.quantities import results
@@ -119,7 +119,7 @@ def is_within(text: str, given: Sequence[Result]) -> bool | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenValue:
     """A result, an age or a weight that a question gives."""
 
     start: int
@@ -129,19 +129,19 @@ class Given:
 
 
 @lru_cache(maxsize=256)
-def given_in(question: str) -> tuple[Given, ...]:
+def given_in(question: str) -> tuple[GivenValue, ...]:
     """The results, ages and weights that a question gives, each where it stands."""
-    measured = [Given(one.start, one.end, one.test, one.values[0]) for one in given_results(question)]
-    aged = [Given(one.start, one.end, "age", one.years) for one in ages(question) if not one.problem]
+    measured = [GivenValue(one.start, one.end, one.test, one.values[0]) for one in given_results(question)]
+    aged = [GivenValue(one.start, one.end, "age", one.years) for one in ages(question) if not one.problem]
     return tuple(sorted((*measured, *aged), key=lambda one: one.start))
 
 
-def given_results(question: str) -> tuple[Result, ...]:
+def given_results(question: str) -> tuple[TestReading, ...]:
     """The results that a question gives: values of now, that somebody can have."""
     return tuple(result for result in results(question) if _is_given(result))
 
 
-def _is_given(result: Result) -> bool:
+def _is_given(result: TestReading) -> bool:
     return bool(result.values) and not result.problem and result.sign == "=" and not result.is_earlier
 
 

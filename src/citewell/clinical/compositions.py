@@ -151,7 +151,7 @@ class _Site(NamedTuple):
     """The part of the body that it is a part of."""
 
 
-class _Sites(NamedTuple):
+class _BodySites(NamedTuple):
     qualities: dict[str, frozenset[str]]
     """Each quality and the classes of parts that it goes with; none for all."""
     sites: dict[str, _Site]
@@ -160,8 +160,8 @@ class _Sites(NamedTuple):
 
 
 @cache
-def _sites() -> _Sites:
-    table = _Sites({}, {}, {})
+def _sites() -> _BodySites:
+    table = _BodySites({}, {}, {})
     for what, name, said, classes, *above in rows("sites.tsv"):
         if what == "quality":
             table.qualities[name] = frozenset(filter(None, classes.split("|")))
@@ -187,7 +187,7 @@ def site_pairs() -> Iterator[tuple[str, str]]:
                 yield f"{site.name} {quality}", f"{site.above} {quality}"
 
 
-class _Piece(NamedTuple):
+class _ComposedWords(NamedTuple):
     """Words that name a quality or a part of the body, and which clause they stand in."""
 
     first: int
@@ -213,13 +213,13 @@ def _at_sites(text: str, said: Sequence[Word], taken: set[int], names: Mapping[i
                     yield _composition(f"{site.name} {quality.name}", parts)
 
 
-def _rank(quality: Sequence[_Piece], site: Sequence[_Piece]) -> tuple[int, bool]:
+def _rank(quality: Sequence[_ComposedWords], site: Sequence[_ComposedWords]) -> tuple[int, bool]:
     """How near a part of the body is to a quality; of two as near, “leg pain” comes before “pain leg”."""
     distance, is_before = _distance(quality, site), site[0].first < quality[0].first
     return distance, not is_before if distance == 1 else is_before
 
 
-def _pieces(said: Sequence[Word], taken: set[int]) -> Iterator[_Piece]:
+def _pieces(said: Sequence[Word], taken: set[int]) -> Iterator[_ComposedWords]:
     at = 0
     while at < len(said):
         size = 1
@@ -228,17 +228,17 @@ def _pieces(said: Sequence[Word], taken: set[int]) -> Iterator[_Piece]:
             if not is_quality and said[min(at + len(stems), len(said) - 1)].folded == "of":
                 continue  # the back of the neck is the neck
             if tuple(word.stem for word in span) == stems and not any(word.start in taken for word in span):
-                yield _Piece(at, at + len(stems) - 1, name, is_quality)
+                yield _ComposedWords(at, at + len(stems) - 1, name, is_quality)
                 size = len(stems)
                 break
         at += size
 
 
 def _groups(
-    text: str, said: Sequence[Word], pieces: Sequence[_Piece], names: Mapping[int, int]
-) -> Iterator[list[_Piece]]:
+    text: str, said: Sequence[Word], pieces: Sequence[_ComposedWords], names: Mapping[int, int]
+) -> Iterator[list[_ComposedWords]]:
     """Pieces of one sort that a list joins, “arms and legs”; not those of two names: “stiff neck and tummy ache”."""
-    group: list[_Piece] = []
+    group: list[_ComposedWords] = []
     for piece in pieces:
         if group:
             last = group[-1]
@@ -252,7 +252,7 @@ def _groups(
         yield group
 
 
-def _is_listed(text: str, said: Sequence[Word], one: _Piece, other: _Piece) -> bool:
+def _is_listed(text: str, said: Sequence[Word], one: _ComposedWords, other: _ComposedWords) -> bool:
     """Whether only small words, “and”, “or”, a comma or a stroke stand between two pieces."""
     between = said[one.last + 1 : other.first]
     marks = _PUNCTUATION.findall(text, said[one.last].end, said[other.first].start)
@@ -265,7 +265,7 @@ def _is_listed(text: str, said: Sequence[Word], one: _Piece, other: _Piece) -> b
     )
 
 
-def _is_near(text: str, said: Sequence[Word], one: Sequence[_Piece], other: Sequence[_Piece]) -> bool:
+def _is_near(text: str, said: Sequence[Word], one: Sequence[_ComposedWords], other: Sequence[_ComposedWords]) -> bool:
     first, second = sorted((one, other), key=lambda group: group[0].first)
     between = said[first[-1].last + 1 : second[0].first]
     return (
@@ -275,6 +275,6 @@ def _is_near(text: str, said: Sequence[Word], one: Sequence[_Piece], other: Sequ
     )
 
 
-def _distance(one: Sequence[_Piece], other: Sequence[_Piece]) -> int:
+def _distance(one: Sequence[_ComposedWords], other: Sequence[_ComposedWords]) -> int:
     first, second = sorted((one, other), key=lambda group: group[0].first)
     return second[0].first - first[-1].last

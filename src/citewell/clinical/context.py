@@ -15,7 +15,8 @@ from typing import Literal, cast
 
 import numpy as np
 
-from citewell.clinical.windows import Piece, pieces
+from citewell.clinical.quantities import known_tests, results
+from citewell.clinical.windows import Window, pieces
 from citewell.minilm.adapter import Adapter
 from citewell.minilm.forward import Array, hidden_states
 from citewell.minilm.tokenizer import CLASSIFIER, SEPARATOR, WordPiece
@@ -70,6 +71,10 @@ _SUPPOSED = re.compile(
 """What is only thought of."""
 
 
+_TEMPERATURE = re.compile(r"temp(?:erature)?\b[^\d\n;]{0,20}\d[\d.,]*\s?(?:°?\s?[CF]\b)?", re.IGNORECASE)
+"""A temperature that is measured: the word alone says fever (“has a temp”), with a value the value decides."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assertion:
     """How a mention holds, and how sure the reader is."""
@@ -79,7 +84,7 @@ class Assertion:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MentionSpan:
     """Words that the reader takes for a mention."""
 
     start: int
@@ -91,7 +96,7 @@ class Span:
 
 
 @dataclass(frozen=True, eq=False)
-class Context:
+class AssertionContext:
     """What the reader says of one text, token by token."""
 
     text: str
@@ -99,7 +104,7 @@ class Context:
     ends: Array
     statuses: Array
     """For each token the logarithms of the shares of the statuses."""
-    spans: tuple[Span, ...]
+    spans: tuple[MentionSpan, ...]
     """The mentions that the reader sees, known to the lexicon or not."""
 
     def assertion(self, start: int, end: int) -> Assertion:
@@ -124,11 +129,25 @@ class Context:
             status = Polarity.PRESENT
         if status in (Polarity.PRESENT, Polarity.UNCLEAR) and self._is_supposed(start):
             return Assertion(Polarity.HYPOTHETICAL, share)
+        if status in (Polarity.PRESENT, Polarity.UNCLEAR) and self._is_no_fever(start):
+            return Assertion(Polarity.ABSENT, share)
         if status in (Polarity.PRESENT, Polarity.UNCLEAR) and _ALL_DENIED.match(self.text, end, end + FAR):
             return Assertion(Polarity.ABSENT, share)
         if status in (Polarity.PRESENT, Polarity.PAST) and (others := self._of_whom(start)) is not None:
             status = others
         return Assertion(status, share)
+
+    def _is_no_fever(self, start: int) -> bool:
+        """Whether words are the name of a temperature that is not high.
+
+        >>> [read_context(text).assertion(0, 4).status.value for text in ("temp 36.8", "Temp ok 36.1", "temp 38.6")]
+        ['absent', 'absent', 'present']
+        """
+        match = _TEMPERATURE.match(self.text, start)
+        limit = known_tests()["temperature"].high_above
+        assert limit is not None
+        read = results(match.group()) if match else ()
+        return any(one.values and one.sign != ">" and max(one.values) <= limit for one in read)
 
     def _is_supposed(self, at: int) -> bool:
         """Whether a sentence supposes what it says: “If I ever went off my food”."""
@@ -194,7 +213,7 @@ class ClinicalReader:
         self._tensors, self._layers = tensors, layers
         self._types, self._names = tuple(labels["types"]), tuple(labels["names"])
         self._dangers = tuple(labels["dangers"])
-        self._remembered: dict[str, Context] = {}
+        self._remembered: dict[str, AssertionContext] = {}
         self.dangers = lru_cache(maxsize=REMEMBERED)(self._danger)
 
     @classmethod
@@ -205,11 +224,11 @@ class ClinicalReader:
         assert tuple(adapter.labels["statuses"]) == tuple(STATUSES)  # the file is the one expected
         return cls(adapter.tensors, adapter.layers, adapter.labels)
 
-    def context(self, text: str) -> Context:
+    def context(self, text: str) -> AssertionContext:
         """What the reader says of a text, whatever its length."""
         return self.contexts([text])[0]
 
-    def contexts(self, texts: Sequence[str]) -> list[Context]:
+    def contexts(self, texts: Sequence[str]) -> list[AssertionContext]:
         """What the reader says of several texts, read together: that takes hardly longer than one."""
         remembered = self._remembered
         known = {text: found for text in texts if (found := remembered.get(text)) is not None}
@@ -220,8 +239,8 @@ class ClinicalReader:
         self._remembered.update((text, known[text]) for text in new if len(text) <= LONGEST_REMEMBERED)
         return [known[text] for text in texts]
 
-    def _read(self, texts: Sequence[str]) -> list[Context]:
-        parts: list[tuple[int, Piece]] = []
+    def _read(self, texts: Sequence[str]) -> list[AssertionContext]:
+        parts: list[tuple[int, Window]] = []
         read: list[tuple[Sequence[int], Sequence[tuple[int, int]]]] = []
         for number, text in enumerate(texts):
             for part in pieces(text):
@@ -240,7 +259,7 @@ class ClinicalReader:
                 rows[number] += _own(part, read[at][1], states[1:-1])
         return [self._context(text, tokens) for text, tokens in zip(texts, rows, strict=True)]
 
-    def _context(self, text: str, rows: Sequence[tuple[int, int, Array]]) -> Context:
+    def _context(self, text: str, rows: Sequence[tuple[int, int, Array]]) -> AssertionContext:
         states = np.array([state for _, _, state in rows], np.float32).reshape(len(rows), self._head.shape[1])
         scores = states @ self._head.T + self._tensors["token_head.bias"]
         starts = np.array([start for start, _, _ in rows], np.float32)
@@ -248,9 +267,9 @@ class ClinicalReader:
         kinds = np.exp(_log_shares(scores[:, : len(self._types)]))
         begins = (1 / (1 + np.exp(-scores[:, len(self._types)]))).astype(np.float32)
         spans = self._spans(_Tokens(text, starts, ends, kinds, begins, states))
-        return Context(text, starts, ends, _log_shares(scores[:, len(self._types) + 1 :]), tuple(spans))
+        return AssertionContext(text, starts, ends, _log_shares(scores[:, len(self._types) + 1 :]), tuple(spans))
 
-    def _spans(self, tokens: _Tokens) -> Iterator[Span]:
+    def _spans(self, tokens: _Tokens) -> Iterator[MentionSpan]:
         """The mentions of a text, each with what it may mean."""
         found = list(tokens.spans())
         if not found:
@@ -262,7 +281,7 @@ class ClinicalReader:
             likely = sorted(np.flatnonzero(row >= LIKELY), key=lambda number: -row[number])
             meanings = tuple((self._names[number], float(row[number])) for number in likely)
             start, end = int(tokens.starts[first]), int(tokens.ends[behind - 1])
-            yield Span(start, end, cast(Kind, self._types[kind]), share, meanings)
+            yield MentionSpan(start, end, cast(Kind, self._types[kind]), share, meanings)
 
     @property
     def _head(self) -> Array:
@@ -278,7 +297,7 @@ class ClinicalReader:
         return dict(zip(self._dangers, map(float, shares), strict=True))
 
 
-def read_context(text: str) -> Context:
+def read_context(text: str) -> AssertionContext:
     """What the reader that ships with Citewell says of a text."""
     return ClinicalReader.load().context(text)
 
@@ -288,7 +307,7 @@ def read_danger(text: str) -> dict[str, float]:
     return ClinicalReader.load().dangers(text)
 
 
-def read_contexts(texts: Sequence[str]) -> list[Context]:
+def read_contexts(texts: Sequence[str]) -> list[AssertionContext]:
     """What the reader says of several texts, read together."""
     return ClinicalReader.load().contexts(texts)
 
@@ -314,7 +333,7 @@ def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield group
 
 
-def _own(part: Piece, places: Sequence[tuple[int, int]], states: Array) -> Iterator[tuple[int, int, Array]]:
+def _own(part: Window, places: Sequence[tuple[int, int]], states: Array) -> Iterator[tuple[int, int, Array]]:
     """The tokens of a piece that are not context."""
     for (low, high), row in zip(places, states, strict=True):
         if part.own_start <= part.start + low < part.own_end:

@@ -122,7 +122,8 @@ def _is_likely(reading: EmergencyReading, sensed: float) -> bool:
 def _is_plain(reading: EmergencyReading) -> bool:
     """Whether a short sentence says what happens, or asks whether to call for help; other questions are often general.
 
-    >>> [_is_plain(Reading.of(text)) for text in ("Chest pain. What does my letter say?", "What helps in chest pain?")]
+    >>> texts = ("Chest pain. What does my letter say?", "What helps in chest pain?")
+    >>> [_is_plain(EmergencyReading.of(text)) for text in texts]
     [True, False]
     """
     if reading.is_vignette:
@@ -583,7 +584,9 @@ def _told(spans: Iterable[MeaningSpan]) -> Iterator[tuple[str, tuple[MeaningSpan
                 yield rule.kind, found
 
 
-def _together(groups: Sequence[Sequence[MeaningSpan]], calming: Sequence[MeaningSpan]) -> Iterator[tuple[MeaningSpan, ...]]:
+def _together(
+    groups: Sequence[Sequence[MeaningSpan]], calming: Sequence[MeaningSpan]
+) -> Iterator[tuple[MeaningSpan, ...]]:
     """Spans, one of each group and none standing for two, that stand near each other and that nothing takes back."""
     for first in groups[0]:
         chosen = [first]
@@ -634,7 +637,9 @@ def numbers_of(country: str) -> EmergencyNumbers:
     >>> numbers_of("US").emergency, numbers_of("XX").emergency
     (('911',), ('112',))
     """
-    known = {code: EmergencyNumbers(tuple(call.split("|")), *more) for code, call, *more in rows("emergency_numbers.tsv")}
+    known = {
+        code: EmergencyNumbers(tuple(call.split("|")), *more) for code, call, *more in rows("emergency_numbers.tsv")
+    }
     return known.get(country.upper(), known["*"])
 
 

@@ -13,7 +13,7 @@ OF_ILLNESS = "illness"
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
+class GradeMention:
     """Where a text says a grade."""
 
     start: int
@@ -26,7 +26,7 @@ class Grade:
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradedIllness:
     """An illness with its grade, as a question names it."""
 
     scale: str
@@ -48,7 +48,7 @@ def _table() -> tuple[re.Pattern[str], dict[str, tuple[str, str, bool, bool]]]:
 
 
 @lru_cache(maxsize=4096)
-def grades(text: str) -> tuple[Grade, ...]:
+def grades(text: str) -> tuple[GradeMention, ...]:
     """Every word of a text that may be a grade, in order.
 
     >>> [(found.scale, found.name) for found in grades("Severe dehydration, if PE is unlikely")]
@@ -56,26 +56,26 @@ def grades(text: str) -> tuple[Grade, ...]:
     """
     pattern, known = _table()
     found = ((match.start(), match.end(), known[match.group().casefold()]) for match in pattern.finditer(text))
-    return tuple(Grade(start, end, *told) for start, end, told in found)
+    return tuple(GradeMention(start, end, *told) for start, end, told in found)
 
 
 _NOUN = re.compile(r"[\s-]+(?P<noun>[^\W\d_]{3,})")
 
 
 @lru_cache(maxsize=4096)
-def graded(text: str) -> tuple[Graded, ...]:
+def graded(text: str) -> tuple[GradedIllness, ...]:
     """The grades of a text that stand right before what may be an illness."""
     return tuple(_graded(text))
 
 
-def _graded(text: str) -> Iterator[Graded]:
+def _graded(text: str) -> Iterator[GradedIllness]:
     for grade in grades(text):
         noun = _NOUN.match(text, grade.end)
         if grade.is_of_illness and noun is not None:
-            yield Graded(grade.scale, grade.name, noun["noun"].casefold(), text[grade.start : noun.end()])
+            yield GradedIllness(grade.scale, grade.name, noun["noun"].casefold(), text[grade.start : noun.end()])
 
 
-def asked_grades(question: str, names: Iterable[str]) -> tuple[Graded, ...]:
+def asked_grades(question: str, names: Iterable[str]) -> tuple[GradedIllness, ...]:
     """The graded illnesses of a question, of which `names` are the names of all that it is about.
 
     >>> [one.text for one in asked_grades("How is severe dehydration treated in mild weather?", ["dehydration"])]
@@ -85,7 +85,7 @@ def asked_grades(question: str, names: Iterable[str]) -> tuple[Graded, ...]:
     return tuple(one for one in graded(question) if one.noun in words)
 
 
-def says_grade(text: str, asked: Graded) -> bool:
+def says_grade(text: str, asked: GradedIllness) -> bool:
     """Whether a text says the grade that is asked for; a word that means other things too only before the illness.
 
     >>> severe, none = graded("severe dehydration")[0], graded("no dehydration")[0]
@@ -99,7 +99,7 @@ def says_grade(text: str, asked: Graded) -> bool:
     return any((one.grade, one.noun) == (asked.grade, asked.noun) for one in graded(text))
 
 
-def is_of_another_grade(asked: Iterable[Graded], text: str, titles: Iterable[str]) -> bool:
+def is_of_another_grade(asked: Iterable[GradedIllness], text: str, titles: Iterable[str]) -> bool:
     """Whether a text is on another grade of an illness that is asked for: by its words, else by the nearest title.
 
     >>> severe = graded("severe dehydration")
@@ -111,7 +111,7 @@ def is_of_another_grade(asked: Iterable[Graded], text: str, titles: Iterable[str
     return any(_is_of_another(one, said) for one in asked)
 
 
-def _is_of_another(asked: Graded, said: Iterable[str]) -> bool:
+def _is_of_another(asked: GradedIllness, said: Iterable[str]) -> bool:
     for text in said:
         if says_grade(text, asked):
             return False

@@ -105,7 +105,7 @@ def content(name: Sequence[Word]) -> tuple[str, ...]:
     return tuple(word.stem for word in name if not word.is_filler)
 
 
-class Named(NamedTuple):
+class NamedConcept(NamedTuple):
     """A concept, and by what kind of name it is named."""
 
     concept: Concept
@@ -117,9 +117,9 @@ class Named(NamedTuple):
 class _Own(NamedTuple):
     """The names of Citewell's own table, as they are looked up."""
 
-    whole: dict[tuple[str, ...], list[Named]]
+    whole: dict[tuple[str, ...], list[NamedConcept]]
     """By all their words."""
-    content: dict[tuple[str, ...], list[Named]]
+    content: dict[tuple[str, ...], list[NamedConcept]]
     """By the stems of the words that carry meaning, in any order that people write."""
     longest: dict[str, int]
     """How many words a name may have that begins with a word, or with the stem of one."""
@@ -143,7 +143,7 @@ class Lexicon:
     def __init__(self, curated: Iterable[Concept], abbreviations: Iterable[Abbreviation]) -> None:
         self.concepts = {concept.id: concept for concept in curated}
         self._own = _Own({}, {}, {})
-        self._letters: dict[str, list[Named]] = {}
+        self._letters: dict[str, list[NamedConcept]] = {}
         """Abbreviations as they are written."""
         for concept in self.concepts.values():
             for name in concept.names:
@@ -167,14 +167,14 @@ class Lexicon:
         said = list(words(name.text))
         is_short = name.tag in ("abbrev", "ambiguous") or _ABBREVIATION.fullmatch(name.text) is not None
         if (is_short and len(said) == 1) or name.text.startswith("="):
-            self._letters.setdefault(name.text.removeprefix("="), []).append(Named(concept, name.tag))
+            self._letters.setdefault(name.text.removeprefix("="), []).append(NamedConcept(concept, name.tag))
             return
         lead = sum(1 for _ in words(name.text.partition(")")[0])) if name.text.startswith("(") else 0
         whole, meant = tuple(word.folded for word in words(name.text.replace(")", ""))), content(said)
-        _once(self._own.whole.setdefault(whole, []), Named(concept, name.tag, lead))
+        _once(self._own.whole.setdefault(whole, []), NamedConcept(concept, name.tag, lead))
         self._note(whole[0], len(whole))
         if len(meant) > 1 and not lead and concept.name != NOTHING and not any(word.folded in SIDES for word in said):
-            _once(self._own.content.setdefault(meant, []), Named(concept, name.tag))
+            _once(self._own.content.setdefault(meant, []), NamedConcept(concept, name.tag))
             self._note(meant[0], len(meant))
 
     def _note(self, first: str, size: int) -> None:
@@ -230,7 +230,9 @@ class Lexicon:
             if concept.name != NOTHING
         ]
 
-    def among(self, said: Sequence[Word], *, in_notes: bool = False) -> Iterator[tuple[Sequence[Word], list[Named]]]:
+    def among(
+        self, said: Sequence[Word], *, in_notes: bool = False
+    ) -> Iterator[tuple[Sequence[Word], list[NamedConcept]]]:
         """The words of each name, and the concepts that it names, Citewell's own first.
 
         In notes an abbreviation with several meanings is read as the listed one.
@@ -243,7 +245,9 @@ class Lexicon:
                 yield said[at + named[0].lead : at + size], named
             at += size
 
-    def _at(self, said: Sequence[Word], at: int, present: frozenset[str], *, in_notes: bool) -> tuple[list[Named], int]:
+    def _at(
+        self, said: Sequence[Word], at: int, present: frozenset[str], *, in_notes: bool
+    ) -> tuple[list[NamedConcept], int]:
         """The concepts whose name starts at a word, and how many words it takes."""
         first = said[at]
         if first.text in self._plain:
@@ -266,10 +270,10 @@ class Lexicon:
         own = self._own.longest
         return max(own.get(word.folded, 0), own.get(word.stem, 0), self._longest.get(word.folded, 0)) > 1
 
-    def _own_at(self, said: Sequence[Word], at: int) -> tuple[list[Named], int]:
+    def _own_at(self, said: Sequence[Word], at: int) -> tuple[list[NamedConcept], int]:
         """The longest name of Citewell's own table that starts at a word; one with all its words comes first."""
         first, longest = said[at], self._own.longest
-        best: tuple[list[Named], int] = ([], 0)
+        best: tuple[list[NamedConcept], int] = ([], 0)
         if (reach := longest.get(first.folded, 0)) > 0:
             size = 1
             while size < min(reach, len(said) - at) and said[at + size].joins:
@@ -293,7 +297,7 @@ class Lexicon:
                 best = named, size
         return best
 
-    def _ontology_at(self, said: Sequence[Word], at: int) -> tuple[list[Named], int]:
+    def _ontology_at(self, said: Sequence[Word], at: int) -> tuple[list[NamedConcept], int]:
         """The longest name of the ontology that starts at a word."""
         first = said[at]
         if first.text in SKIPPED:
@@ -338,13 +342,13 @@ class Lexicon:
             return word
         return word if _ABBREVIATION.fullmatch(word) and "=" + word in self._lines else None
 
-    def _lettered(self, short: str) -> list[Named]:
+    def _lettered(self, short: str) -> list[NamedConcept]:
         named = list(self._letters.get(short, ()))
         row = self._rows("=" + short).get("=" + short) if short and not named else None
         return named if row is None else [_of_row(self._table[row], "=" + short)]
 
 
-def _once(named: list[Named], new: Named) -> None:
+def _once(named: list[NamedConcept], new: NamedConcept) -> None:
     """Add a concept; of two names that are looked up as one, the first counts."""
     if all(other.concept.id != new.concept.id for other in named):
         named.append(new)
@@ -358,9 +362,9 @@ def _unnarrowed(concept: Concept) -> Concept:
     return next((one for one in wider if set(one.name.split()) < words), concept)
 
 
-def _of_row(line: str, place: str) -> Named:
+def _of_row(line: str, place: str) -> NamedConcept:
     concept = _concept(line)
-    return Named(concept, next(name.tag for name in concept.names if key(name.text) == place))
+    return NamedConcept(concept, next(name.tag for name in concept.names if key(name.text) == place))
 
 
 @lru_cache(maxsize=5_000)
@@ -489,14 +493,14 @@ def _read(word: Word) -> Word:
     )
 
 
-def _is_named(named: Sequence[Named]) -> bool:
+def _is_named(named: Sequence[NamedConcept]) -> bool:
     """Whether a name stands for something; the ontology also names what is said of things, such as “severe”."""
     return (named[0].concept.curated and named[0].concept.name != NOTHING) or any(
         not concept.curated and ontology_kind(concept.name) != "other" for concept, _, _ in named
     )
 
 
-def _mention(said: Sequence[Word], named: Sequence[Named]) -> Mention:
+def _mention(said: Sequence[Word], named: Sequence[NamedConcept]) -> Mention:
     concept = own(named[0].concept)
     ids = frozenset(one for concept, _, _ in named for one in ids_of(concept))
     right = ", ".join(word.corrected for word in said if word.corrected) or None

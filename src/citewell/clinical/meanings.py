@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from operator import itemgetter
 
-from citewell.clinical.context import Context, Span
+from citewell.clinical.context import AssertionContext, MentionSpan
 from citewell.clinical.lexicon import Lexicon, Mention, broader, id_of, ids_of, mentions, named_concept
 from citewell.clinical.quantities import habits, results
 
@@ -45,7 +45,7 @@ NOTHING = "none"
 
 
 @lru_cache(maxsize=64)
-def meant(context: Context) -> tuple[Mention, ...]:
+def meant(context: AssertionContext) -> tuple[Mention, ...]:
     """The mentions that the reader sees where the lexicon knows no name or another one, with what they mean.
 
     >>> from citewell.clinical.context import read_context
@@ -82,7 +82,7 @@ def meant(context: Context) -> tuple[Mention, ...]:
     )
 
 
-def is_normal(context: Context, start: int, end: int) -> bool:
+def is_normal(context: AssertionContext, start: int, end: int) -> bool:
     """Whether words, or what follows them, say that nothing is wrong with what they name.
 
     >>> from citewell.clinical.context import read_context
@@ -93,7 +93,7 @@ def is_normal(context: Context, start: int, end: int) -> bool:
     return _IS_NORMAL.match(text, end) is not None or _NORMAL_INSIDE.search(text, start, end) is not None
 
 
-def _is_another(span: Span, named: Sequence[Mention]) -> bool:
+def _is_another(span: MentionSpan, named: Sequence[Mention]) -> bool:
     """Whether words certainly mean something that the lexicon does not find in them."""
     name, share = max(span.meanings, key=itemgetter(1), default=(NOTHING, 0.0))
     if share < CERTAIN or name == NOTHING:
@@ -102,7 +102,7 @@ def _is_another(span: Span, named: Sequence[Mention]) -> bool:
     return ids_of(named_concept(name)).isdisjoint(frozenset().union(*inside))
 
 
-def is_misread(context: Context, places: Sequence[tuple[int, int]], ids: frozenset[str]) -> bool:
+def is_misread(context: AssertionContext, places: Sequence[tuple[int, int]], ids: frozenset[str]) -> bool:
     """Whether words that the lexicon takes for something are a small part of words that mean something else.
 
     >>> from citewell.clinical.context import read_context

@@ -57,7 +57,7 @@ class Applies(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ValueBand:
     """From one value to another, as a text writes them: years, weeks of pregnancy, kilograms or ml/min."""
 
     start: int
@@ -82,7 +82,7 @@ class Limits:
         is_above = self.high is not None and (value > self.high if self.is_through else value >= self.high)
         return not is_below and not is_above
 
-    def meets(self, other: Limits) -> bool:
+    def meets(self, other: ValueBand) -> bool:
         """Whether somebody can be within both."""
         (low, high), (theirs, to) = self._ends, other._ends
         return low < to and theirs < high
@@ -109,8 +109,8 @@ class Population:
     name: str
     kind: str = "people"
     """Populations of one kind are alternatives; of each kind of a text somebody must be in one."""
-    limits: tuple[Limits, ...] = ()
-    widest: Limits | None = None
+    limits: tuple[ValueBand, ...] = ()
+    widest: ValueBand | None = None
     """The ages beyond which nobody is meant, where the word leaves some open."""
     sex: Sex | None = None
     is_pregnant: bool | None = None
@@ -144,7 +144,7 @@ class Applicability:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class PopulationWord:
     """A row of the table: words that name people, and what they mean."""
 
     words: str
@@ -158,7 +158,7 @@ class Word:
 
 
 @cache
-def people_words() -> tuple[Word, ...]:
+def people_words() -> tuple[PopulationWord, ...]:
     """The table of words that name people."""
     table = []
     for row in rows("populations.tsv"):
@@ -170,13 +170,13 @@ def people_words() -> tuple[Word, ...]:
             setting=setting or None,
         )  # fmt: skip
         pattern = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
-        table.append(Word(words, pattern, group, population, shelf, population != Population(0, 0, name)))
+        table.append(PopulationWord(words, pattern, group, population, shelf, population != Population(0, 0, name)))
     return tuple(table)
 
 
-def _years_of_word(low: str, high: str) -> Limits | None:
+def _years_of_word(low: str, high: str) -> ValueBand | None:
     first, last = (float(cell) if cell else None for cell in (low, high))
-    return Limits(0, 0, "", "age", first, last) if low or high else None
+    return ValueBand(0, 0, "", "age", first, last) if low or high else None
 
 
 def shelf_words() -> list[tuple[str, str]]:
@@ -253,7 +253,7 @@ def any_age(text: str) -> re.Match[str] | None:
     return _ANY_AGE.search(text)
 
 
-def age_limits(text: str) -> Iterator[Limits]:
+def age_limits(text: str) -> Iterator[ValueBand]:
     """Limits of age that a text is for, as it writes them; a time that is no age is none.
 
     >>> text = "adults aged 80 and over; aged under 40; aged 12 to 17; for 5 days; below 150/90"
@@ -270,9 +270,9 @@ def age_limits(text: str) -> Iterator[Limits]:
         years = float(match["years"])
         is_under = match["side"].casefold() == "under"
         ends = (None, years) if is_under else (years, None)
-        yield Limits(*match.span(), match.group(), "age", *ends)
+        yield ValueBand(*match.span(), match.group(), "age", *ends)
     if every := _ANY_AGE.search(text):
-        yield Limits(*every.span(), "any age", "age", 0.0)
+        yield ValueBand(*every.span(), "any age", "age", 0.0)
 
 
 _DOSED = re.compile(r"\s?[:,]\s?(?:up to |maximum |about )?\d[\d./ –-]*\s?(?:mg|g|mL|ml|micrograms?|mcg|units?|IU)\b")
@@ -299,7 +299,7 @@ def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
     return quantity.told == "age" or is_near or _BEHIND.match(text, quantity.end) is not None or is_alone
 
 
-def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> Limits:
+def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> ValueBand:
     """The limits that a quantity gives; of years and weeks the last one is among them as a whole."""
     is_mixed, is_counted = quantity.unit == "mixed", of in ("age", "week")
     ends = [_years(value) for value in quantity.values] if is_mixed else [(value, 1.0) for value in quantity.written]
@@ -309,7 +309,7 @@ def _limits(text: str, quantity: Quantity, of: Measure, sign: str = "") -> Limit
     words = re.sub(r"^age[ds]?\s+", "", quantity.text, flags=re.IGNORECASE)
     sign = sign or quantity.sign
     first = _TO.search(text, max(0, quantity.start - LOOK_BACK), quantity.start) if sign in ("<", "<=") else None
-    made = Limits(quantity.start, quantity.end, words, of, low * size, None, is_over=sign == ">")
+    made = ValueBand(quantity.start, quantity.end, words, of, low * size, None, is_over=sign == ">")
     if quantity.shape == "range":
         return replace(made, high=(high + step) * size if is_counted else high, is_through=not is_counted)
     if sign in ("<", "<="):
@@ -333,7 +333,7 @@ def _years(days: float) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=4096)
-def ages_in(text: str) -> tuple[Limits, ...]:
+def ages_in(text: str) -> tuple[ValueBand, ...]:
     """The ages of people that a text tells: limits, and how old somebody is.
 
     >>> [(age.low, age.high) for age in ages_in("Aged 16 and over: 5 mg for 3 years")]
@@ -355,11 +355,11 @@ def ages_in(text: str) -> tuple[Limits, ...]:
     for age in ages(text):
         is_written = age.of != "event" and not age.problem and _WRITTEN.search(age.text)
         if is_written and taken.isdisjoint(range(age.start, age.end)):
-            limits.append(_point(Limits(age.start, age.end, age.text, "age"), age.years))
+            limits.append(_point(ValueBand(age.start, age.end, age.text, "age"), age.years))
     return tuple(sorted(limits, key=lambda limit: limit.start))
 
 
-def _point(limit: Limits, years: float) -> Limits:
+def _point(limit: ValueBand, years: float) -> ValueBand:
     """An age that somebody has: from two years on it lasts a year, before that a day."""
     return replace(limit, low=years, high=years + (1.0 if years >= 2 else 1 / 365))
 
@@ -408,7 +408,7 @@ def is_for_others(
     titles: Iterable[str],
     *,
     is_amount: bool = False,
-    aged: tuple[Limits, ...] = (),
+    aged: tuple[ValueBand, ...] = (),
 ) -> bool:
     """Whether a text is written for the other group alone: by its own words, else by the nearest title that says so.
 
@@ -478,7 +478,7 @@ def _measure(text: str, quantity: Quantity) -> Measure | None:
     return "kg" if quantity.unit == "kg" else None
 
 
-def _measured(text: str) -> Iterator[Limits]:
+def _measured(text: str) -> Iterator[ValueBand]:
     """Limits of weeks, weight and kidney function; of weeks a single one is a limit too."""
     flat = _PLUS_DAYS.sub(lambda match: " " * len(match.group()), text)
     for quantity in quantities(flat):
@@ -492,10 +492,10 @@ def _measured(text: str) -> Iterator[Limits]:
         elif of == "week":
             yield replace(limits, high=(limits.low or 0) + 1)
     for match in _TRIMESTER.finditer(text):
-        yield Limits(*match.span(), match.group(), "week", *_trimester(match["which"])[:2])
+        yield ValueBand(*match.span(), match.group(), "week", *_trimester(match["which"])[:2])
 
 
-def weight_limits(text: str) -> Iterator[Limits]:
+def weight_limits(text: str) -> Iterator[ValueBand]:
     """Limits of a body's weight that a text is for: “12 kg to 19 kg”."""
     return (limits for limits in _measured(text) if limits.of == "kg")
 
@@ -512,10 +512,10 @@ def _stages(text: str) -> Iterator[Population]:
                 problem=f"“{match.group()}” is not a stage of chronic kidney disease (stages 1 to 5 are recognised)",
             )
         else:
-            yield replace(made, limits=(Limits(*match.span(), match.group(), "eGFR", last[0], first[1]),))
+            yield replace(made, limits=(ValueBand(*match.span(), match.group(), "eGFR", last[0], first[1]),))
 
 
-def _limited(limits: Limits) -> Population:
+def _limited(limits: ValueBand) -> Population:
     """The people within limits of age, weight or kidney function; limits that nobody can have are a problem."""
     tests = {"kg": "weight", "eGFR": "eGFR", "creatinine clearance": "creatinine clearance"}
     known = {"age": OLDEST + 1.0, "week": LONGEST_PREGNANCY}
@@ -804,7 +804,7 @@ def _joined(first: Population, second: Population) -> Population | None:
     )  # fmt: skip
 
 
-def _with_weeks(population: Population, weeks: Sequence[Limits]) -> Population:
+def _with_weeks(population: Population, weeks: Sequence[ValueBand]) -> Population:
     """Pregnant women with the weeks that stand nearest; anybody else as they are."""
     own = min(weeks[:MOST], key=lambda limits: abs(limits.start - population.start), default=None)
     if own is None or not population.is_pregnant:

@@ -81,7 +81,7 @@ class QuestionReading:
 
 def question_kind(question: str, vector: Array) -> QuestionReading:
     """The kind of a question, by its words and its vector of all-MiniLM-L6-v2."""
-    return _Head.load().read(question, vector)
+    return _QuestionHead.load().read(question, vector)
 
 
 def question_cues(question: str) -> frozenset[str]:
@@ -116,7 +116,7 @@ def runs(question: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Head:
+class _QuestionHead:
     """The weights of the numbers of a vector, of the runs of words, and of the kinds as such."""
 
     kinds: tuple[QuestionKind, ...]
@@ -127,7 +127,7 @@ class _Head:
 
     @classmethod
     @cache
-    def load(cls) -> _Head:
+    def load(cls) -> _QuestionHead:
         """The head that ships with Citewell; read once."""
         digest = hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
         if digest != SHA256:

@@ -18,7 +18,7 @@ _END = re.compile(r"\n+|(?<=[.?!])\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Window:
     """A part of a text to be read, and the part of it whose tokens count."""
 
     start: int
@@ -27,7 +27,7 @@ class Piece:
     own_end: int
 
     @classmethod
-    def around(cls, text: str, start: int, end: int, *, left: int, right: int) -> Piece:
+    def around(cls, text: str, start: int, end: int, *, left: int, right: int) -> Window:
         """A part with whole words of context on either side."""
         low, high = max(0, start - left), min(len(text), end + right)
         while 0 < low < start and not text[low - 1].isspace():
@@ -57,13 +57,13 @@ def segments(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def pieces(text: str) -> Iterator[Window]:
     """The pieces of a text, one after the other; a short text is one piece."""
     start = end = 0
     for low, high in segments(text):
         if high - start > WIDTH * CHARACTERS and end > start:
-            yield Piece.around(text, start, end, left=LEFT * CHARACTERS, right=RIGHT * CHARACTERS)
+            yield Window.around(text, start, end, left=LEFT * CHARACTERS, right=RIGHT * CHARACTERS)
             start = low
         end = high
     if end > start:
-        yield Piece.around(text, start, end, left=LEFT * CHARACTERS, right=RIGHT * CHARACTERS)
+        yield Window.around(text, start, end, left=LEFT * CHARACTERS, right=RIGHT * CHARACTERS)

@@ -50,14 +50,14 @@ def default_chunking(media_type: str) -> Chunking:
 
 def chunk(document: Document, *, chunking: Chunking, tokenizer: Tokenizer) -> list[Chunk]:
     """The passages of a document, in reading order."""
-    cut = Cut(document, chunking, tokenizer)
+    cut = ChunkCutter(document, chunking, tokenizer)
     slices = cut.characters() if chunking.strategy == "characters" else cut.sections()
     max_tokens = chunking.size if chunking.unit == "tokens" else len(document.text)
     return list(_chunks(cut, slices, max_tokens))
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class SectionSlice:
     """A part of the canonical text and the section it belongs to."""
 
     start: int
@@ -65,7 +65,7 @@ class Slice:
     section: tuple[str, ...]
 
 
-class Cut:
+class ChunkCutter:
     """One document being cut; sizes are looked up in tables made once."""
 
     def __init__(self, document: Document, chunking: Chunking, tokenizer: Tokenizer) -> None:
@@ -79,16 +79,16 @@ class Cut:
 
     # ------------------------------------------------------------------------------------------------ by sections
 
-    def sections(self) -> Iterator[Slice]:
+    def sections(self) -> Iterator[SectionSlice]:
         """Whole sections where they fit, their subsections where not, then paragraphs, sentences, tokens."""
         if self.document.blocks:
             yield from self._section(self.document.blocks, depth=0)
 
-    def _section(self, blocks: Sequence[Block], depth: int) -> Iterator[Slice]:
+    def _section(self, blocks: Sequence[Block], depth: int) -> Iterator[SectionSlice]:
         """The slices of a run of blocks that share their first `depth` section titles."""
         path = _common_path(blocks)
         if self.chunking.strategy == "sections" and self._fits(blocks[0].start, blocks[-1].end, path):
-            yield Slice(blocks[0].start, blocks[-1].end, self._path(path)[0])
+            yield SectionSlice(blocks[0].start, blocks[-1].end, self._path(path)[0])
             return
         headings: list[Block] = []  # those with no text of their own go with what follows them
         for children in _children(blocks, depth):
@@ -102,14 +102,14 @@ class Cut:
         if headings:
             yield from self._leaf(headings)
 
-    def _leaf(self, blocks: Sequence[Block]) -> Iterator[Slice]:
+    def _leaf(self, blocks: Sequence[Block]) -> Iterator[SectionSlice]:
         """Paragraphs gathered up to the limit; each slice after the first repeats the end of the one before."""
         section = _common_path(blocks)
         path, path_tokens = self._path(section)
         room = self.chunking.size - path_tokens
         start, end = blocks[0].start, blocks[-1].end
         if self._fits(start, end, section):
-            yield Slice(start, end, path)
+            yield SectionSlice(start, end, path)
             return
         shared = self.chunking.overlap
         pieces = [
@@ -122,7 +122,7 @@ class Cut:
                 stop += 1
             if stop + 1 < len(pieces):
                 stop = self._before_list(begin, pieces, position, stop, room)
-            yield Slice(begin, pieces[stop][1], path)
+            yield SectionSlice(begin, pieces[stop][1], path)
             position = stop + 1
             if position < len(pieces):
                 begin = self._overlap_start(begin, pieces[stop][1], pieces[position], room)
@@ -203,14 +203,14 @@ class Cut:
 
     # ---------------------------------------------------------------------------------------------- by characters
 
-    def characters(self) -> Iterator[Slice]:
+    def characters(self) -> Iterator[SectionSlice]:
         """At most `size` characters, cut at the coarsest break there is: paragraph, line, sentence, word, none."""
         text, size, overlap = self.document.text, self.chunking.size, self.chunking.overlap
         start = 0
         while start < len(text):
             end = _break_before(text, start, min(start + size, len(text)))
             end = next((lead for lead in self._leads.get(end, ()) if 2 * (lead - start) >= size), end)
-            yield Slice(start, end, self._section_at(start))
+            yield SectionSlice(start, end, self._section_at(start))
             if end >= len(text):
                 return
             shared = self._outside_list(_break_after(text, max(end - overlap, start + 1), end), end)
@@ -224,7 +224,7 @@ class Cut:
 
     # --------------------------------------------------------------------------------------------------- to measure
 
-    def halved(self, piece: Slice, max_tokens: int) -> Iterator[tuple[Slice, int]]:
+    def halved(self, piece: SectionSlice, max_tokens: int) -> Iterator[tuple[SectionSlice, int]]:
         """The slice without outer white space; halved where a cut inside a word made more tokens than the word had."""
         words = self.document.text[piece.start : piece.end]
         start = piece.start + len(words) - len(words.lstrip())
@@ -234,11 +234,11 @@ class Cut:
         end = start + len(words)
         tokens = self._passage_tokens(start, end, piece.section)
         if tokens <= max_tokens or len(words) == 1:
-            yield Slice(start, end, piece.section), tokens
+            yield SectionSlice(start, end, piece.section), tokens
             return
         middle = (start + end) // 2
-        yield from self.halved(Slice(start, middle, piece.section), max_tokens)
-        yield from self.halved(Slice(middle, end, piece.section), max_tokens)
+        yield from self.halved(SectionSlice(start, middle, piece.section), max_tokens)
+        yield from self.halved(SectionSlice(middle, end, piece.section), max_tokens)
 
     def _passage_tokens(self, start: int, end: int, section: tuple[str, ...]) -> int:
         """The tokens of a passage and its titles; looked up where no word is cut, as none then reaches over an end."""
@@ -302,7 +302,7 @@ def _children(blocks: Sequence[Block], depth: int) -> Iterator[list[Block]]:
         yield group
 
 
-def _chunks(cut: Cut, slices: Iterator[Slice], max_tokens: int) -> Iterator[Chunk]:
+def _chunks(cut: ChunkCutter, slices: Iterator[SectionSlice], max_tokens: int) -> Iterator[Chunk]:
     """Number the slices, with their sentences and page."""
     document = cut.document
     spans = _sentence_spans(document)

@@ -27,7 +27,7 @@ _CERTAINTY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DocumentMetadata:
     """What is stated, and nothing where nothing is."""
 
     populations: tuple[str, ...] = ()
@@ -36,18 +36,18 @@ class Described:
     certainty: str | None = None
 
 
-def describe(text: str, *, section: tuple[str, ...] = ()) -> Described:
+def describe(text: str, *, section: tuple[str, ...] = ()) -> DocumentMetadata:
     """Read what a passage states of its own reach; the titles above it count like its words.
 
     >>> describe("Give it (strong recommendation, low-certainty evidence).", section=("Malaria", "In pregnancy"))
-    Described(populations=('pregnant',), settings=(), strength='strong', certainty='low')
+    DocumentMetadata(populations=('pregnant',), settings=(), strength='strong', certainty='low')
     >>> describe("We recommended strongly worded letters.")
-    Described(populations=(), settings=(), strength=None, certainty=None)
+    DocumentMetadata(populations=(), settings=(), strength=None, certainty=None)
     """
     text = _plain(text)
     words = "\n".join((*map(_plain, section), text)).lower()
     found = {kind: tuple(cue.name for cue in _cues(kind) if cue.is_in(words)) for kind in ("population", "setting")}
-    return Described(
+    return DocumentMetadata(
         found["population"], found["setting"], _stated(_STRENGTH, text, words), _stated(_CERTAINTY, text, words)
     )
 

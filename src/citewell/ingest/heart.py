@@ -15,7 +15,7 @@ GRACE_S = 60.0
 """How long after its time a document may take to notice."""
 
 
-class Heart:
+class LeaseHeartbeat:
     """A thread beside the reading: renews its lease, and stops doing so when its time is up.
 
     It beats however long one step takes; a step that never ends loses the lease, and what it was at goes to others.
@@ -34,7 +34,7 @@ class Heart:
         """Whether the time is up."""
         return time.monotonic() > self._until
 
-    def __enter__(self) -> Heart:
+    def __enter__(self) -> LeaseHeartbeat:
         self._thread.start()
         return self
 

@@ -13,11 +13,11 @@ from typing import Generic, TypeVar
 
 from citewell.errors import EmbedderMismatch
 from citewell.ingest.parse import safe_name
-from citewell.ingest.read import Reader, Step, Watch
-from citewell.ingest.room import Room
-from citewell.ingest.together import Together
+from citewell.ingest.read import FileReader, Step, Watch
+from citewell.ingest.room import MemoryReservations
+from citewell.ingest.together import BatchingEmbedder
 from citewell.ports import Library
-from citewell.types import Chunking, Document, Entry, Filing, Scope, Source
+from citewell.types import Chunking, Document, Filing, LibraryEntry, Scope, Source
 
 AT_ONCE = 32
 """Files that are read side by side at most: some are cut or stored while others are embedded."""
@@ -32,10 +32,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddedDocument:
     """What became of a file: its entry, whether it was there already, and whether it was filed anew."""
 
-    entry: Entry
+    entry: LibraryEntry
     was_there: bool
     was_refiled: bool = False
     embedding_ms: float = 0.0
@@ -63,15 +63,15 @@ def unwatched(_step: Step) -> None:
 
 
 def add(
-    source: Source, *, filing: Filing, scope: Scope, library: Library, reader: Reader, watch: Watch = unwatched
-) -> Added:
+    source: Source, *, filing: Filing, scope: Scope, library: Library, reader: FileReader, watch: Watch = unwatched
+) -> AddedDocument:
     """Read a file and make it current; the same bytes twice do nothing again, a failure leaves nothing behind."""
     return prepared(source, filing=filing, scope=scope, library=library, reader=reader, watch=watch)()
 
 
 def prepared(
-    source: Source, *, filing: Filing, scope: Scope, library: Library, reader: Reader, watch: Watch = unwatched
-) -> Callable[[], Added]:
+    source: Source, *, filing: Filing, scope: Scope, library: Library, reader: FileReader, watch: Watch = unwatched
+) -> Callable[[], AddedDocument]:
     """Read a file; what is returned makes it current. Nothing is changed before that."""
     source = Source(source.data, safe_name(source.name))
     if filing.replaces is None and (entry := library.same(source, subject=filing.subject, scope=scope)) is not None:
@@ -81,12 +81,12 @@ def prepared(
     check_embedder(library, reader.embedder.fingerprint)
     reading = reader.read(source, chunking=filing.chunking, watch=watch)
 
-    def store() -> Added:
+    def store() -> AddedDocument:
         watch(Step("storing"))
         started = time.perf_counter()
         entry = library.add(source, reading, filing=filing, scope=scope)
         indexing_ms = (time.perf_counter() - started) * 1000
-        return Added(entry, was_there=False, embedding_ms=reading.embedding_ms, indexing_ms=indexing_ms)
+        return AddedDocument(entry, was_there=False, embedding_ms=reading.embedding_ms, indexing_ms=indexing_ms)
 
     return store
 
@@ -96,18 +96,18 @@ class Work(Generic[T]):
     """A file to be read, and how large it is."""
 
     size_bytes: int
-    do: Callable[[Reader], T]
+    do: Callable[[FileReader], T]
 
 
-def in_turn(reader: Reader, works: Iterable[Work[T]]) -> Generator[Future[T]]:
+def in_turn(reader: FileReader, works: Iterable[Work[T]]) -> Generator[Future[T]]:
     """Do several at a time, so that some are cut or stored while others are embedded; results in the order given.
 
     What is read at the same time is embedded together: each work is given a reader that does so. Who closes it before
     the end waits for nothing but what cannot be left half-way.
     """
     rest = enumerate(works)
-    with Together(reader.embedder) as embedder, ThreadPoolExecutor(AT_ONCE, "citewell-reading") as workers:
-        room = Room(at_once=PARSED_AT_ONCE, max_characters=AT_ONCE_CHARACTERS, go_on=embedder.go_on)
+    with BatchingEmbedder(reader.embedder) as embedder, ThreadPoolExecutor(AT_ONCE, "citewell-reading") as workers:
+        room = MemoryReservations(at_once=PARSED_AT_ONCE, max_characters=AT_ONCE_CHARACTERS, go_on=embedder.go_on)
         together = replace(reader, embedder=embedder)
 
         def begun(number: int, work: Work[T]) -> Future[T]:
@@ -135,13 +135,13 @@ def in_turn(reader: Reader, works: Iterable[Work[T]]) -> Generator[Future[T]]:
             workers.shutdown(cancel_futures=True)
 
 
-def refiled(entry: Entry, *, filing: Filing, scope: Scope, library: Library) -> Added:
+def refiled(entry: LibraryEntry, *, filing: Filing, scope: Scope, library: Library) -> AddedDocument:
     """A document that is there already, with the tags and journeys that are said now."""
     tags_differ = filing.tags is not None and filing.tags != frozenset(entry.tags)
     journeys_differ = filing.journeys is not None and filing.journeys != frozenset(entry.journeys)
     if not tags_differ and not journeys_differ:
-        return Added(entry, was_there=True)
-    return Added(library.refile(entry.id, filing=filing, scope=scope), was_there=True, was_refiled=True)
+        return AddedDocument(entry, was_there=True)
+    return AddedDocument(library.refile(entry.id, filing=filing, scope=scope), was_there=True, was_refiled=True)
 
 
 def check_embedder(library: Library, fingerprint: str) -> None:
@@ -154,7 +154,7 @@ def check_embedder(library: Library, fingerprint: str) -> None:
         )
 
 
-def reindex(*, library: Library, reader: Reader, progress: Callable[[str, Step], None]) -> int:
+def reindex(*, library: Library, reader: FileReader, progress: Callable[[str, Step], None]) -> int:
     """Cut and embed every document anew beside the old vectors, then switch over at once; says how many.
 
     The old vectors answer until the switch. Stopped half-way, the next call goes on where this one was.
@@ -173,7 +173,7 @@ def reindex(*, library: Library, reader: Reader, progress: Callable[[str, Step],
 
 
 def _anew(
-    document_id: str, document: Document, chunking: Chunking | None, watch: Watch, reader: Reader
+    document_id: str, document: Document, chunking: Chunking | None, watch: Watch, reader: FileReader
 ) -> Callable[[Library], None]:
     """Embed a document again; what is returned stores that beside the vectors in use."""
     reading = reader.embedded(document, chunking=chunking, watch=watch)

@@ -13,7 +13,7 @@ from citewell.ingest import sniff as sniffed
 from citewell.ingest.decode import clean
 from citewell.ingest.sniff import sniff
 from citewell.ports import Parser
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 
 __all__ = ["kind_of", "parse", "safe_name", "sniff"]
 
@@ -29,7 +29,7 @@ CHECK_IT = "Check that this is the right file."
 _SURROGATES_AND_NUL = re.compile("[\0\ud800-\udfff]")
 
 
-def parse(source: Source, *, parsers: Mapping[str, Parser], limits: Limits) -> Document:
+def parse(source: Source, *, parsers: Mapping[str, Parser], limits: ParseLimits) -> Document:
     """One file, one checked Document; anything that goes wrong is an InputError that says what to do."""
     source = Source(source.data, safe_name(source.name))
     media_type = kind_of(source, limits=limits)
@@ -63,7 +63,7 @@ def _misnamed(name: str, media_type: str) -> tuple[str, ...]:
     return (f"The file name says {promised} but the content is {found}, so it was read as {found}. {CHECK_IT}",)
 
 
-def kind_of(source: Source, *, limits: Limits) -> str:
+def kind_of(source: Source, *, limits: ParseLimits) -> str:
     """The media type of a file that can be read; what shows at a glance to be none is refused."""
     if not source.data.strip(b"\0 \t\r\n\f\v"):
         raise EmptyFile("The file is empty. Check that it was saved or downloaded completely, then add it again.")
@@ -93,7 +93,7 @@ def safe_name(name: str) -> str:
     return name or "document"
 
 
-def checked(document: Document, name: str, limits: Limits) -> Document:
+def checked(document: Document, name: str, limits: ParseLimits) -> Document:
     """A document that a parser made, if it is within the limits and its parts agree with each other."""
     if not document.text.strip() or not document.blocks:
         raise EmptyFile("No readable text was found in this file. If it is a scan, add it as PDF with the OCR extra.")

@@ -12,8 +12,8 @@ from citewell.errors import EmptyFile
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.embed import embed
 from citewell.ingest.parse import parse
-from citewell.ports import Embedder, Parser, Reading, Tokenizer
-from citewell.types import Chunking, Document, Limits, Source
+from citewell.ports import Embedder, ParsedFile, Parser, Tokenizer
+from citewell.types import Chunking, Document, ParseLimits, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +30,19 @@ Watch = Callable[[Step], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class FileReader:
     """All that it takes to read a file."""
 
     parsers: Mapping[str, Parser]
     tokenizer: Tokenizer
     embedder: Embedder
-    limits: Limits
+    limits: ParseLimits
     parsing: AbstractContextManager[object] = field(default_factory=nullcontext)
     """Held while a file is parsed: of many that are read side by side, few are."""
     hold: Callable[[int], None] = lambda _characters: None
     """Told how long the text is that was parsed, and that is in memory until it is stored."""
 
-    def read(self, source: Source, *, chunking: Chunking | None, watch: Watch) -> Reading:
+    def read(self, source: Source, *, chunking: Chunking | None, watch: Watch) -> ParsedFile:
         """Parse, cut and embed a file."""
         watch(Step("reading"))
         started = time.perf_counter()
@@ -52,7 +52,7 @@ class Reader:
 
     def embedded(
         self, document: Document, *, chunking: Chunking | None, watch: Watch, started: float | None = None
-    ) -> Reading:
+    ) -> ParsedFile:
         """Cut and embed a document that is parsed already."""
         started = time.perf_counter() if started is None else started
         self.hold(len(document.text))
@@ -71,4 +71,4 @@ class Reader:
         ended = time.perf_counter()
         embedding_ms = (ended - embedding) * 1000
         fingerprint = self.embedder.fingerprint
-        return Reading(document, chunks, vectors, sentence_vectors, fingerprint, ended - started, embedding_ms)
+        return ParsedFile(document, chunks, vectors, sentence_vectors, fingerprint, ended - started, embedding_ms)

@@ -28,7 +28,7 @@ STOPPED_PROGRAM = "This file crashed processing several times. Convert it to ano
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RetryLater:
     """Try again after a pause."""
 
     pause_s: float
@@ -36,27 +36,27 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class PermanentFailure:
     """It will not get better by trying."""
 
     message: str
 
 
-def judge(error: Exception, *, attempts: int, chance: Callable[[], float]) -> Again | GiveUp:
+def judge(error: Exception, *, attempts: int, chance: Callable[[], float]) -> RetryLater | PermanentFailure:
     """What follows from an error at the so-manyth attempt; `chance` gives numbers from 0 to 1.
 
     >>> judge(LibraryError("The disk is full."), attempts=1, chance=lambda: 0.5)
-    Again(pause_s=15.0, message='The disk is full.')
+    RetryLater(pause_s=15.0, message='The disk is full.')
     >>> judge(InputError("It needs a password."), attempts=1, chance=lambda: 0.5)
-    GiveUp(message='It needs a password.')
+    PermanentFailure(message='It needs a password.')
     """
     is_ours = isinstance(error, CitewellError)
     message = error.told if isinstance(error, CitewellError) else STOPPED.format(name=type(error).__name__)
     if isinstance(error, CANNOT_HEAL) or (is_ours and not isinstance(error, MAY_HEAL)):
-        return GiveUp(message)
+        return PermanentFailure(message)
     if attempts > RETRIES:
-        return GiveUp(f"{message} It was tried {attempts} times.")
-    return Again(pause_s(attempts, chance=chance), message)
+        return PermanentFailure(f"{message} It was tried {attempts} times.")
+    return RetryLater(pause_s(attempts, chance=chance), message)
 
 
 def may_heal(attempts: int, *, is_waiting: bool) -> bool:

@@ -8,7 +8,7 @@ from threading import Condition
 from types import TracebackType
 
 
-class Room:
+class MemoryReservations:
     """Lets few in at a time, and none while those who were in hold too much; nobody any more where it is over.
 
     Who is waited for, and the one after, may hold any amount: so all come to their turn.
@@ -24,9 +24,9 @@ class Room:
         self._awaited = 0
         self._is_over = False
 
-    def place(self, number: int) -> Place:
+    def place(self, number: int) -> ParseReservation:
         """What the one with this number holds while it parses; numbers count up from 0, in the order of turns."""
-        return Place(self, number)
+        return ParseReservation(self, number)
 
     def hold(self, number: int, characters: int) -> None:
         """Say how much text one has, until it is waited for no more."""
@@ -65,10 +65,10 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ParseReservation:
     """The room of one file while it is parsed."""
 
-    room: Room
+    room: MemoryReservations
     number: int
 
     def __enter__(self) -> None:

@@ -25,7 +25,7 @@ class _Call:
     vectors: Future[Vectors] = field(default_factory=Future)
 
 
-class Together:
+class BatchingEmbedder:
     """An embedder whose callers wait for one another: all who came during one computation make the next."""
 
     def __init__(self, embedder: Embedder) -> None:

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from citewell.errors import EmbedderMismatch, LibraryError, TookTooLong
 from citewell.ingest.allowance import allowance, bounded_memory
-from citewell.ingest.heart import Heart
-from citewell.ingest.read import Reader, Step
-from citewell.ingest.retries import Again, GiveUp, judge
-from citewell.ports import Claim, Library
+from citewell.ingest.heart import LeaseHeartbeat
+from citewell.ingest.read import FileReader, Step
+from citewell.ingest.retries import PermanentFailure, RetryLater, judge
+from citewell.ports import JobLease, Library
 from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
@@ -35,11 +35,11 @@ TOO_LONG = "Processing took longer than the {minutes:.0f} minutes allowed for a 
 _chance = random.SystemRandom().random
 
 
-class Stopped(Exception):
+class WorkerStopped(Exception):
     """The worker ends, or lost its document, before it is read."""
 
 
-class Took(NamedTuple):
+class EmbedTimes(NamedTuple):
     """How long a document was embedded, and then made current."""
 
     embedding_ms: float
@@ -55,7 +55,7 @@ class Worker:
     def __init__(
         self,
         library: Library,
-        reader: Reader,
+        reader: FileReader,
         *,
         is_alone: bool = False,
         tell: Callable[[str, Step], None] | None = None,
@@ -70,7 +70,7 @@ class Worker:
         self.done = self.failed = 0
         self.steps: dict[str, Step] = {}
         """How far each document in work has come."""
-        self.took: dict[str, Took] = {}
+        self.took: dict[str, EmbedTimes] = {}
         """What the last documents took."""
 
     # --------------------------------------------------------------------------------------------------------- life
@@ -163,7 +163,7 @@ class Worker:
         try:
             self._read(claim)
             self.done += 1
-        except Stopped:
+        except WorkerStopped:
             self._library.put_back(claim.document_id, self.name)
         except (KeyboardInterrupt, EmbedderMismatch):  # not the document's fault: another may read it
             self._library.put_back(claim.document_id, self.name)
@@ -175,26 +175,26 @@ class Worker:
             self.steps.pop(claim.document_id, None)
         return True
 
-    def _failed(self, claim: Claim, error: Exception) -> None:
+    def _failed(self, claim: JobLease, error: Exception) -> None:
         """Try again later what may heal, give up the rest; when not even that can be written, leave it to others."""
         log.warning(
             "document %s failed: %s (attempt %d)", logged(claim.document_id), type(error).__name__, claim.attempts
         )
         try:
             match judge(error, attempts=claim.attempts, chance=_chance):
-                case Again(pause_s, message):
+                case RetryLater(pause_s, message):
                     self._library.retry_later(claim.document_id, message, self.name, pause_s=pause_s)
-                case GiveUp(message):
+                case PermanentFailure(message):
                     self._library.fail(claim.document_id, message, self.name)
         except Exception:
             with suppress(Exception):
                 self._library.release([self.name])
             raise
 
-    def _read(self, claim: Claim) -> None:
+    def _read(self, claim: JobLease) -> None:
         allowed = allowance(claim.size_bytes)
         too_long = TookTooLong(TOO_LONG.format(minutes=allowed.time_s / 60))
-        heart = Heart(
+        heart = LeaseHeartbeat(
             renew=partial(self._goes_on, claim),
             time_s=allowed.time_s,
             hangs=self._hangs(claim, too_long) if self._is_alone else None,
@@ -202,7 +202,7 @@ class Worker:
 
         def watch(step: Step) -> None:
             if self._stopping.is_set() or heart.is_lost:
-                raise Stopped
+                raise WorkerStopped
             if heart.is_overdue:
                 raise too_long
             self.steps[claim.document_id] = step
@@ -217,25 +217,25 @@ class Worker:
             watch(Step("storing"))
             started = time.perf_counter()
             entry = self._library.complete(claim.document_id, reading, self.name)
-            self._note(claim.document_id, Took(reading.embedding_ms, (time.perf_counter() - started) * 1000))
+            self._note(claim.document_id, EmbedTimes(reading.embedding_ms, (time.perf_counter() - started) * 1000))
         if entry is not None:
             log.info("document %s read: %d chunks", logged(claim.document_id), len(reading.chunks))
             if claim.is_rework:
                 self._library.switch_when_whole(reading.embedder)
 
-    def _note(self, document_id: str, took: Took) -> None:
+    def _note(self, document_id: str, took: EmbedTimes) -> None:
         """Remember what a document took, and forget it of those long ago."""
         for old in list(self.took)[: 1 - REMEMBERED]:
             self.took.pop(old, None)
         self.took[document_id] = took
 
-    def _goes_on(self, claim: Claim) -> bool:
+    def _goes_on(self, claim: JobLease) -> bool:
         """Say that the reading goes on, and that this worker is there; whether the document is still its own."""
         is_mine = self._library.renew(claim.document_id, self.name)
         self._beat()
         return is_mine
 
-    def _hangs(self, claim: Claim, error: Exception) -> Callable[[], None]:
+    def _hangs(self, claim: JobLease, error: Exception) -> Callable[[], None]:
         """What to do about a document that does not even notice that its time is up: nothing but ending helps."""
 
         def end() -> None:

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from citewell.keeping import KeptOutcome
-from citewell.types import Asker
+from citewell.types import User
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class ConsultEvent:
     """Something that happened in a consult."""
 
     kind: str
@@ -22,7 +22,7 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ConsultEntry:
     """A consult as it is listed."""
 
     id: str
@@ -35,24 +35,31 @@ class Listed:
 class Consults(Protocol):
     """Each belongs to one asker; another's id is as good as none; a signed one is never added to."""
 
-    def begin(self, consult_id: str, events: Sequence[Happened], *, state: str, asker: Asker) -> None:
+    def begin(self, consult_id: str, events: Sequence[ConsultEvent], *, state: str, asker: User) -> None:
         """Keep the first events of a new consult."""
         ...
 
-    def append(self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, asker: Asker) -> None:
+    def append(self, consult_id: str, events: Sequence[ConsultEvent], *, after: int, state: str, asker: User) -> None:
         """Keep further events, unless others came after those that were read."""
         ...
 
     def sign(
-        self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, ending: KeptOutcome, asker: Asker
+        self,
+        consult_id: str,
+        events: Sequence[ConsultEvent],
+        *,
+        after: int,
+        state: str,
+        ending: KeptOutcome,
+        asker: User,
     ) -> None:
         """Keep the last events and their record in the audit log: both or neither."""
         ...
 
-    def events(self, consult_id: str, asker: Asker) -> list[Happened]:
+    def events(self, consult_id: str, asker: User) -> list[ConsultEvent]:
         """All that happened, in order."""
         ...
 
-    def all(self, asker: Asker) -> list[Listed]:
+    def all(self, asker: User) -> list[ConsultEntry]:
         """The asker's consults, the last changed first."""
         ...

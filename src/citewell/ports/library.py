@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.ports.reading import Vector, Vectors, products
-from citewell.types import Chunk, Chunking, Document, Entry, Filing, Hit, Scope, Source, Why
+from citewell.types import Chunk, Chunking, Document, Filing, Hit, LibraryEntry, MatchReason, Scope, Source
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class IndexedVersion:
     """What the library keeps of one document version for the index: a vector per chunk, and its words."""
 
     generation: int
@@ -38,7 +38,7 @@ class Shelf(Protocol):
         """The current generations that the scope may see: the one place where access is decided."""
         ...
 
-    def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+    def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
         """Vectors and postings of these generations, in any order."""
         ...
 
@@ -79,7 +79,7 @@ class Index(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedFile:
     """What ingest makes of one file: its text, its passages and their vectors."""
 
     document: Document
@@ -126,19 +126,19 @@ class Library(Shelf, Protocol):
         """The fingerprint of the vectors in use, or None while there are none."""
         ...
 
-    def same(self, source: Source, *, subject: str | None, scope: Scope) -> Entry | None:
+    def same(self, source: Source, *, subject: str | None, scope: Scope) -> LibraryEntry | None:
         """The current document with the same bytes, if there is one."""
         ...
 
-    def add(self, source: Source, reading: Reading, *, filing: Filing, scope: Scope) -> Entry:
+    def add(self, source: Source, reading: ParsedFile, *, filing: Filing, scope: Scope) -> LibraryEntry:
         """Store a document and make it current, superseding what it replaces, in one transaction."""
         ...
 
-    def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> Entry:
+    def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> LibraryEntry:
         """Keep the bytes of a document that a worker will read."""
         ...
 
-    def claim(self, worker: str, *, embedder: str | None = None, document_id: str | None = None) -> Claim | None:
+    def claim(self, worker: str, *, embedder: str | None = None, document_id: str | None = None) -> JobLease | None:
         """Take the oldest document that waits, of any tenant, or the one named, if the worker's embedder fits."""
         ...
 
@@ -146,7 +146,7 @@ class Library(Shelf, Protocol):
         """Say that the work goes on; whether it is still this worker's."""
         ...
 
-    def complete(self, document_id: str, reading: Reading, worker: str) -> Entry | None:
+    def complete(self, document_id: str, reading: ParsedFile, worker: str) -> LibraryEntry | None:
         """Make a claimed document current; None when it was deleted or taken over meanwhile."""
         ...
 
@@ -178,15 +178,15 @@ class Library(Shelf, Protocol):
         """Say that a worker ends."""
         ...
 
-    def entries(self, scope: Scope) -> list[Entry]:
+    def entries(self, scope: Scope) -> list[LibraryEntry]:
         """Every document version in scope, newest first."""
         ...
 
-    def entry(self, document_id: str, scope: Scope) -> Entry:
+    def entry(self, document_id: str, scope: Scope) -> LibraryEntry:
         """One document version."""
         ...
 
-    def opened(self, document_id: str, scope: Scope) -> tuple[Entry, Document, tuple[Chunk, ...]]:
+    def opened(self, document_id: str, scope: Scope) -> tuple[LibraryEntry, Document, tuple[Chunk, ...]]:
         """A document version with its text, structure and passages."""
         ...
 
@@ -194,11 +194,11 @@ class Library(Shelf, Protocol):
         """The bytes as they came."""
         ...
 
-    def refile(self, document_id: str, *, filing: Filing, scope: Scope) -> Entry:
+    def refile(self, document_id: str, *, filing: Filing, scope: Scope) -> LibraryEntry:
         """Change tags and journeys; no vector is touched."""
         ...
 
-    def erase(self, document_id: str, scope: Scope) -> list[Entry]:
+    def erase(self, document_id: str, scope: Scope) -> list[LibraryEntry]:
         """Remove all versions of a document for good; says which they were: none where it was erased before."""
         ...
 
@@ -206,7 +206,7 @@ class Library(Shelf, Protocol):
         """Sentence offsets and vectors of candidates; what is shown goes through `hits`."""
         ...
 
-    def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:
+    def hits(self, found: Sequence[RankedCandidate], scope: Scope) -> list[Hit]:
         """Full hits, in the order given; what vanished meanwhile is left out."""
         ...
 
@@ -214,7 +214,7 @@ class Library(Shelf, Protocol):
         """Documents not embedded anew yet since a reindex began: id, content and how to cut it."""
         ...
 
-    def regenerate(self, document_id: str, reading: Reading) -> None:
+    def regenerate(self, document_id: str, reading: ParsedFile) -> None:
         """Store another generation beside the one in use."""
         ...
 
@@ -232,7 +232,7 @@ class Library(Shelf, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class JobLease:
     """A document that a worker has taken."""
 
     document_id: str
@@ -255,13 +255,13 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedCandidate:
     """A candidate with its final scores, ready to be shown."""
 
     candidate: Candidate
     rank_score: float
     relevance: float
-    why: Why
+    why: MatchReason
 
 
 @dataclass(frozen=True, slots=True)

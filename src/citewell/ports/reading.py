@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 
 Vectors = NDArray[np.float32]
 """One unit row per text."""
@@ -40,7 +40,7 @@ def products(vectors: Vectors, vector: Vector) -> NDArray[np.float32]:
 class Parser(Protocol):
     """Reads one kind of file; raises an InputError that says what to do when it cannot."""
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document: ...
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document: ...
 
 
 class Tokenizer(Protocol):

@@ -13,7 +13,7 @@ from citewell.types.facts import Allergy, Fact, LabResult, Medication, Symptom
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FactCounts:
     """How many facts were new, were read otherwise than before, or were there already."""
 
     added: int = 0
@@ -22,7 +22,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class RecordSettings:
     """What a person has set for their record; None is as the server is set."""
 
     lock_minutes: int | None = None
@@ -55,10 +55,10 @@ class Paper:
     """Whether the person has said that the kind is right."""
 
 
-class Facts(Protocol):
+class FactStore(Protocol):
     """The facts of a person; those that they rejected are not there."""
 
-    def put(self, facts: Sequence[Fact], *, scope: Scope) -> Change:
+    def put(self, facts: Sequence[Fact], *, scope: Scope) -> FactCounts:
         """Keep facts by their ids, all or none; what a person corrected or rejected stays so."""
         ...
 

@@ -39,7 +39,7 @@ class Polarity(StrEnum):
     INTENDED = "intended"
 
 
-class By(StrEnum):
+class FindingSource(StrEnum):
     """Who made a finding."""
 
     RULES = "rules"
@@ -48,7 +48,7 @@ class By(StrEnum):
     RECORD = "record"
 
 
-class State(StrEnum):
+class ConsultState(StrEnum):
     """Where a consult stands."""
 
     INTERVIEWING = "interviewing"
@@ -60,7 +60,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class MessageWords:
     """The words of a message that a finding comes from: exactly `text`, from `start` to `end`."""
 
     message: int
@@ -70,7 +70,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Unused:
+class UnusedWords:
     """Words of a message out of which nothing was taken, and why."""
 
     message: int
@@ -88,8 +88,8 @@ class Finding:
     category: Category
     name: str
     polarity: Polarity
-    by: By
-    words: Words | None = None
+    by: FindingSource
+    words: MessageWords | None = None
     """None for what a clinician typed into the list, or a record held."""
     concept: str | None = None
     """The lexicon's id, by which two names of one thing are one."""
@@ -174,7 +174,7 @@ class Patient:
 
 
 @dataclass(frozen=True, slots=True)
-class Speaks:
+class FindingBearing:
     """A finding for or against a diagnosis, and the guideline's words that say so, where they do."""
 
     finding: str
@@ -189,9 +189,9 @@ class Differential:
 
     condition: str
     confidence: str
-    by: By
-    supports: tuple[Speaks, ...] = ()
-    opposes: tuple[Speaks, ...] = ()
+    by: FindingSource
+    supports: tuple[FindingBearing, ...] = ()
+    opposes: tuple[FindingBearing, ...] = ()
 
 
 CONFIDENCES = ("high", "moderate", "low")
@@ -213,7 +213,7 @@ class RedFlag:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class InterviewTurn:
     """One message of the interview."""
 
     position: int
@@ -239,11 +239,11 @@ class Consult:
     id: str
     made_at: str
     changed_at: str
-    state: State
+    state: ConsultState
     setting: str | None = None
     country: str | None = None
-    messages: tuple[Said, ...] = ()
-    unused: tuple[Unused, ...] = ()
+    messages: tuple[InterviewTurn, ...] = ()
+    unused: tuple[UnusedWords, ...] = ()
     """What was said and could not be used."""
     findings: tuple[Finding, ...] = ()
     """Those that hold."""

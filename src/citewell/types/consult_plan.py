@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StatementPlace:
     """Where a statement stands, so that a person can look it up."""
 
     document_id: str
@@ -24,7 +24,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Dose:
+class WorkedDose:
     """A dose by weight: the words, what they come to for this patient, and how."""
 
     words: str
@@ -44,16 +44,16 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PlanStatement:
     """One sentence of the plan, checked against the words that it cites."""
 
     id: str
     text: str
-    place: Place
+    place: StatementPlace
     support: float
     strength: str | None = None
     certainty: str | None = None
-    doses: tuple[Dose, ...] = ()
+    doses: tuple[WorkedDose, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     reservations: tuple[str, ...] = ()
 
@@ -64,7 +64,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedPassage:
     """A passage that was found and is not for this patient, or not near enough; or one sentence of it."""
 
     document: str
@@ -92,10 +92,10 @@ class DiagnosisPlan:
     said: str
     """What the gate let through, or why there is nothing."""
     is_found: bool
-    offered: tuple[Statement, ...] = ()
-    held_back: tuple[Statement, ...] = ()
+    offered: tuple[PlanStatement, ...] = ()
+    held_back: tuple[PlanStatement, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[ExcludedPassage, ...] = ()
     withheld: int = 0
     """Sentences of a draft that the gate did not let through."""
     shared: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class DiagnosisPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class SectionLead:
     """A section that the findings alone point at, whatever the differentials are."""
 
     document: str
@@ -121,7 +121,7 @@ class Plan:
 
     summary: str
     diagnoses: tuple[DiagnosisPlan, ...]
-    leads: tuple[Lead, ...]
+    leads: tuple[SectionLead, ...]
     red_flags: tuple[str, ...]
     notes: tuple[str, ...]
     model: str

@@ -18,7 +18,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ParseLimits:
     """How much one file may ask of the machine."""
 
     max_bytes: int = 100 * 1024 * 1024
@@ -67,7 +67,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PageLine:
     """A run of characters set on one line of a page: character `start + i` spans `lefts[i]` to `rights[i]`."""
 
     start: int
@@ -87,7 +87,7 @@ class Layout:
     """Where each character of a paged document stands; lines are sorted by `start` and do not overlap."""
 
     pages: tuple[Page, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[PageLine, ...] = ()
 
     def boxes(self, start: int, end: int) -> list[Box]:
         """One box per line touched by the span; characters that stand nowhere on the page have none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from citewell.types.fact_values import Moment
+from citewell.types.fact_values import PartialDate
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +12,7 @@ class DoseChange:
     """Another dose from a day on."""
 
     dose: str
-    on: Moment | None = None
+    on: PartialDate | None = None
     reason: str | None = None
 
 

@@ -13,10 +13,10 @@ _MOMENT = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Moment:
+class PartialDate:
     """A date as exactly as it is known: a year, a month, a day, or a time with its zone.
 
-    >>> Moment("2015-03").at.isoformat(), Moment("2015-03-12T04:46:42-08:00").day
+    >>> PartialDate("2015-03").at.isoformat(), PartialDate("2015-03-12T04:46:42-08:00").day
     ('2015-03-01T00:00:00+00:00', datetime.date(2015, 3, 12))
     """
 
@@ -38,7 +38,7 @@ class Moment:
         object.__setattr__(self, "at", at)
 
     @classmethod
-    def now(cls) -> Moment:
+    def now(cls) -> PartialDate:
         """The present."""
         return cls(datetime.now(UTC).isoformat(timespec="seconds"))
 
@@ -48,7 +48,7 @@ class Moment:
         return self.at.date()
 
 
-class Via(StrEnum):
+class FactOrigin(StrEnum):
     """How a fact came into the record."""
 
     DOCUMENT = "document_extracted"
@@ -61,18 +61,18 @@ class Via(StrEnum):
 class Origin:
     """Where a fact comes from: the span of a document, or the person."""
 
-    via: Via
+    via: FactOrigin
     document_id: str | None = None
     start: int | None = None
     end: int | None = None
 
     def __post_init__(self) -> None:
         has_span = self.document_id is not None and self.start is not None and self.end is not None
-        if (self.via is Via.DOCUMENT) != has_span:
+        if (self.via is FactOrigin.DOCUMENT) != has_span:
             raise InputError("A fact read from a document names its words; one that a person told names none.")
 
 
-REPORTED = Origin(Via.PATIENT)
+REPORTED = Origin(FactOrigin.PATIENT)
 
 
 class FrequencyType(StrEnum):

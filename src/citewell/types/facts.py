@@ -11,14 +11,14 @@ from citewell.types.fact_parts import DoseChange, Ingredient, ResultPart, TaperS
 from citewell.types.fact_values import (
     REPORTED,
     DiagnosisStatus,
+    FactOrigin,
     Flag,
     FrequencyType,
     MedicationStatus,
-    Moment,
     Origin,
+    PartialDate,
     ResultCategory,
     Severity,
-    Via,
     VisitStatus,
 )
 
@@ -33,17 +33,18 @@ __all__ = [
     "DiagnosisStatus",
     "DoseChange",
     "Fact",
+    "FactOrigin",
     "Flag",
     "FrequencyType",
     "Ingredient",
     "LabResult",
     "Medication",
     "MedicationStatus",
-    "Moment",
     "Origin",
-    "Person",
+    "PartialDate",
     "Procedure",
     "Professional",
+    "RecordOwner",
     "Referral",
     "ResultCategory",
     "ResultPart",
@@ -51,7 +52,6 @@ __all__ = [
     "Symptom",
     "TaperStep",
     "Vaccination",
-    "Via",
     "VisitStatus",
     "fact_id",
     "professional_id",
@@ -73,14 +73,14 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person(Fact):
+class RecordOwner(Fact):
     """Whom the record is about."""
 
     kind: ClassVar[str] = "person"
 
     name: str
-    born: Moment | None = None
-    died: Moment | None = None
+    born: PartialDate | None = None
+    died: PartialDate | None = None
     sex: str | None = None
 
 
@@ -109,8 +109,8 @@ class Medication(Fact):
     frequency_type: FrequencyType | None = None
     route: str | None = None
     prescriber: str | None = None
-    start: Moment | None = None
-    end: Moment | None = None
+    start: PartialDate | None = None
+    end: PartialDate | None = None
     reason_start: str | None = None
     reason_stop: str | None = None
     over_the_counter: bool = False
@@ -138,7 +138,7 @@ class LabResult(Fact):
     range_low: float | None = None
     range_high: float | None = None
     flag: Flag | None = None
-    collected: Moment | None = None
+    collected: PartialDate | None = None
     facility: str | None = None
     ordered_by: str | None = None
     parts: tuple[ResultPart, ...] = ()
@@ -152,8 +152,8 @@ class Diagnosis(Fact):
 
     name: str
     code: str | None = None
-    dated: Moment | None = None
-    ended: Moment | None = None
+    dated: PartialDate | None = None
+    ended: PartialDate | None = None
     by: str | None = None
     status: DiagnosisStatus
 
@@ -172,7 +172,7 @@ class Allergy(Fact):
     code: str | None = None
     reaction: str | None = None
     severity: Severity | None = None
-    since: Moment | None = None
+    since: PartialDate | None = None
     is_active: bool = True
 
 
@@ -186,10 +186,10 @@ class Symptom(Fact):
     category: str | None = None
     severity: int
     body_region: str | None = None
-    onset: Moment | None = None
-    recorded: Moment
+    onset: PartialDate | None = None
+    recorded: PartialDate
     still_active: bool = True
-    resolved: Moment | None = None
+    resolved: PartialDate | None = None
     medication_id: str | None = None
 
     def __post_init__(self) -> None:
@@ -205,8 +205,8 @@ class Procedure(Fact):
 
     name: str
     code: str | None = None
-    performed: Moment | None = None
-    ended: Moment | None = None
+    performed: PartialDate | None = None
+    ended: PartialDate | None = None
     by: str | None = None
     reason: str | None = None
     status: VisitStatus = VisitStatus.DONE
@@ -220,7 +220,7 @@ class Vaccination(Fact):
 
     name: str
     code: str | None = None
-    given: Moment | None = None
+    given: PartialDate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,8 +230,8 @@ class Appointment(Fact):
     kind: ClassVar[str] = "appointment"
 
     name: str
-    at: Moment | None = None
-    ended: Moment | None = None
+    at: PartialDate | None = None
+    ended: PartialDate | None = None
     professional: str | None = None
     institution: str | None = None
     reason: str | None = None
@@ -245,7 +245,7 @@ class Referral(Fact):
     kind: ClassVar[str] = "referral"
 
     name: str
-    dated: Moment | None = None
+    dated: PartialDate | None = None
     by: str | None = None
     to: str | None = None
     reason: str | None = None
@@ -255,7 +255,7 @@ class Referral(Fact):
 KINDS: dict[str, type[Fact]] = {
     one.kind: one
     for one in (
-        Person,
+        RecordOwner,
         Professional,
         Medication,
         Allergy,

@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import Any
 
 from citewell.errors import InputError
-from citewell.types.facts import KINDS, Fact, Moment
+from citewell.types.facts import KINDS, Fact, PartialDate
 
 
 def fact_json(fact: Fact) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def read_fact(told: dict[str, Any]) -> Fact:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Moment):
+    if isinstance(value, PartialDate):
         return value.text
     if isinstance(value, Enum):
         return value.value
@@ -56,8 +56,8 @@ def _reader(kind: Any) -> Read:
         return lambda told, where: None if told is None else inner(told, where)
     if typing.get_origin(kind) is tuple:
         return partial(_read_list, _reader(typing.get_args(kind)[0]))
-    if kind is Moment:
-        return lambda told, _where: Moment(str(told))
+    if kind is PartialDate:
+        return lambda told, _where: PartialDate(str(told))
     if issubclass(kind, Enum):
         return partial(_read_enum, kind)
     if is_dataclass(kind):

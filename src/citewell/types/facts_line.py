@@ -14,10 +14,10 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     MedicationStatus,
-    Moment,
-    Person,
+    PartialDate,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     ResultPart,
     Symptom,
@@ -55,10 +55,10 @@ def line_of(fact: Fact) -> str:
             return _event(fact)
 
 
-def shown(moment: Moment | None) -> str:
+def shown(moment: PartialDate | None) -> str:
     """A date as people write it, no more exact than it is known.
 
-    >>> shown(Moment("2015")), shown(Moment("2015-03")), shown(Moment("2015-03-12T04:46:42+00:00"))
+    >>> shown(PartialDate("2015")), shown(PartialDate("2015-03")), shown(PartialDate("2015-03-12T04:46:42+00:00"))
     ('2015', 'March 2015', '12 March 2015')
     """
     if moment is None:
@@ -138,7 +138,7 @@ def _event(fact: Fact) -> str:
             parts = [VISITS[fact.status], shown(fact.dated), *people, _with("for", fact.reason)]
         case Professional():
             parts = [fact.specialty, fact.institution]
-        case Person():
+        case RecordOwner():
             died = f"died {shown(fact.died)}" if fact.died else None
             parts = [f"born {shown(fact.born)}" if fact.born else None, died, fact.sex]
         case _:
@@ -151,7 +151,7 @@ def _named(name: str, parts: Iterable[str | None]) -> str:
     return f"{name}: {words}" if words else name
 
 
-def _since(moment: Moment | None) -> str | None:
+def _since(moment: PartialDate | None) -> str | None:
     return f"since {shown(moment)}" if moment else None
 
 

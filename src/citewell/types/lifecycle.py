@@ -8,17 +8,17 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Literal
 
-from citewell.types.shelf import State
+from citewell.types.shelf import LifecycleState
 
-STEPS: Mapping[State, frozenset[State]] = MappingProxyType(
+STEPS: Mapping[LifecycleState, frozenset[LifecycleState]] = MappingProxyType(
     {
-        State.PENDING: frozenset({State.QUEUED, State.PROCESSING}),
-        State.QUEUED: frozenset({State.PROCESSING}),
-        State.PROCESSING: frozenset({State.QUEUED, State.COMPLETED, State.FAILED}),
-        State.COMPLETED: frozenset({State.SUPERSEDED, State.WITHDRAWN}),
-        State.FAILED: frozenset({State.QUEUED}),
-        State.SUPERSEDED: frozenset(),
-        State.WITHDRAWN: frozenset({State.COMPLETED}),
+        LifecycleState.PENDING: frozenset({LifecycleState.QUEUED, LifecycleState.PROCESSING}),
+        LifecycleState.QUEUED: frozenset({LifecycleState.PROCESSING}),
+        LifecycleState.PROCESSING: frozenset({LifecycleState.QUEUED, LifecycleState.COMPLETED, LifecycleState.FAILED}),
+        LifecycleState.COMPLETED: frozenset({LifecycleState.SUPERSEDED, LifecycleState.WITHDRAWN}),
+        LifecycleState.FAILED: frozenset({LifecycleState.QUEUED}),
+        LifecycleState.SUPERSEDED: frozenset(),
+        LifecycleState.WITHDRAWN: frozenset({LifecycleState.COMPLETED}),
     }
 )
 """Where a document may go from each state; erasing is possible from all of them."""
@@ -30,17 +30,19 @@ SYSTEM = "citewell"
 """Who did what nobody asked for: a document queued again because its worker died."""
 
 
-def is_step(before: State, after: State) -> bool:
+def is_step(before: LifecycleState, after: LifecycleState) -> bool:
     """Whether a document may go from one state to the other.
 
-    >>> is_step(State.QUEUED, State.PROCESSING), is_step(State.SUPERSEDED, State.COMPLETED)
-    (True, False)
+    >>> is_step(LifecycleState.QUEUED, LifecycleState.PROCESSING)
+    True
+    >>> is_step(LifecycleState.SUPERSEDED, LifecycleState.COMPLETED)
+    False
     """
     return after in STEPS[before]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LifecycleEvent:
     """One thing that became of a document version: what, when and by whom."""
 
     document_id: str
@@ -49,7 +51,7 @@ class Change:
     by: str
     change: str
     """What was done: the state it went to, or `added`, `refiled`, `reread`, `retried`, `erased`."""
-    state: State | None
+    state: LifecycleState | None
     """Where that left it; None when it is gone."""
     detail: str | None
 
@@ -76,7 +78,7 @@ class Beat:
 class QueueStatus:
     """How the queue stands: documents by state, the oldest that waits, and who works."""
 
-    states: Mapping[State, int]
+    states: Mapping[LifecycleState, int]
     rereading: int
     """Documents that are read a second time while they go on answering."""
     oldest_waiting_at: datetime | None

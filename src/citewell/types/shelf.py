@@ -1,4 +1,4 @@
-"""What the library keeps and who may see it: Scope, Asker, Filing, Entry, and the ids of passages."""
+"""What the library keeps and who may see it: Scope, User, Filing, LibraryEntry, and the ids of passages."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ OWNER_ID = "owner"
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class User:
     """Who asks, and what they may see.
 
-    >>> Asker.owner(Scope.owner("clinic")).is_admin
+    >>> User.owner(Scope.owner("clinic")).is_admin
     True
     """
 
@@ -68,7 +68,7 @@ class Asker:
     scope: Scope
 
     @classmethod
-    def owner(cls, scope: Scope) -> Asker:
+    def owner(cls, scope: Scope) -> User:
         """The person who keeps the library."""
         return cls(OWNER_ID, Role.ADMIN, scope)
 
@@ -85,7 +85,7 @@ class Asker:
         return self.role is not Role.READER
 
 
-class State(StrEnum):
+class LifecycleState(StrEnum):
     """Where a document is in its life."""
 
     PENDING = "pending"
@@ -145,7 +145,7 @@ class Filing:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LibraryEntry:
     """One document version as the library lists it."""
 
     id: str
@@ -155,7 +155,7 @@ class Entry:
     name: str
     title: str
     media_type: str
-    state: State
+    state: LifecycleState
     is_current: bool
     content_hash: str
     size_bytes: int

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from citewell.answer.service import Passage
+from citewell.answer.service import CitedPassage
 from citewell.answer.view import left_out_words
-from citewell.web.source import Place
+from citewell.web.source import SourceTarget
 
 GIVEN = "given"
 """The name of words that were sent along, which stand in no document."""
@@ -36,7 +36,7 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ShownTurn:
     """A question and what it got; no answer while it waits for one."""
 
     question: str
@@ -55,7 +55,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
+class EvidenceQuote:
     """Words that decided, and where they open; given words open nowhere."""
 
     text: str
@@ -63,23 +63,23 @@ class Quoted:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedSentence:
     """A sentence of any text, with its verdict and the words that decided."""
 
     text: str
     verdict: str
     reasons: Sequence[str]
-    quotes: Sequence[Quoted]
+    quotes: Sequence[EvidenceQuote]
 
 
-def turn(question: str, answer: Mapping[str, Any], *, reply: str | None = None) -> Turn:
+def turn(question: str, answer: Mapping[str, Any], *, reply: str | None = None) -> ShownTurn:
     """An answer in its JSON shape, ready to be shown."""
     chips = {one["n"]: _chip(one["n"], one, one["quote"]) for one in answer["citations"]}
     searched = [_chip(at, one, "") for at, one in enumerate(answer.get("evidence", ()), start=1)]
     left_out = left_out_words(answer["left_out"], answer.get("shortened", 0), len(searched))
     notice = notice_of(answer)
     text = answer["text"].removeprefix(notice).strip()
-    return Turn(question, answer, chips, searched, reply, left_out, notice, text)
+    return ShownTurn(question, answer, chips, searched, reply, left_out, notice, text)
 
 
 def notice_of(answer: Mapping[str, Any]) -> str:
@@ -91,20 +91,20 @@ def notice_of(answer: Mapping[str, Any]) -> str:
     return str(notes.get("before") or answer["text"]).split("\n\n")[0] if is_old else ""
 
 
-def waiting(question: str) -> Turn:
+def waiting(question: str) -> ShownTurn:
     """A question whose answer failed: it is kept, and can be asked again."""
-    return Turn(question, None, {}, ())
+    return ShownTurn(question, None, {}, ())
 
 
 def _chip(n: int, cited: Mapping[str, Any], quote: str) -> Chip:
     parts = (innermost(cited["section"]), f"page {cited['page']}" if cited["page"] else None)
     place = ", ".join(part for part in parts if part)
-    query = Place(chunk_of(cited["source_id"]), cited["start"], cited["end"]).query
+    query = SourceTarget(chunk_of(cited["source_id"]), cited["start"], cited["end"]).query
     is_suspicious = bool(cited.get("is_suspicious"))
     return Chip(n, cited["document"], place, quote, cited["document_id"], query, is_suspicious)
 
 
-def passage_chip(n: int, passage: Passage) -> Chip:
+def passage_chip(n: int, passage: CitedPassage) -> Chip:
     """A passage beside a question that was handed on."""
     return _chip(n, asdict(passage), "")
 
@@ -127,25 +127,27 @@ def chunk_of(named: str) -> int:
     return int(named.rpartition(":")[2])
 
 
-def checked_sentences(shown: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> list[Checked]:
+def checked_sentences(shown: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> list[CheckedSentence]:
     """The sentences of a check; the words are opened where they stand in a document."""
     return [_checked(at, one, titles) for at, one in enumerate(shown, start=1)]
 
 
-def _checked(n: int, one: Mapping[str, Any], titles: Mapping[str, str]) -> Checked:
+def _checked(n: int, one: Mapping[str, Any], titles: Mapping[str, str]) -> CheckedSentence:
     quotes = [_quoted(n, words, titles) for words in one["evidence"]]
-    return Checked(one["text"], one["verdict"], one["reasons"], quotes)
+    return CheckedSentence(one["text"], one["verdict"], one["reasons"], quotes)
 
 
-def _quoted(n: int, words: Mapping[str, Any], titles: Mapping[str, str]) -> Quoted:
+def _quoted(n: int, words: Mapping[str, Any], titles: Mapping[str, str]) -> EvidenceQuote:
     if words["source_id"] == GIVEN:
-        return Quoted(words["quote"], None)
+        return EvidenceQuote(words["quote"], None)
     document_id = words["source_id"].rpartition(":")[0]
-    query = Place(chunk_of(words["source_id"]), words["start"], words["end"]).query
-    return Quoted(words["quote"], Chip(n, titles.get(document_id, "Source"), "", words["quote"], document_id, query))
+    query = SourceTarget(chunk_of(words["source_id"]), words["start"], words["end"]).query
+    return EvidenceQuote(
+        words["quote"], Chip(n, titles.get(document_id, "Source"), "", words["quote"], document_id, query)
+    )
 
 
-def tally(sentences: Sequence[Checked]) -> list[tuple[str, int]]:
+def tally(sentences: Sequence[CheckedSentence]) -> list[tuple[str, int]]:
     """How many sentences got each verdict, the worst first."""
     counts = Counter(one.verdict for one in sentences)
     order = ("contradicted", "not_found", "partly", "supported")

@@ -13,7 +13,7 @@ from citewell.web.answers import Chip, notice_of, turn
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatStatement:
     """A statement of an answer, and the labels that open its words."""
 
     text: str
@@ -30,7 +30,7 @@ class ChatTurn:
     notice: str = ""
     """The way to help, where the message tells of an emergency; it stands first and apart."""
     before: str = ""
-    said: tuple[Said, ...] = ()
+    said: tuple[ChatStatement, ...] = ()
     after: str = ""
 
 
@@ -56,7 +56,7 @@ def chat_turn(message: str, answer: Mapping[str, Any] | None) -> ChatTurn:
     chips = turn(message, answer).chips
     labels = {one["n"]: cited(one)["label"] for one in answer["citations"]}
     said = tuple(
-        Said(one["text"], one["verdict"], tuple((labels[n], chips[n]) for n in one["citations"]))
+        ChatStatement(one["text"], one["verdict"], tuple((labels[n], chips[n]) for n in one["citations"]))
         for one in answer["sentences"]
     )
     notes = answer.get("notes", {})

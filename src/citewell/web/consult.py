@@ -8,7 +8,7 @@ from typing import Any
 
 from citewell.assistants.consult.view import source_line
 from citewell.types.consult import Category, Consult, Finding, Polarity
-from citewell.web.source import Place
+from citewell.web.source import SourceTarget
 
 GROUPS: tuple[tuple[str, frozenset[Category]], ...] = (
     ("Patient", frozenset({Category.DEMOGRAPHIC})),
@@ -49,7 +49,7 @@ STEP_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class FindingLine:
     """A finding as a line of the list."""
 
     id: str
@@ -63,7 +63,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PlanLine:
     """A statement of the plan with the chip that opens its source."""
 
     label: str
@@ -81,17 +81,17 @@ class Told:
     reservations: tuple[str, ...]
 
 
-def grouped(consult: Consult) -> list[tuple[str, list[Shown]]]:
+def grouped(consult: Consult) -> list[tuple[str, list[FindingLine]]]:
     """The findings under their headings; headings without any are left out."""
     found = [(title, [_shown(one) for one in consult.findings if one.category in kinds]) for title, kinds in GROUPS]
     return [(title, lines) for title, lines in found if lines]
 
 
-def _shown(one: Finding) -> Shown:
+def _shown(one: Finding) -> FindingLine:
     mark, holds = HOLDS[one.polarity]
     if one.name == "any" and one.polarity is Polarity.ABSENT:
         words = one.words.text if one.words else None
-        return Shown(one.id, *HOLDS[Polarity.PRESENT], NONE[one.category], "", words, "present", one.by.value)
+        return FindingLine(one.id, *HOLDS[Polarity.PRESENT], NONE[one.category], "", words, "present", one.by.value)
     value = (one.unit or "") if one.value is None else f"{one.value:g} {one.unit or ''}".strip()
     lasted = "" if one.duration_days is None else f"for {one.duration_days:g} days"
     parts = (
@@ -103,7 +103,7 @@ def _shown(one: Finding) -> Shown:
         f"of {one.about}" if one.about else "",
     )
     more = ", ".join(part for part in parts if part)
-    return Shown(
+    return FindingLine(
         one.id, mark, holds, one.name, more, one.words.text if one.words else None, one.polarity.value, one.by.value
     )
 
@@ -121,7 +121,7 @@ def plan_of(consult: Consult) -> list[dict[str, Any]]:
     ]
 
 
-def _told(consult: Consult, number: int, one: Mapping[str, Any]) -> Told:
+def _told(consult: Consult, number: int, one: Mapping[str, Any]) -> PlanLine:
     """A statement as it stands: of one that the clinician wrote, what speaks against their words, and no grade."""
     label = f"{number}.{one['id']}"
     edit, place = consult.edit_of(label), one["place"]
@@ -130,13 +130,13 @@ def _told(consult: Consult, number: int, one: Mapping[str, Any]) -> Told:
         f"{one['certainty']} certainty" if one["certainty"] else "",
     )
     against = (edit or one)["conflicts"]
-    return Told(
+    return PlanLine(
         label=label,
         text=(edit or one)["text"],
         source_text=None if edit is None else one["text"],
         why="" if edit is None else edit["why"],
         document_id=place["document_id"],
-        query=Place(None, place["start"], place["end"]).query,
+        query=SourceTarget(None, place["start"], place["end"]).query,
         source=source_line(place),
         grade="" if edit else ", ".join(part for part in graded if part),
         doses=() if edit else tuple(dose["arithmetic"] for dose in one["doses"]),

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, get_args, get_type_hints
 
 from citewell.errors import InputError
-from citewell.types.facts import Fact, Moment
+from citewell.types.facts import Fact, PartialDate
 from citewell.types.facts_json import fact_json
 
 FIXED = frozenset({"id", "origin", "is_verified", "code", "medication_id"})
@@ -68,4 +68,4 @@ def _plain_type(hint: Any) -> type | None:
     """The type of a part that one box can hold, or None."""
     inner = [one for one in (get_args(hint) or (hint,)) if one is not type(None)]
     is_plain = len(inner) == 1 and isinstance(inner[0], type) and not get_args(inner[0])
-    return inner[0] if is_plain and issubclass(inner[0], str | int | float | Enum | Moment) else None
+    return inner[0] if is_plain and issubclass(inner[0], str | int | float | Enum | PartialDate) else None

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import Patient, patient_from, patients_from_json
+from citewell.assistants.guidelines.patient import PatientInput, patient_from, patients_from_json
 from citewell.errors import InputError
-from citewell.web.source import Place
+from citewell.web.source import SourceTarget
 
 CONDITIONS = {
     "met": ("✓", "met", "good"),
@@ -34,7 +34,7 @@ _WORDS = re.compile(r"(?P<name>[^:=]+)[:=]\s*(?P<text>.+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedPatient:
     """A patient as typed into the form, so that nothing is lost when something is wrong."""
 
     patient_id: str = ""
@@ -49,11 +49,11 @@ class Typed:
     pasted: str = ""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Typed:
+    def of(cls, given: Mapping[str, Any]) -> TypedPatient:
         """What a form sent."""
         return cls(**{field.name: str(given.get(field.name, "")) for field in fields(cls)})
 
-    def patient(self) -> Patient:
+    def patient(self) -> PatientInput:
         """The patient that was typed; a line is one symptom, test or exposure."""
         if self.pasted.strip():
             found = patients_from_json(self.pasted)
@@ -125,7 +125,7 @@ def rule_links(found: Mapping[str, Any], guidelines: Iterable[Guideline]) -> dic
             for one in found[group]:
                 rule = guideline.by_id.get(one["rule"]) if one["guideline"] == guideline.name else None
                 if rule is not None and guideline.entry is not None:
-                    query = Place(None, rule.start, rule.end).query
+                    query = SourceTarget(None, rule.start, rule.end).query
                     label = f"{guideline.name} §{rule.id}, p.{rule.page}"
                     links[guideline.name, rule.id] = RuleLink(guideline.entry.id, query, label)
     return links

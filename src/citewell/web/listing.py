@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from citewell.types import Entry
+from citewell.types import LibraryEntry
 from citewell.web import phrases
 
 PAGE_ROWS = 200
 
 Order = Literal["title", "kind", "pages", "passages", "version", "state", "added"]
 
-KEYS: dict[Order, Callable[[Entry], Any]] = {
+KEYS: dict[Order, Callable[[LibraryEntry], Any]] = {
     "title": lambda entry: entry.title.casefold(),
     "kind": lambda entry: phrases.kind(entry.media_type),
     "pages": lambda entry: entry.page_count,
@@ -23,14 +23,14 @@ KEYS: dict[Order, Callable[[Entry], Any]] = {
 }
 
 
-def listed(entries: Iterable[Entry], *, wanted: str, order: Order, down: bool) -> list[Entry]:
+def listed(entries: Iterable[LibraryEntry], *, wanted: str, order: Order, down: bool) -> list[LibraryEntry]:
     """The entries that hold every wanted word, in order."""
     words = wanted.casefold().split()
     kept = [entry for entry in entries if all(word in _told(entry) for word in words)]
     return sorted(kept, key=KEYS[order], reverse=down)
 
 
-def _told(entry: Entry) -> str:
+def _told(entry: LibraryEntry) -> str:
     """What the filter looks at."""
     return " ".join(
         (entry.title, entry.name, phrases.kind(entry.media_type), phrases.state_word(entry.state), *entry.tags)

@@ -11,7 +11,7 @@ from typing import Any
 from citewell.answer.gate import WHY
 from citewell.ingest import sniff
 from citewell.ingest.read import Step
-from citewell.types import EVERY, State
+from citewell.types import EVERY, LifecycleState
 
 RELEVANCE = ((0.5, "strong"), (0.25, "good"), (0.1, "fair"), (0.0, "weak"))
 """From which relevance a match is called what."""
@@ -37,13 +37,13 @@ TURN = {
 """What an answer is drawn with, by the server and by the script."""
 
 STATES = {
-    State.PENDING: ("not queued yet", "wait"),
-    State.QUEUED: ("queued", "wait"),
-    State.PROCESSING: ("processing", "busy"),
-    State.COMPLETED: ("ready", "good"),
-    State.FAILED: ("could not be read", "bad"),
-    State.SUPERSEDED: ("replaced", "wait"),
-    State.WITHDRAWN: ("withdrawn", "wait"),
+    LifecycleState.PENDING: ("not queued yet", "wait"),
+    LifecycleState.QUEUED: ("queued", "wait"),
+    LifecycleState.PROCESSING: ("processing", "busy"),
+    LifecycleState.COMPLETED: ("ready", "good"),
+    LifecycleState.FAILED: ("could not be read", "bad"),
+    LifecycleState.SUPERSEDED: ("replaced", "wait"),
+    LifecycleState.WITHDRAWN: ("withdrawn", "wait"),
 }
 """What a person reads for a state, and the colour it has."""
 
@@ -108,12 +108,12 @@ def relevance_word(relevance: float) -> str:
     return next((word for least, word in RELEVANCE if relevance >= least), RELEVANCE[-1][1])
 
 
-def state_word(state: State) -> str:
+def state_word(state: LifecycleState) -> str:
     """What a state is called."""
     return STATES[state][0]
 
 
-def state_colour(state: State) -> str:
+def state_colour(state: LifecycleState) -> str:
     """The name of a state's colour."""
     return STATES[state][1]
 

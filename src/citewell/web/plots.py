@@ -12,7 +12,7 @@ from citewell.assistants.records.known import is_abnormal, test_keys, when
 from citewell.types.facts import Flag, LabResult, ResultCategory
 from citewell.types.facts_line import FLAGS, shown
 from citewell.web.phrases import raised
-from citewell.web.records import Row
+from citewell.web.records import FactLine
 
 WIDTH, HEIGHT = 560, 190
 LEFT, RIGHT, TOP, BOTTOM = 64, 72, 16, 34
@@ -34,24 +34,24 @@ COLOURS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class PlottedValue:
     """One result of a test, in words."""
 
     day: str
     text: str
     flag: str
     colour: str
-    row: Row
+    row: FactLine
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class ResultSeries:
     """All results of one test in one unit, newest first; the plot is there from two dated numbers on."""
 
     name: str
     short: str
     """The name without how and in what it was measured."""
-    values: tuple[Value, ...]
+    values: tuple[PlottedValue, ...]
     band: str
     is_out: bool
     """Whether the newest is marked as out of its range."""
@@ -72,7 +72,7 @@ def short_name(name: str) -> str:
     return name.partition(" [")[0]
 
 
-def courses(results: Iterable[LabResult]) -> list[Course]:
+def courses(results: Iterable[LabResult]) -> list[ResultSeries]:
     """A course for each test, those whose newest result is out of range first, then by name; what is no test last."""
     by_test: dict[tuple[str, str], list[LabResult]] = {}
     for one in results:
@@ -101,9 +101,9 @@ def _singles(result: LabResult) -> list[LabResult]:
     ] or [result]
 
 
-def _course(results: Sequence[LabResult]) -> Course:
+def _course(results: Sequence[LabResult]) -> ResultSeries:
     newest = results[-1]
-    return Course(
+    return ResultSeries(
         name=newest.test_name,
         short=short_name(newest.test_name),
         values=tuple(_value(one) for one in reversed(results)),
@@ -114,9 +114,9 @@ def _course(results: Sequence[LabResult]) -> Course:
     )
 
 
-def _value(result: LabResult) -> Value:
+def _value(result: LabResult) -> PlottedValue:
     flag = FLAGS[result.flag] if result.flag else ""
-    return Value(shown(result.collected), told(result), flag, COLOURS[result.flag], Row.of(result))
+    return PlottedValue(shown(result.collected), told(result), flag, COLOURS[result.flag], FactLine.of(result))
 
 
 def told(result: LabResult) -> str:

@@ -9,11 +9,11 @@ from itertools import groupby
 from typing import Any
 
 from citewell.assistants.records.confidence import band
-from citewell.assistants.records.known import Known, is_abnormal, is_unjudged, when
+from citewell.assistants.records.known import KnownFacts, is_abnormal, is_unjudged, when
 from citewell.assistants.records.limits import beyond_limits
-from citewell.assistants.records.mentions import Mentioned, Quote
+from citewell.assistants.records.mentions import PaperMention, PaperQuote
 from citewell.assistants.records.tell_course import planned
-from citewell.types import Entry
+from citewell.types import LibraryEntry
 from citewell.types.facts import (
     NO_KNOWN,
     Allergy,
@@ -23,17 +23,17 @@ from citewell.types.facts import (
     Fact,
     LabResult,
     Medication,
-    Moment,
-    Person,
+    PartialDate,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     Symptom,
     Vaccination,
 )
 from citewell.types.facts_line import line_of, shown
 from citewell.web.answers import Chip, notice_of, turn
-from citewell.web.source import Place
+from citewell.web.source import SourceTarget
 
 KIND_WORDS = {
     Medication.kind: "Medicine",
@@ -45,7 +45,7 @@ KIND_WORDS = {
     Symptom.kind: "Symptom",
     Appointment.kind: "Visit",
     Referral.kind: "Referral",
-    Person.kind: "Person",
+    RecordOwner.kind: "RecordOwner",
     Professional.kind: "Doctor or nurse",
 }
 """What a patient calls each kind of fact."""
@@ -54,7 +54,7 @@ NO_ALLERGIES = "No allergies are recorded. This does not mean there are none."
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FactLine:
     """A fact as a line, with the way to the words it was read from."""
 
     id: str
@@ -65,60 +65,60 @@ class Row:
     query: str
 
     @classmethod
-    def of(cls, fact: Fact) -> Row:
+    def of(cls, fact: Fact) -> FactLine:
         origin = fact.origin
-        query = Place(None, origin.start, origin.end).query if origin.document_id else ""
+        query = SourceTarget(None, origin.start, origin.end).query if origin.document_id else ""
         return cls(fact.id, KIND_WORDS[fact.kind], line_of(fact), fact.is_verified, origin.document_id, query)
 
     @classmethod
-    def said(cls, quote: Quote) -> Row:
+    def said(cls, quote: PaperQuote) -> FactLine:
         """Words of a paper that are no fact."""
         return cls.place(f"From “{quote.title}”: {quote.text}", quote.place)
 
     @classmethod
-    def place(cls, text: str, at: Mentioned) -> Row:
+    def place(cls, text: str, at: PaperMention) -> FactLine:
         """A place in a paper, under words of ours."""
-        query = Place(None, at.start, at.end).query
+        query = SourceTarget(None, at.start, at.end).query
         return cls("", "Document", text, is_verified=True, document_id=at.document_id, query=query)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FactGroup:
     """Facts of one kind under a heading; words for when there are none."""
 
     id: str
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[FactLine, ...]
     none: str
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class UnreadPapers:
     """What stands in papers that no fact was read from: their names, and what they say of allergies."""
 
-    unread: Sequence[Entry] = ()
-    allergies: Sequence[Quote] = ()
+    unread: Sequence[LibraryEntry] = ()
+    allergies: Sequence[PaperQuote] = ()
 
     @property
-    def allergy_rows(self) -> tuple[Row, ...]:
+    def allergy_rows(self) -> tuple[FactLine, ...]:
         """Their words on allergies, each with the way to them."""
-        return tuple(Row.said(one) for one in self.allergies)
+        return tuple(FactLine.said(one) for one in self.allergies)
 
     @property
-    def papers(self) -> Group:
+    def papers(self) -> FactGroup:
         """The papers themselves, to be looked at."""
         rows = tuple(
-            Row("", "Document", one.title, is_verified=True, document_id=one.id, query="") for one in self.unread
+            FactLine("", "Document", one.title, is_verified=True, document_id=one.id, query="") for one in self.unread
         )
-        return Group("unread", "Documents with no facts taken from them", rows, "")
+        return FactGroup("unread", "Documents with no facts taken from them", rows, "")
 
 
-NOTHING_BESIDE = Beside()
+NOTHING_BESIDE = UnreadPapers()
 
 
-def fact_groups(facts: Iterable[Fact], beside: Beside = NOTHING_BESIDE) -> list[Group]:
+def fact_groups(facts: Iterable[Fact], beside: UnreadPapers = NOTHING_BESIDE) -> list[FactGroup]:
     """The facts page, allergies first; results have a page of their own."""
-    known = Known(tuple(facts))
+    known = KnownFacts(tuple(facts))
     taken = known.taken
     medicines, diagnoses = known.of(Medication), known.of(Diagnosis)
     over = [one for one in diagnoses if one.status is DiagnosisStatus.RESOLVED]
@@ -136,16 +136,16 @@ def fact_groups(facts: Iterable[Fact], beside: Beside = NOTHING_BESIDE) -> list[
     ]
 
 
-def _group(name: str, title: str, facts: Sequence[Fact], none: str) -> Group:
-    return Group(name, title, tuple(Row.of(fact) for fact in facts), none)
+def _group(name: str, title: str, facts: Sequence[Fact], none: str) -> FactGroup:
+    return FactGroup(name, title, tuple(FactLine.of(fact) for fact in facts), none)
 
 
-def timeline(facts: Iterable[Fact]) -> list[tuple[str, list[tuple[str, Row]]]]:
+def timeline(facts: Iterable[Fact]) -> list[tuple[str, list[tuple[str, FactLine]]]]:
     """What happened, the newest year first: each year with its days and what they brought."""
     dated = [(moment, fact) for fact in facts if (moment := when(fact)) is not None]
     dated.sort(key=lambda pair: (pair[0], pair[1].id), reverse=True)
     return [
-        (str(year), [(_day(fact, moment), Row.of(fact)) for moment, fact in of_year])
+        (str(year), [(_day(fact, moment), FactLine.of(fact)) for moment, fact in of_year])
         for year, of_year in groupby(dated, key=lambda pair: pair[0].year)
     ]
 
@@ -153,17 +153,17 @@ def timeline(facts: Iterable[Fact]) -> list[tuple[str, list[tuple[str, Row]]]]:
 def _day(fact: Fact, moment: datetime) -> str:
     """The day of a fact, no more exact than it is known."""
     told = (getattr(fact, one.name) for one in fields(fact))
-    return next(shown(one) for one in told if isinstance(one, Moment) and one.at == moment)
+    return next(shown(one) for one in told if isinstance(one, PartialDate) and one.at == moment)
 
 
-def _allergies(found: Sequence[Allergy], beside: Beside) -> Group:
-    rows = (*(Row.of(fact) for fact in found), *beside.allergy_rows)
-    return Group("allergies", "Allergies", rows, NO_ALLERGIES)
+def _allergies(found: Sequence[Allergy], beside: UnreadPapers) -> FactGroup:
+    rows = (*(FactLine.of(fact) for fact in found), *beside.allergy_rows)
+    return FactGroup("allergies", "Allergies", rows, NO_ALLERGIES)
 
 
-def summary_groups(facts: Iterable[Fact], beside: Beside = NOTHING_BESIDE) -> list[Group]:
+def summary_groups(facts: Iterable[Fact], beside: UnreadPapers = NOTHING_BESIDE) -> list[FactGroup]:
     """What a doctor wants to know first, and what is open: all of it, for a page that is printed."""
-    known = Known(tuple(facts))
+    known = KnownFacts(tuple(facts))
     newest = known.latest(known.of(LabResult))
     results = list(dict.fromkeys([*(one for one in newest if is_abnormal(one)), *beyond_limits(known.facts)]))
     found = [
@@ -199,7 +199,7 @@ def _no_result(newest: Sequence[LabResult]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AnswerLine:
     """A line of an answer and the numbers that open its words."""
 
     text: str
@@ -216,7 +216,7 @@ class RecordTurn:
     notice: str = ""
     """What an emergency needs to be told; it stands first and apart."""
     before: str = ""
-    said: tuple[Said, ...] = ()
+    said: tuple[AnswerLine, ...] = ()
     after: str = ""
     sources: tuple[Chip, ...] = ()
     support: str = ""
@@ -234,7 +234,8 @@ def record_turn(question: str, answer: Mapping[str, Any] | None, *, is_helpful: 
     before = (notes.get("before", "") if answer["sentences"] else answer["text"]).removeprefix(notice).strip()
     chips = turn(question, answer).chips
     said = tuple(
-        Said(one["text"], one["verdict"], tuple(chips[n] for n in one["citations"])) for one in answer["sentences"]
+        AnswerLine(one["text"], one["verdict"], tuple(chips[n] for n in one["citations"]))
+        for one in answer["sentences"]
     )
     after = notes.get("after", "") if answer["sentences"] else ""
     sources = tuple(chips[n] for n in sorted(chips))

@@ -12,12 +12,12 @@ from citewell.answer.retrieve import matched_spans, weighted_terms
 from citewell.types import Hit
 from citewell.web.excerpt import best_within, excerpt
 from citewell.web.marks import best, marked, words
-from citewell.web.source import Place
+from citewell.web.source import SourceTarget
 from citewell.words import terms
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ShownHit:
     """A hit, ready to be shown."""
 
     hit: Hit
@@ -27,13 +27,13 @@ class Result:
     cut_after: bool
     whole: Markup | None
     """The whole passage, when the excerpt leaves some of it out."""
-    added: tuple[Added, ...]
+    added: tuple[AddedPhrase, ...]
     """Words that were added to the question and stand in the passage."""
-    place: Place
+    place: SourceTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddedPhrase:
     """A phrase that was added to the question, and the words it was added for."""
 
     phrase: str
@@ -41,13 +41,13 @@ class Added:
     given: str
 
 
-def added_phrases(question: str, expansions: Sequence[Expansion]) -> tuple[Added, ...]:
+def added_phrases(question: str, expansions: Sequence[Expansion]) -> tuple[AddedPhrase, ...]:
     """What was added to the question, in words."""
     question = " ".join(question.split())
-    return tuple(Added(one.phrase, one.reason, question[slice(*one.from_words)]) for one in expansions)
+    return tuple(AddedPhrase(one.phrase, one.reason, question[slice(*one.from_words)]) for one in expansions)
 
 
-def shown(question: str, hits: Sequence[Hit], expansions: Sequence[Expansion]) -> list[Result]:
+def shown(question: str, hits: Sequence[Hit], expansions: Sequence[Expansion]) -> list[ShownHit]:
     """Hits as the page shows them, with the words that were looked for marked."""
     wanted = weighted_terms(question, expansions)
     added = added_phrases(question, expansions)
@@ -55,14 +55,14 @@ def shown(question: str, hits: Sequence[Hit], expansions: Sequence[Expansion]) -
     return [_result(hit, wanted, [one for one in added if set(terms(one.phrase)) - asked]) for hit in hits]
 
 
-def _result(hit: Hit, wanted: dict[str, float], added: Sequence[Added]) -> Result:
+def _result(hit: Hit, wanted: dict[str, float], added: Sequence[AddedPhrase]) -> ShownHit:
     held = {term for word in hit.why.matched_terms for term in terms(word)}
     sentence = best_within(hit)
     layers = best(sentence), words(matched_spans(hit.text, wanted))
     start, end = excerpt(hit.text, sentence)
     is_whole = (start, end) == (0, len(hit.text))
     span = hit.why.best_sentence if sentence else None
-    return Result(
+    return ShownHit(
         hit=hit,
         section=without_title(hit.section, hit.document),
         excerpt=_tight(marked(hit.text, *layers, start=start, end=end)),
@@ -70,7 +70,7 @@ def _result(hit: Hit, wanted: dict[str, float], added: Sequence[Added]) -> Resul
         cut_after=end < len(hit.text),
         whole=None if is_whole else _tight(marked(hit.text, *layers)),
         added=tuple(one for one in added if held.issuperset(terms(one.phrase))),
-        place=Place(hit.chunk_index, *(span or (None, None))),
+        place=SourceTarget(hit.chunk_index, *(span or (None, None))),
     )
 
 

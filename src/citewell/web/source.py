@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from citewell.errors import InputError, NotFound
-from citewell.types import Box, Chunk, Document, Entry, Layout, Page
+from citewell.types import Box, Chunk, Document, Layout, LibraryEntry, Page
 from citewell.web.blocks import part_at, parts, rendered
 from citewell.web.marks import Span, best, passage
 
@@ -21,7 +21,7 @@ UNSURE = "The exact position of this text on the page is not known, so nothing i
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceTarget:
     """What to open: a passage, words within it, a page, and whether as text."""
 
     chunk: int | None = None
@@ -42,7 +42,7 @@ class Place:
 class View:
     """One page or part of a document, with what is marked on it."""
 
-    entry: Entry
+    entry: LibraryEntry
     title: str
     section: tuple[str, ...]
     unit: str
@@ -50,11 +50,11 @@ class View:
     count: int
     quote: str | None
     note: str | None
-    previous: Place | None
-    next: Place | None
-    elsewhere: Place | None
+    previous: SourceTarget | None
+    next: SourceTarget | None
+    elsewhere: SourceTarget | None
     """Where the marked words are, when they are not on this page."""
-    other_form: Place | None
+    other_form: SourceTarget | None
     """The same place as text, or as a page image."""
     page: Page | None = None
     passage_boxes: tuple[Box, ...] = ()
@@ -62,7 +62,7 @@ class View:
     body: Markup | None = None
 
 
-def view(entry: Entry, document: Document, chunks: Sequence[Chunk], place: Place) -> View:
+def view(entry: LibraryEntry, document: Document, chunks: Sequence[Chunk], place: SourceTarget) -> View:
     """What to show of a document at a place."""
     found = _chunk(chunks, place.chunk)
     words = _words(place, len(document.text))
@@ -96,7 +96,7 @@ def _chunk(chunks: Sequence[Chunk], index: int | None) -> Chunk | None:
     return chunks[index]
 
 
-def _words(place: Place, length: int) -> Span | None:
+def _words(place: SourceTarget, length: int) -> Span | None:
     if place.start is None or place.end is None:
         return None
     if not 0 <= place.start < place.end <= length:
@@ -104,7 +104,7 @@ def _words(place: Place, length: int) -> Span | None:
     return place.start, place.end
 
 
-def _paged(base: View, document: Document, place: Place, whole: Span | None, target: Span | None) -> View:
+def _paged(base: View, document: Document, place: SourceTarget, whole: Span | None, target: Span | None) -> View:
     """A page image with boxes over it."""
     layout = document.layout
     numbers = [page.number for page in layout.pages]
@@ -145,7 +145,7 @@ def _is_within(box: Box, page: Page | None) -> bool:
     return across and -SLACK_POINTS <= box.top <= box.bottom <= page.height + SLACK_POINTS
 
 
-def _text(base: View, document: Document, place: Place, whole: Span | None, target: Span | None) -> View:
+def _text(base: View, document: Document, place: SourceTarget, whole: Span | None, target: Span | None) -> View:
     """A part of the text with marks in it."""
     shown = parts(document)
     home = part_at(shown, target[0] if target else 0)

@@ -27,7 +27,7 @@ _ACCESSION = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,40}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class BookEntry:
     """One line of the list."""
 
     path: str
@@ -52,7 +52,7 @@ class BookFilter:
     clinical_only: bool = True
 
 
-def catalogue(text: str) -> list[Book]:
+def catalogue(text: str) -> list[BookEntry]:
     r"""Read the list; a line that names no archive or no book is passed over.
 
     >>> listed = catalogue("File,Book Title,Publisher,Publication Date,Accession ID\n"
@@ -74,7 +74,7 @@ def catalogue(text: str) -> list[Book]:
         )
     try:
         found = [
-            Book(**{field: line[place].strip() for field, place in places.items() if place < len(line)})
+            BookEntry(**{field: line[place].strip() for field, place in places.items() if place < len(line)})
             for line in lines
             if len(line) > max(places[field] for field in _NEEDED)
         ]
@@ -83,16 +83,16 @@ def catalogue(text: str) -> list[Book]:
     return [book for book in found if _PATH.fullmatch(book.path) and _ACCESSION.fullmatch(book.accession)]
 
 
-def choose(books: Iterable[Book], wanted: BookFilter) -> list[Book]:
+def choose(books: Iterable[BookEntry], wanted: BookFilter) -> list[BookEntry]:
     """The books that are wanted, each accession once (the one updated last), in the order of the list."""
-    kept: dict[str, Book] = {}
+    kept: dict[str, BookEntry] = {}
     for book in books:
         if _is_wanted(book, wanted) and book.updated >= kept.get(book.accession, book).updated:
             kept[book.accession] = book
     return list(kept.values())
 
 
-def _is_wanted(book: Book, wanted: BookFilter) -> bool:
+def _is_wanted(book: BookEntry, wanted: BookFilter) -> bool:
     return (
         _says(book.publisher, [_publisher(name) for name in wanted.publishers])
         and _says(book.title, [rf"\b{re.escape(word)}" for word in wanted.topics])

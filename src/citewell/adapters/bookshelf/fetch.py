@@ -12,7 +12,7 @@ from types import TracebackType
 
 import httpx
 
-from citewell.adapters.bookshelf.catalogue import Book, catalogue
+from citewell.adapters.bookshelf.catalogue import BookEntry, catalogue
 from citewell.errors import InputError, LibraryError, TooLarge, Unavailable
 
 ADDRESS = "https://ftp.ncbi.nlm.nih.gov/pub/litarch/"
@@ -48,14 +48,14 @@ class Bookshelf:
     ) -> None:
         self._client.close()
 
-    def catalogue(self, folder: Path) -> list[Book]:
+    def catalogue(self, folder: Path) -> list[BookEntry]:
         """The list of the server."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / LIST
         self._fetch(LIST, path, max_bytes=MAX_LIST_BYTES, progress=_unwatched)
         return catalogue(path.read_text("utf-8", errors="replace"))
 
-    def archive(self, book: Book, folder: Path, *, progress: Progress | None = None) -> Path:
+    def archive(self, book: BookEntry, folder: Path, *, progress: Progress | None = None) -> Path:
         """One archive; a part that is there is gone on with."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{book.accession}.tar.gz"

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 from citewell.errors import DamagedFile, EmptyFile, TooLarge
-from citewell.types import Limits
+from citewell.types import ParseLimits
 
 MAX_FILES = 5_000
 MAX_HEADER_BYTES = 1024 * 1024
@@ -38,7 +38,7 @@ def check(path: Path, checksum: str) -> None:
             raise DamagedFile(f"{path.name} does not match the checksum in the list: it was altered in transit.")
 
 
-def unpack(archive: Path, folder: Path, *, limits: Limits) -> list[Path]:
+def unpack(archive: Path, folder: Path, *, limits: ParseLimits) -> list[Path]:
     """Write the texts of an archive into a folder that is there whole or not at all."""
     making = folder.with_name(folder.name + ".part")
     shutil.rmtree(making, ignore_errors=True)
@@ -56,7 +56,7 @@ def unpack(archive: Path, folder: Path, *, limits: Limits) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def _write(archive: Path, folder: Path, *, limits: Limits) -> Iterator[str]:
+def _write(archive: Path, folder: Path, *, limits: ParseLimits) -> Iterator[str]:
     written = 0
     with _Counted(archive) as opened, tarfile.open(fileobj=opened, mode="r|", tarinfo=_Member) as tar:
         for member in tar:

@@ -30,7 +30,7 @@ Of 274 names of illnesses, and of 4,600 sentences and headings of articles, nine
 _log = logging.getLogger(__name__)
 
 
-class Exact(Protocol):
+class ExactEngine(Protocol):
     """Computes unit vectors without rounding."""
 
     def run(self, ids: NDArray[np.int64]) -> Vectors:
@@ -38,7 +38,7 @@ class Exact(Protocol):
         ...
 
 
-class Rounded(Protocol):
+class RoundedEngine(Protocol):
     """Computes unit vectors, and tells how long they were before."""
 
     @property
@@ -51,14 +51,14 @@ class Rounded(Protocol):
         ...
 
 
-class Careful:
+class PrecisionFallback:
     """Two engines as one; the exact one takes 75 MB and is opened by the first text that needs it."""
 
-    def __init__(self, rounded: Rounded, open_exact: Callable[[], Exact | None]) -> None:
+    def __init__(self, rounded: RoundedEngine, open_exact: Callable[[], ExactEngine | None]) -> None:
         self.name = rounded.name
         self._rounded = rounded
         self._open_exact = open_exact
-        self._exact: Exact | None = None
+        self._exact: ExactEngine | None = None
         self._is_opened = False
         self._lock = Lock()
 
@@ -72,7 +72,7 @@ class Careful:
             vectors[weak] = exact.run(ids[weak])
         return vectors
 
-    def _opened(self) -> Exact | None:
+    def _opened(self) -> ExactEngine | None:
         """The exact engine; None where there is no room for its graph: the rounded vectors must do then."""
         with self._lock:
             if not self._is_opened:

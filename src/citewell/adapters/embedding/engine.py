@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.embedding.calibration import REFERENCE_TEXT, load, reference
-from citewell.adapters.embedding.careful import Careful
+from citewell.adapters.embedding.careful import PrecisionFallback
 from citewell.adapters.embedding.cpu import features
 from citewell.errors import MissingExtra, ModelFilesMissing
 from citewell.minilm.adapter import Adapter
@@ -48,7 +48,7 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class GraphSource:
     """MiniLM as it was published, or with what training changed, and the ranges of its inner values."""
 
     ranges: Path
@@ -68,8 +68,8 @@ class Model:
 
 
 _FOLDER = Path(__file__).parent
-PUBLISHED = Model(_FOLDER / "ranges.npz")
-TRAINED = Model(
+PUBLISHED = GraphSource(_FOLDER / "ranges.npz")
+TRAINED = GraphSource(
     _FOLDER / "embedder_ranges.npz",
     _FOLDER / "embedder.npz",
     "e6d300d9673c6d2561c1aca456b16c4e4861df579b2707f895c9fd085556af42",
@@ -103,7 +103,7 @@ def choose(backend: Backend, cpu: frozenset[str]) -> Choice:
     return Choice("onnxruntime", "quantised" if cpu & {"avx512_vnni", "avx_vnni"} else "float")
 
 
-def open_engine(cache_dir: Path, backend: Backend, *, threads: int, model: Model = TRAINED) -> Engine:
+def open_engine(cache_dir: Path, backend: Backend, *, threads: int, model: GraphSource = TRAINED) -> Engine:
     """The engine for this machine; onnxruntime where OpenVINO is chosen by itself and does not work."""
     choice = choose(backend, features())
     if choice.library == "openvino":
@@ -120,7 +120,7 @@ def open_engine(cache_dir: Path, backend: Backend, *, threads: int, model: Model
     return _proven(cache_dir, choice.flavour, model)
 
 
-def _opened_by_openvino(cache_dir: Path, flavour: Flavour, model: Model, *, threads: int) -> OpenVino:
+def _opened_by_openvino(cache_dir: Path, flavour: Flavour, model: GraphSource, *, threads: int) -> OpenVino:
     """A graph on OpenVINO that gives the reference vector here: as cached, or built anew where that is damaged."""
     for anew in (False, True):
         try:
@@ -135,14 +135,14 @@ def _opened_by_openvino(cache_dir: Path, flavour: Flavour, model: Model, *, thre
     raise RuntimeError("wrong vectors")
 
 
-def _proven(cache_dir: Path, flavour: Flavour, model: Model) -> Engine:
+def _proven(cache_dir: Path, flavour: Flavour, model: GraphSource) -> Engine:
     """A graph on onnxruntime that gives the reference vector here: as cached, built anew, or in fp32."""
     unfit = cache_dir / f"{_graph_name(flavour, model)}.unfit"
     if not unfit.exists():
         for anew in (False, True):
             engine = _opened(cache_dir, flavour, model, anew=anew)
             if engine is not None:
-                return engine if flavour == "float" else Careful(engine, partial(_exact, cache_dir, model))
+                return engine if flavour == "float" else PrecisionFallback(engine, partial(_exact, cache_dir, model))
         unfit.touch()  # so that the next start does not try again
     engine = _exact(cache_dir, model)
     if engine is None:
@@ -153,12 +153,12 @@ def _proven(cache_dir: Path, flavour: Flavour, model: Model) -> Engine:
     return engine
 
 
-def _exact(cache_dir: Path, model: Model) -> OnnxRuntime | None:
+def _exact(cache_dir: Path, model: GraphSource) -> OnnxRuntime | None:
     """The model in fp32."""
     return _opened(cache_dir, "float", model, anew=False) or _opened(cache_dir, "float", model, anew=True)
 
 
-def _opened(cache_dir: Path, flavour: Flavour, model: Model, *, anew: bool) -> OnnxRuntime | None:
+def _opened(cache_dir: Path, flavour: Flavour, model: GraphSource, *, anew: bool) -> OnnxRuntime | None:
     """The engine, unless its graph does not load or does not give the reference vector."""
     graph = cached_graph(cache_dir, flavour, model, anew=anew)
     try:
@@ -171,13 +171,13 @@ def _opened(cache_dir: Path, flavour: Flavour, model: Model, *, anew: bool) -> O
     return None
 
 
-def _is_true(engine: Engine, model: Model) -> bool:
+def _is_true(engine: Engine, model: GraphSource) -> bool:
     """Whether an engine computes what it should on this CPU: a wrong vector looks like any other."""
     ids = np.array(WordPiece.load().ids([REFERENCE_TEXT], max_tokens=64))
     return is_reference(engine.run(ids)[0], model)
 
 
-def is_reference(vector: Vector, model: Model) -> bool:
+def is_reference(vector: Vector, model: GraphSource) -> bool:
     """Whether a vector is that of the reference text, but for the rounding of short arithmetic."""
     return bool(vector @ reference(model.ranges) > _LEAST_COSINE)
 
@@ -209,7 +209,7 @@ class OpenVino:
     """The graph on OpenVINO, in the shortest floats that the CPU computes in."""
 
     def __init__(self, graph: Path, *, threads: int) -> None:
-        self._compiled = Compiled(graph, threads=threads)
+        self._compiled = OpenVinoEngine(graph, threads=threads)
         self.name = self._compiled.name
 
     def run(self, ids: NDArray[np.int64]) -> Vectors:
@@ -220,7 +220,7 @@ class OpenVino:
         return vectors
 
 
-class Compiled:
+class OpenVinoEngine:
     """Any graph on OpenVINO; safe to call from several threads."""
 
     def __init__(self, graph: Path, *, threads: int) -> None:
@@ -253,7 +253,7 @@ class Compiled:
         return given
 
 
-def cached_graph(cache_dir: Path, flavour: Flavour, model: Model = TRAINED, *, anew: bool = False) -> Path:
+def cached_graph(cache_dir: Path, flavour: Flavour, model: GraphSource = TRAINED, *, anew: bool = False) -> Path:
     """The built graph, made if it is not there or if the weights have changed since."""
     name = _graph_name(flavour, model)
     graph, stamp = cache_dir / name, cache_dir / f"{name}.json"
@@ -265,11 +265,11 @@ def cached_graph(cache_dir: Path, flavour: Flavour, model: Model = TRAINED, *, a
     return graph
 
 
-def _graph_name(flavour: Flavour, model: Model) -> str:
+def _graph_name(flavour: Flavour, model: GraphSource) -> str:
     return f"minilm-{model.weights}-{GRAPH_VERSION}-{flavour}.onnx"
 
 
-def _build(model: Model, flavour: Flavour) -> bytes:
+def _build(model: GraphSource, flavour: Flavour) -> bytes:
     # Imported here, as they bring the onnx package, which nothing needs once the graph is built.
     from citewell.adapters.embedding.graph import float_graph
     from citewell.adapters.embedding.quantised import quantised_graph

@@ -10,7 +10,7 @@ from threading import Lock
 
 import numpy as np
 
-from citewell.adapters.embedding.engine import TRAINED, Backend, Engine, Model, open_engine
+from citewell.adapters.embedding.engine import TRAINED, Backend, Engine, GraphSource, open_engine
 from citewell.errors import ModelFilesMissing
 from citewell.minilm.tokenizer import WordPiece
 from citewell.minilm.weights import DIMENSIONS
@@ -31,7 +31,7 @@ class MiniLM:
     """Turns texts into unit vectors; safe to call from several threads."""
 
     def __init__(
-        self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None, model: Model = TRAINED
+        self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None, model: GraphSource = TRAINED
     ) -> None:
         self._cache_dir, self._model = cache_dir, model
         self._backend: Backend = backend

@@ -16,7 +16,7 @@ MAX_NAMES = 2_000
 """About 3 MB of vectors."""
 
 
-class NamesKept:
+class CachedNames:
     """Another embedder, which is asked once for a name; threads may share one."""
 
     def __init__(self, embedder: Embedder, *, max_names: int = MAX_NAMES) -> None:

@@ -42,7 +42,7 @@ def quantised_graph(tensors: Tensors, ranges: Ranges, *, half: bool) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Normed:
+class NormOutput:
     """A layer norm's output: as bytes, as the rest of the layer needs it, and how the bytes are to be read."""
 
     bytes: str
@@ -136,7 +136,7 @@ class QuantisedGraph(Graph):
         few = self.node("Gemm", [few, self.floats(out_weight[:, large].T), self.floats(bias)])
         return self._sum(product, few, normed.residual)
 
-    def _norm(self, name: str, value: str, range_: Range, weight: Array, *, large: int) -> Normed:
+    def _norm(self, name: str, value: str, range_: Range, weight: Array, *, large: int) -> NormOutput:
         scale, shift = self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"]
         half = np.float32(0.5)
         centre, reach = (range_.high + range_.low) * half, (range_.high - range_.low) * half
@@ -153,7 +153,7 @@ class QuantisedGraph(Graph):
             epsilon=EPSILON,
         )
         placed = self.node("Add", [scaled, self.floats((shift - centre) / steps)])
-        return Normed(
+        return NormOutput(
             bytes=self.node("QuantizeLinear", [placed, self._one, self._middle]),
             residual=self.node("Mul", [scaled, self.floats(steps)]),
             residual_shift=shift,
@@ -163,7 +163,7 @@ class QuantisedGraph(Graph):
             large=np.sort(outside),
         )
 
-    def _from_norm(self, normed: Normed, weight: Array, bias: Array) -> str:
+    def _from_norm(self, normed: NormOutput, weight: Array, bias: Array) -> str:
         """A linear layer on a layer norm's bytes; channels that these do not carry are added in fp32."""
         carried = weight.copy()
         carried[:, normed.large] = 0

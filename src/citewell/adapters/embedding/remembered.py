@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from citewell.ports import Embedder, Vector
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 
 MAX_TEXTS = 20_000
 """About 30 MB of vectors: the sentences of several long documents."""
@@ -22,7 +22,7 @@ class Likeness:
         self._known: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __call__(self, sentence: str, parts: Sequence[Span]) -> list[float]:
+    def __call__(self, sentence: str, parts: Sequence[EvidenceSpan]) -> list[float]:
         """One cosine per part."""
         texts = {sentence, *(part.text for part in parts)}
         with self._lock:

@@ -28,7 +28,7 @@ Sleep = Callable[[float], None]
 T = TypeVar("T")
 
 
-class Transient(Exception):
+class TransientEmbedFailure(Exception):
     """A failure that another try may not meet."""
 
     def __init__(self, error: EmbedderUnavailable, *, wait_s: float | None = None) -> None:
@@ -97,14 +97,14 @@ class RemoteEmbedder(ABC):
         for pause_s in RETRY_AFTER_S:
             try:
                 return call()
-            except Transient as failure:
+            except TransientEmbedFailure as failure:
                 wait_s = failure.wait_s
                 if wait_s is None:
                     wait_s = pause_s * random.uniform(0.75, 1.25)  # noqa: S311 (spreads retries, guards nothing)
             self._sleep(min(wait_s, MAX_WAIT_S))
         try:
             return call()
-        except Transient as failure:
+        except TransientEmbedFailure as failure:
             raise failure.error from failure
 
     def _checked(self, answer: Any, count: int, dimensions: int | None) -> Vectors:
@@ -133,8 +133,8 @@ class RemoteEmbedder(ABC):
             "that the model makes embeddings."
         )
 
-    def _unreachable(self, start: str) -> Transient:
-        return Transient(EmbedderUnavailable(f"{self.place} could not be reached. {start}"))
+    def _unreachable(self, start: str) -> TransientEmbedFailure:
+        return TransientEmbedFailure(EmbedderUnavailable(f"{self.place} could not be reached. {start}"))
 
     def _refused(self, status: int, *, fetch: str, retry_after: str | None = None) -> Exception:
         """Our error for an HTTP status; the server's own words may repeat a text, so they are left out."""
@@ -147,7 +147,9 @@ class RemoteEmbedder(ABC):
                 f"{self.place} cannot embed at the moment ({status}). Run the command again in a minute. If it keeps "
                 "failing, check the server's log."
             )
-            return Transient(error, wait_s=float(retry_after) if retry_after and retry_after.isdigit() else None)
+            return TransientEmbedFailure(
+                error, wait_s=float(retry_after) if retry_after and retry_after.isdigit() else None
+            )
         return EmbedderRefused(
             f"{self.place} refused the request ({status}). Check the model's name and CITEWELL_EMBEDDER_URL."
         )

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from citewell.adapters.embedding.calibration import load
 from citewell.adapters.embedding.cpu import features
-from citewell.adapters.embedding.engine import Backend, Compiled, Flavour, choose, keep
-from citewell.answer.verify.matches import Judged
+from citewell.adapters.embedding.engine import Backend, Flavour, OpenVinoEngine, choose, keep
+from citewell.answer.verify.matches import PairScores
 from citewell.errors import ModelFilesMissing
 from citewell.minilm.forward import adapted as with_changes
 from citewell.minilm.tokenizer import SEPARATOR, WordPiece
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainedReader:
     """An adapter, and a pair of texts that tells whether it computes what it should."""
 
     name: str
@@ -109,7 +109,7 @@ class Trained:
         return quantised_pair_graph(self.tensors(), load(self.ranges), half=flavour == "quantised-half")
 
 
-ENTAILMENT = Trained(
+ENTAILMENT = TrainedReader(
     "pair",
     _FOLDER / "adapter.npz",
     "2586d1f5ad2635b6ca9477e4684f8a65ae6bf144f031735481a89f02744fae3c",
@@ -120,7 +120,7 @@ ENTAILMENT = Trained(
     (1.36, -0.03, -1.19),
     "CITEWELL_PAIR_READER",
 )
-ANSWERS = Trained(
+ANSWERS = TrainedReader(
     "answers",
     _FOLDER / "answers.npz",
     "d3a246dfd3a8a763942f50b2e46dfe9ed38c6cbffed4dc86d2323a4b8f76d96d",
@@ -133,10 +133,10 @@ ANSWERS = Trained(
 )
 
 
-class Opened:
+class LazyPairReader:
     """A trained reader, opened by the first pair; safe to call from several threads."""
 
-    def __init__(self, trained: Trained, cache_dir: Path, backend: Backend, threads: int | None) -> None:
+    def __init__(self, trained: TrainedReader, cache_dir: Path, backend: Backend, threads: int | None) -> None:
         self._trained, self._cache_dir, self._backend = trained, cache_dir, backend
         self._threads = threads or os.cpu_count() or 1
         self._run: Run | None = None
@@ -181,7 +181,7 @@ class PairReader:
     """Tells how likely cited words carry a sentence, or speak against it; safe to call from several threads."""
 
     def __init__(self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> None:
-        self._opened = Opened(ENTAILMENT, cache_dir, backend, threads)
+        self._opened = LazyPairReader(ENTAILMENT, cache_dir, backend, threads)
         self._remembered = lru_cache(maxsize=REMEMBERED)(lambda *pair: judged(self._opened.run(), *pair))
         self._remembered_exactly = lru_cache(maxsize=REMEMBERED)(lambda *pair: judged(self._opened.exact(), *pair))
         self.within = ROUNDED_WITHIN if choose(backend, features()).flavour != "float" else 0.0
@@ -191,11 +191,11 @@ class PairReader:
         """Which model it is, as every record tells."""
         return f"pair reader, sha256 {ENTAILMENT.sha256}"
 
-    def __call__(self, sentence: str, evidence: str) -> Judged:
+    def __call__(self, sentence: str, evidence: str) -> PairScores:
         """The log-odds that the evidence carries the sentence, and that it says otherwise."""
         return self._remembered(sentence, evidence)
 
-    def exactly(self, sentence: str, evidence: str) -> Judged:
+    def exactly(self, sentence: str, evidence: str) -> PairScores:
         """The same in fp32, opened by the first pair that needs it."""
         return self._remembered_exactly(sentence, evidence)
 
@@ -208,7 +208,7 @@ class AnswerReader:
     """Tells how likely a statement answers a question; safe to call from several threads."""
 
     def __init__(self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> None:
-        self._opened = Opened(ANSWERS, cache_dir, backend, threads)
+        self._opened = LazyPairReader(ANSWERS, cache_dir, backend, threads)
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._score)
 
     @property
@@ -228,9 +228,9 @@ class AnswerReader:
         return float(ANSWERS.scores(self._opened.run(), question, statement)[0])
 
 
-def judged(run: Run, sentence: str, evidence: str) -> Judged:
+def judged(run: Run, sentence: str, evidence: str) -> PairScores:
     """The log-odds of a sentence and its evidence."""
-    return Judged.of(*map(float, ENTAILMENT.scores(run, sentence, evidence)))
+    return PairScores.of(*map(float, ENTAILMENT.scores(run, sentence, evidence)))
 
 
 def _ways(backend: Backend, *, threads: int) -> list[Way]:
@@ -238,7 +238,7 @@ def _ways(backend: Backend, *, threads: int) -> list[Way]:
     choice = choose(backend, features())
     plain: Way = ("float", on_onnxruntime)
     if choice.library == "openvino":
-        return [(choice.flavour, lambda graph: Compiled(graph, threads=threads).infer), plain]
+        return [(choice.flavour, lambda graph: OpenVinoEngine(graph, threads=threads).infer), plain]
     return [plain] if choice.flavour == "float" else [(choice.flavour, on_onnxruntime), plain]
 
 

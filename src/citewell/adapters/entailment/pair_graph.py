@@ -18,7 +18,7 @@ def quantised_pair_graph(tensors: Tensors, ranges: Ranges, *, half: bool) -> byt
     return QuantisedPairGraph(tensors, ranges, half=half).build()
 
 
-class OfTwoTexts(Graph):
+class PairInputs(Graph):
     """What knows which of two texts a token is of, and scores both together."""
 
     def scored(self, hidden: str) -> bytes:
@@ -40,7 +40,7 @@ class OfTwoTexts(Graph):
         return self.node("Add", [steps, self.node("Gather", [kinds, "types"])])
 
 
-class PairGraph(OfTwoTexts, FloatGraph):
+class PairGraph(PairInputs, FloatGraph):
     """The reader as it was trained."""
 
     def build(self) -> bytes:
@@ -48,7 +48,7 @@ class PairGraph(OfTwoTexts, FloatGraph):
         return self.scored(self.hidden())
 
 
-class QuantisedPairGraph(OfTwoTexts, QuantisedGraph):
+class QuantisedPairGraph(PairInputs, QuantisedGraph):
     """The reader with linear layers on bytes."""
 
     def build(self) -> bytes:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.index.segment import Integers, Segment, expand
-from citewell.adapters.index.view import HIDDEN, Part
+from citewell.adapters.index.view import HIDDEN, SegmentView
 from citewell.words import term_key
 
 SEARCH_COST = 10
@@ -23,7 +23,7 @@ Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Tuning:
+class Bm25Settings:
     """The constants of BM25, and when a word is too common to weigh."""
 
     k1: float = 1.2
@@ -34,11 +34,11 @@ class Tuning:
     """Smaller libraries keep every term: their counts say little."""
 
 
-TUNING = Tuning()
+TUNING = Bm25Settings()
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class TermPostings:
     """Where terms stand in a part: the visible pairs of all terms, one term after another."""
 
     terms: Integers
@@ -72,7 +72,7 @@ class Matches:
         return covered
 
 
-def match(parts: Sequence[Part], terms: Mapping[str, float], *, tuning: Tuning) -> Matches:
+def match(parts: Sequence[SegmentView], terms: Mapping[str, float], *, tuning: Bm25Settings) -> Matches:
     """Score every visible position, with the statistics of what is visible."""
     keys, weights = asked(terms)
     chunk_count = sum(part.rows for part in parts)
@@ -93,7 +93,7 @@ def asked(terms: Mapping[str, float]) -> tuple[NDArray[np.uint64], Scores]:
     return keys, np.fromiter(weighed.values(), dtype=np.float64, count=len(weighed))
 
 
-def weigh(weights: Scores, present: Scores | Integers, chunk_count: int, tuning: Tuning) -> tuple[Scores, Scores]:
+def weigh(weights: Scores, present: Scores | Integers, chunk_count: int, tuning: Bm25Settings) -> tuple[Scores, Scores]:
     """What each term adds to a score at most, and its share of the question, when so many chunks hold it."""
     counts = present.tolist()  # a question has a few terms: numbers one by one take less time than arrays of them
     rarities = [
@@ -107,18 +107,18 @@ def weigh(weights: Scores, present: Scores | Integers, chunk_count: int, tuning:
     return np.array(gains), np.array(rarities) / all_of_it
 
 
-def mean_length(parts: Sequence[Part]) -> float:
+def mean_length(parts: Sequence[SegmentView]) -> float:
     """The index terms of a visible row, on average."""
     return max(sum(part.total_length for part in parts) / sum(part.rows for part in parts), 1.0)
 
 
-def impact(frequencies: Scores, lengths: Scores, mean: float, tuning: Tuning) -> Scores:
+def impact(frequencies: Scores, lengths: Scores, mean: float, tuning: Bm25Settings) -> Scores:
     """What postings add for a gain of one."""
     damped: Scores = frequencies / (frequencies + tuning.k1 * (1 - tuning.b + tuning.b / mean * lengths))
     return damped
 
 
-def _most_telling(counts: Sequence[float], chunk_count: int, tuning: Tuning) -> float:
+def _most_telling(counts: Sequence[float], chunk_count: int, tuning: Bm25Settings) -> float:
     """In how many chunks a term may be and still be worth scoring: very common ones are not when rarer ones remain."""
     most = tuning.common_share * chunk_count
     if chunk_count <= tuning.common_above_chunks or not any(0 < count <= most for count in counts):
@@ -126,21 +126,21 @@ def _most_telling(counts: Sequence[float], chunk_count: int, tuning: Tuning) -> 
     return most
 
 
-def _find(part: Part, keys: NDArray[np.uint64]) -> Places:
+def _find(part: SegmentView, keys: NDArray[np.uint64]) -> TermPostings:
     """The visible pairs of each term; where all is visible, the postings of a term lie together and make one pair."""
     segment = part.segment
     first, last = segment.pairs(keys)
     if part.shifts is None:
         postings = segment.pair_postings[first]
-        return Places(np.arange(len(keys)), first, postings, segment.pair_postings[last] - postings)
+        return TermPostings(np.arange(len(keys)), first, postings, segment.pair_postings[last] - postings)
     seen = [_visible_pairs(part, *ends) for ends in zip(first.tolist(), last.tolist(), strict=True)]
     pairs = np.concatenate([first[:0], *seen])
     terms = np.repeat(np.arange(len(keys)), [len(one) for one in seen])
     postings = segment.pair_postings[pairs]
-    return Places(terms, pairs, postings, segment.pair_postings[pairs + 1] - postings)
+    return TermPostings(terms, pairs, postings, segment.pair_postings[pairs + 1] - postings)
 
 
-def _visible_pairs(part: Part, first: int, last: int) -> Integers:
+def _visible_pairs(part: SegmentView, first: int, last: int) -> Integers:
     """The pairs of one term whose generation is visible."""
     assert part.shifts is not None
     ordinals = part.segment.pair_ordinals[first:last]
@@ -153,7 +153,7 @@ def _visible_pairs(part: Part, first: int, last: int) -> Integers:
     return pairs
 
 
-def _score(part: Part, places: Places, gains: Scores, mean: float, tuning: Tuning) -> Scores:
+def _score(part: SegmentView, places: TermPostings, gains: Scores, mean: float, tuning: Bm25Settings) -> Scores:
     """The sum over the telling terms, at each position."""
     kept = np.flatnonzero((gains[places.terms] > 0) & (places.counts > 0))
     firsts, counts = places.postings[kept], places.counts[kept]
@@ -184,7 +184,7 @@ def _multiply(values: Scores, factors: Scores, counts: NDArray[np.integer]) -> N
         values[start:end] *= factor
 
 
-def _impacts(part: Part, kinds: NDArray[np.unsignedinteger], mean: float, tuning: Tuning) -> Scores:
+def _impacts(part: SegmentView, kinds: NDArray[np.unsignedinteger], mean: float, tuning: Bm25Settings) -> Scores:
     """What each posting adds for a gain of one: computed once per kind, or per posting where those are fewer."""
     segment = part.segment
     if len(kinds) <= segment.max_kind:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.bm25 import Scores, Tuning, asked, impact, mean_length, weigh
+from citewell.adapters.index.bm25 import Bm25Settings, Scores, asked, impact, mean_length, weigh
 from citewell.adapters.index.dense import cosines_of
 from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.segment import Integers, expand, lookup, sorting, starts
-from citewell.adapters.index.view import HIDDEN, Part
+from citewell.adapters.index.view import HIDDEN, SegmentView
 from citewell.ports import Candidate, Vector, Vectors
 
 MAX_ROWS = 2048
@@ -26,7 +26,7 @@ FEW_PAIRS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Compact:
+class CompactIndex:
     """The visible rows, in the order of the library, and their words; candidates are those of the parts, to the bit."""
 
     generations: Integers
@@ -39,7 +39,7 @@ class Compact:
     posting_rows: NDArray[np.intp]
     impacts: Scores
     """What each posting adds for a gain of one."""
-    tuning: Tuning
+    tuning: Bm25Settings
 
     @property
     def bytes(self) -> int:
@@ -68,7 +68,7 @@ class Compact:
         return _sums(rows, impacts, row_count), _sums(rows, np.repeat(shares, counts), row_count)
 
 
-def is_small(parts: Sequence[Part]) -> bool:
+def is_small(parts: Sequence[SegmentView]) -> bool:
     """Whether it pays to lay these out; rows of two embedders cannot be."""
     return (
         sum(part.rows for part in parts) <= MAX_ROWS
@@ -77,12 +77,12 @@ def is_small(parts: Sequence[Part]) -> bool:
     )
 
 
-def is_quick(parts: Sequence[Part]) -> bool:
+def is_quick(parts: Sequence[SegmentView]) -> bool:
     """Whether these are laid out before a search would notice."""
     return sum(len(part.segment.pair_ordinals) for part in parts) <= FEW_PAIRS
 
 
-def compact(parts: Sequence[Part], *, tuning: Tuning) -> Compact:
+def compact(parts: Sequence[SegmentView], *, tuning: Bm25Settings) -> CompactIndex:
     """Lay out what these parts show."""
     rows = [part.rows_at(np.arange(part.rows)) for part in parts]
     shown = [(part.segment, own) for part, own in zip(parts, rows, strict=True)]
@@ -92,7 +92,7 @@ def compact(parts: Sequence[Part], *, tuning: Tuning) -> Compact:
     words = _joined([_words(part, first, mean, tuning) for part, first in zip(parts, before, strict=False)])
     order = np.lexsort((chunks, generations))
     opens = np.flatnonzero(np.diff(words.keys, prepend=~words.keys[:1]))
-    return Compact(
+    return CompactIndex(
         generations[order],
         chunks[order],
         matrix[order],
@@ -105,7 +105,7 @@ def compact(parts: Sequence[Part], *, tuning: Tuning) -> Compact:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _TermPairs:
     """Pairs by their terms, and what stands in the postings of all of them, one pair after another."""
 
     keys: NDArray[np.uint64]
@@ -115,7 +115,7 @@ class _Words:
     impacts: Scores
 
 
-def _words(part: Part, first: int, mean: float, tuning: Tuning) -> _Words:
+def _words(part: SegmentView, first: int, mean: float, tuning: Bm25Settings) -> _TermPairs:
     """The visible words of a part whose first position has this number."""
     segment = part.segment
     if part.shifts is None:
@@ -128,10 +128,10 @@ def _words(part: Part, first: int, mean: float, tuning: Tuning) -> _Words:
     shift: Integers = first - shifts[segment.pair_ordinals[pairs]]
     positions = segment.posting_rows[postings] + np.repeat(shift, counts)
     impacts = impact(*segment.read_kinds(segment.posting_kinds[postings]), mean, tuning)
-    return _Words(segment.term_keys[terms], counts, positions, impacts)
+    return _TermPairs(segment.term_keys[terms], counts, positions, impacts)
 
 
-def _joined(many: Sequence[_Words]) -> _Words:
+def _joined(many: Sequence[_TermPairs]) -> _TermPairs:
     """The words of all parts, by term; those of one part are in that order."""
     if len(many) == 1:
         return many[0]
@@ -141,7 +141,7 @@ def _joined(many: Sequence[_Words]) -> _Words:
     positions, impacts = (
         np.concatenate(own) for own in zip(*((one.positions, one.impacts) for one in many), strict=True)
     )
-    return _Words(keys[order], counts[order], positions[postings], impacts[postings])
+    return _TermPairs(keys[order], counts[order], positions[postings], impacts[postings])
 
 
 def _sums(rows: NDArray[np.intp], values: Scores, row_count: int) -> Scores:

@@ -8,10 +8,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.hands import Hands
-from citewell.adapters.index.heights import Heights, floor
+from citewell.adapters.index.hands import HelperThreads
+from citewell.adapters.index.heights import BlockMaxima, floor
 from citewell.adapters.index.segment import Integers, expand
-from citewell.adapters.index.view import Part
+from citewell.adapters.index.view import SegmentView
 from citewell.ports import Vector, Vectors, products
 from citewell.ports.reading import MANY_ROWS
 
@@ -38,7 +38,7 @@ ROWS_TO_SHARE = 1024
 
 
 def nearest(
-    parts: Sequence[Part], vector: Vector, scored: Sequence[Scored], *, limit: int, hands: Hands
+    parts: Sequence[SegmentView], vector: Vector, scored: Sequence[Scored], *, limit: int, hands: HelperThreads
 ) -> list[Integers]:
     """Positions, part by part, that hold the `limit` nearest of all parts together, and few others.
 
@@ -48,7 +48,7 @@ def nearest(
     # The rows with the best bounds are scored: the last of the best `limit` among them is no nearer than the one
     # that is sought, so that a row whose bound is below it cannot be among the nearest.
     known = [
-        Heights(_products(part, vector, bound.reaching(floor([bound], 2 * limit)) if bound else None, scores))
+        BlockMaxima(_products(part, vector, bound.reaching(floor([bound], 2 * limit)) if bound else None, scores))
         for part, bound, scores in zip(parts, bounds, scored, strict=True)
     ]
     least = floor(known, limit) - 2 * ROUNDING
@@ -58,7 +58,7 @@ def nearest(
     ]
 
 
-def scored_together(part: Part, vectors: Sequence[Vector]) -> list[Scored]:
+def scored_together(part: SegmentView, vectors: Sequence[Vector]) -> list[Scored]:
     """For each of several vectors its product with every row of a part, which is read once; None where bounds spare
     most of the rows, or where too many would have to be gathered.
     """
@@ -79,7 +79,7 @@ def cosines_of(rows: Vectors, vector: Vector) -> NDArray[np.float64]:
     return cosines
 
 
-def _survivors(part: Part, vector: Vector, bounds: Heights, least: float, hands: Hands) -> Integers:
+def _survivors(part: SegmentView, vector: Vector, bounds: BlockMaxima, least: float, hands: HelperThreads) -> Integers:
     """The positions that score at least so much; only those whose bound reaches it are scored."""
     positions = bounds.reaching(least)
     if len(positions) > MAX_SURVIVING_SHARE * part.rows:
@@ -93,7 +93,7 @@ def _survivors(part: Part, vector: Vector, bounds: Heights, least: float, hands:
     return positions[np.concatenate(halves) >= least]
 
 
-def _bounds(part: Part, vector: Vector) -> Heights | None:
+def _bounds(part: SegmentView, vector: Vector) -> BlockMaxima | None:
     """A bound on the score at every position, where the segment has a rough copy and enough of it is visible."""
     segment = part.segment
     if segment.rough is None or part.rows < ROUGH_SHARE * segment.rows or vector @ vector > 1.001:
@@ -104,11 +104,11 @@ def _bounds(part: Part, vector: Vector) -> Heights | None:
     bounds = rough.bounds(vector)
     if part.shifts is not None:
         bounds = bounds[expand(part.run_rows, np.diff(part.run_positions))]
-    return Heights(bounds)
+    return BlockMaxima(bounds)
 
 
 def _products(
-    part: Part, vector: Vector, positions: Integers | None = None, scored: Scored = None
+    part: SegmentView, vector: Vector, positions: Integers | None = None, scored: Scored = None
 ) -> NDArray[np.float32]:
     """The product with the row at every position, or at these."""
     matrix = part.segment.matrix

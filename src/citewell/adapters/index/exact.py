@@ -12,14 +12,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.bm25 import TUNING, Matches, Scores, Tuning, match
-from citewell.adapters.index.compact import Compact, compact, is_quick, is_small
+from citewell.adapters.index.bm25 import TUNING, Bm25Settings, Matches, Scores, match
+from citewell.adapters.index.compact import CompactIndex, compact, is_quick, is_small
 from citewell.adapters.index.dense import Scored, cosines_of, nearest, scored_together
-from citewell.adapters.index.hands import Hands, core_count
-from citewell.adapters.index.heights import Heights, floor
+from citewell.adapters.index.hands import HelperThreads, core_count
+from citewell.adapters.index.heights import BlockMaxima, floor
 from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.segment import ROUGH_ROWS, Integers, Segment, build, join, keep, read
-from citewell.adapters.index.view import Part, look
+from citewell.adapters.index.view import SegmentView, look
 from citewell.errors import EmbedderMismatch, LibraryBusy, LibraryError
 from citewell.ports import Asked, Candidate, Shelf, Vector
 from citewell.types import Scope
@@ -38,7 +38,7 @@ MAX_VIEW_BYTES = 64 << 20
 MAX_ATTEMPTS = 20
 """How often a search starts again because the library changed under it."""
 
-View = tuple[Part, ...] | Compact
+View = tuple[SegmentView, ...] | CompactIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Snapshot:
 class ExactIndex:
     """Candidates by exact cosine and BM25 from memory; threads may share one."""
 
-    def __init__(self, shelf: Shelf, *, tuning: Tuning = TUNING) -> None:
+    def __init__(self, shelf: Shelf, *, tuning: Bm25Settings = TUNING) -> None:
         self._shelf = shelf
         self._tuning = tuning
         self._snapshot = Snapshot(-1, (), frozenset())
@@ -70,7 +70,7 @@ class ExactIndex:
         self._views: OrderedDict[tuple[Scope, int], View] = OrderedDict()
         self._laying: set[tuple[Scope, int]] = set()
         self._viewing = threading.Lock()
-        self._hands = Hands(helpers=core_count() - 1)
+        self._hands = HelperThreads(helpers=core_count() - 1)
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
         """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
@@ -81,17 +81,17 @@ class ExactIndex:
         view = self._view(scope)
         if limit <= 0 or not view:
             return [[] for _ in asked]
-        matrices = [view.matrix] if isinstance(view, Compact) else [part.segment.matrix for part in view]
+        matrices = [view.matrix] if isinstance(view, CompactIndex) else [part.segment.matrix for part in view]
         vectors = [_checked(vector, {matrix.shape[1] for matrix in matrices}) for vector, _ in asked]
         words = [terms for _, terms in asked]
-        if isinstance(view, Compact):
+        if isinstance(view, CompactIndex):
             return [view.candidates(*one, limit=limit) for one in zip(vectors, words, strict=True)]
         scored = zip(*(scored_together(part, vectors) for part in view), strict=True)
         return [self._within(view, *one, limit=limit) for one in zip(vectors, words, scored, strict=True)]
 
     def _within(
         self,
-        parts: tuple[Part, ...],
+        parts: tuple[SegmentView, ...],
         vector: Vector,
         terms: Mapping[str, float],
         scored: Sequence[Scored],
@@ -99,7 +99,7 @@ class ExactIndex:
         limit: int,
     ) -> list[Candidate]:
         """The candidates in these parts."""
-        hands = self._hands if sum(part.rows for part in parts) >= ROUGH_ROWS else Hands(helpers=0)
+        hands = self._hands if sum(part.rows for part in parts) >= ROUGH_ROWS else HelperThreads(helpers=0)
         near, (matches, best) = hands.both(
             lambda: nearest(parts, vector, scored, limit=limit, hands=hands),
             lambda: self._lexical(parts, terms, limit=limit),
@@ -111,7 +111,7 @@ class ExactIndex:
         return _ranked(Passages(*map(np.concatenate, zip(*passages, strict=True))), limit=limit)
 
     def _lexical(
-        self, parts: Sequence[Part], terms: Mapping[str, float], *, limit: int
+        self, parts: Sequence[SegmentView], terms: Mapping[str, float], *, limit: int
     ) -> tuple[Matches, list[Integers]]:
         """How the terms match, and the positions, part by part, that hold the `limit` best."""
         matches = match(parts, terms, tuning=self._tuning)
@@ -133,7 +133,7 @@ class ExactIndex:
                 known = self._views.get(key)
                 if known is not None:
                     self._views.move_to_end(key)
-            if isinstance(known, Compact):
+            if isinstance(known, CompactIndex):
                 return known
             if known is not None:
                 return self._laid_out(key, known)
@@ -146,7 +146,7 @@ class ExactIndex:
             return parts
         raise _too_busy()
 
-    def _laid_out(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> View:
+    def _laid_out(self, key: tuple[Scope, int], parts: tuple[SegmentView, ...]) -> View:
         """The same laid out for itself; the parts as they are while that is done beside, so that no search waits."""
         if not is_small(parts):
             return parts
@@ -154,12 +154,12 @@ class ExactIndex:
             if key in self._laying:
                 return parts
             self._laying.add(key)
-        hands = Hands(helpers=0) if is_quick(parts) else self._hands
+        hands = HelperThreads(helpers=0) if is_quick(parts) else self._hands
         hands.later(partial(self._lay_out, key, parts))
         with self._viewing:
             return self._views.get(key, parts)
 
-    def _lay_out(self, key: tuple[Scope, int], parts: tuple[Part, ...]) -> None:
+    def _lay_out(self, key: tuple[Scope, int], parts: tuple[SegmentView, ...]) -> None:
         try:
             if whole := self._whole(parts):
                 self._remember(key, compact(whole, tuning=self._tuning))
@@ -167,7 +167,7 @@ class ExactIndex:
             with self._viewing:
                 self._laying.discard(key)
 
-    def _whole(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    def _whole(self, parts: tuple[SegmentView, ...]) -> tuple[SegmentView, ...]:
         """The same parts with their vectors, or none where they cannot be had."""
         return parts
 
@@ -219,7 +219,7 @@ class ExactIndex:
 
 
 def _bytes(view: View) -> int:
-    return view.bytes if isinstance(view, Compact) else sum(part.bytes for part in view)
+    return view.bytes if isinstance(view, CompactIndex) else sum(part.bytes for part in view)
 
 
 def _too_busy() -> LibraryBusy:
@@ -254,13 +254,13 @@ def _checked(vector: Vector, dimensions: set[int]) -> Vector:
 
 def _best(scores: Sequence[Scores], limit: int) -> list[Integers]:
     """Positions, part by part, that hold at least the `limit` best scores above zero."""
-    heights = [Heights(score) for score in scores]
+    heights = [BlockMaxima(score) for score in scores]
     least = max(floor(heights, limit), SMALLEST)
     return [one.reaching(least) for one in heights]
 
 
 def _passages(
-    part: Part, positions: Integers, vector: Vector, matches: Matches, scores: Scores
+    part: SegmentView, positions: Integers, vector: Vector, matches: Matches, scores: Scores
 ) -> tuple[Integers, Integers, Scores, Scores, Scores]:
     """Generation, chunk index, cosine, BM25 and coverage of the passages at these positions."""
     rows = part.rows_at(positions)

@@ -16,10 +16,10 @@ def core_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Hands:
+class HelperThreads:
     """Threads beside the one that asks; they are started when they are first needed, and end with this object.
 
-    >>> Hands(helpers=1).both(lambda: "this", lambda: "that")
+    >>> HelperThreads(helpers=1).both(lambda: "this", lambda: "that")
     ('this', 'that')
     """
 

@@ -16,12 +16,12 @@ _GATHERING_COST = 6
 """Gathering a score takes as long as going past this many."""
 
 
-class Heights:
+class BlockMaxima:
     """Scores, with the highest of every block of them.
 
     A block is every n-th score, not a stretch: the highest of all blocks are then found many at a time.
 
-    >>> Heights(np.arange(1000.0)).reaching(997.0).tolist()
+    >>> BlockMaxima(np.arange(1000.0)).reaching(997.0).tolist()
     [997, 998, 999]
     """
 
@@ -45,12 +45,12 @@ class Heights:
         return places[self.scores.take(places) >= least]
 
 
-def floor(many: Sequence[Heights], count: int) -> float:
+def floor(many: Sequence[BlockMaxima], count: int) -> float:
     """The score that is `count`-th from the highest of all; below all where there are fewer.
 
-    >>> floor([Heights(np.arange(1024.0)), Heights(np.arange(2000.0))], 3)
+    >>> floor([BlockMaxima(np.arange(1024.0)), BlockMaxima(np.arange(2000.0))], 3)
     1997.0
-    >>> floor([Heights(np.arange(3.0))], 5)
+    >>> floor([BlockMaxima(np.arange(3.0))], 5)
     -inf
     """
     peaks = np.concatenate([one.peaks for one in many])

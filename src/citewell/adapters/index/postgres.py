@@ -15,14 +15,14 @@ from typing import Protocol
 
 import numpy as np
 
-from citewell.adapters.index.bm25 import TUNING, Tuning, match
-from citewell.adapters.index.compact import Compact
+from citewell.adapters.index.bm25 import TUNING, Bm25Settings, match
+from citewell.adapters.index.compact import CompactIndex
 from citewell.adapters.index.dense import cosines_of
 from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, _best, _checked, _ranked, _too_busy
 from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.segment import Integers, build, read
-from citewell.adapters.index.view import Part, look
-from citewell.ports import Asked, Candidate, Shelf, Stored, Vector
+from citewell.adapters.index.view import SegmentView, look
+from citewell.ports import Asked, Candidate, IndexedVersion, Shelf, Vector
 from citewell.types import Scope
 
 Key = tuple[int, int]
@@ -35,7 +35,7 @@ WORD_BYTES = 256 << 20
 class VectorShelf(Shelf, Protocol):
     """The shelf of one tenant in a database that can compare vectors itself."""
 
-    def load_words(self, wanted: Sequence[int]) -> Iterator[Stored]:
+    def load_words(self, wanted: Sequence[int]) -> Iterator[IndexedVersion]:
         """Postings of these generations, with vectors that have no numbers."""
         ...
 
@@ -53,7 +53,9 @@ class VectorShelf(Shelf, Protocol):
 class PostgresIndex:
     """One small index for each tenant, the least recently searched let go; threads may share one."""
 
-    def __init__(self, shelf_of: Callable[[str], VectorShelf], *, memory_bytes: int, tuning: Tuning = TUNING) -> None:
+    def __init__(
+        self, shelf_of: Callable[[str], VectorShelf], *, memory_bytes: int, tuning: Bm25Settings = TUNING
+    ) -> None:
         self._shelf_of, self._memory_bytes, self._tuning = shelf_of, memory_bytes, tuning
         self._tenants: OrderedDict[str, ExactIndex] = OrderedDict()
         self._bytes: dict[str, int] = {}
@@ -111,7 +113,7 @@ class PostgresIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ScopeTerms:
     """A shelf whose vectors stay where they are."""
 
     shelf: VectorShelf
@@ -125,15 +127,15 @@ class Words:
     def visible(self, scope: Scope) -> list[int]:
         return self.shelf.visible(scope)
 
-    def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+    def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
         return self.shelf.load_words(generations)
 
 
 class WordIndex(ExactIndex):
     """BM25 from memory, cosines of what the database finds nearest; of little that is asked again, all from memory."""
 
-    def __init__(self, shelf: VectorShelf, *, tuning: Tuning = TUNING) -> None:
-        super().__init__(Words(shelf), tuning=tuning)
+    def __init__(self, shelf: VectorShelf, *, tuning: Bm25Settings = TUNING) -> None:
+        super().__init__(ScopeTerms(shelf), tuning=tuning)
         self._vectors = shelf
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
@@ -145,7 +147,7 @@ class WordIndex(ExactIndex):
             parts = self._view(scope)
             if limit <= 0 or not parts:
                 return []
-            if isinstance(parts, Compact):
+            if isinstance(parts, CompactIndex):
                 return parts.candidates(_checked(vector, {parts.matrix.shape[1]}), terms, limit=limit)
             matches = match(parts, terms, tuning=self._tuning)
             lexical = _keys(parts, _best(matches.scores, limit))
@@ -167,7 +169,7 @@ class WordIndex(ExactIndex):
         """The same of several questions; each asks the database for itself."""
         return [self.candidates(vector, terms, scope=scope, limit=limit) for vector, terms in asked]
 
-    def _whole(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    def _whole(self, parts: tuple[SegmentView, ...]) -> tuple[SegmentView, ...]:
         """A view that is small enough to be laid out is small enough to be held with its vectors."""
         wanted = np.concatenate([part.segment.generations[part.ordinals] for part in parts]).tolist()
         whole = build(read(self._vectors.load(wanted)))
@@ -175,7 +177,7 @@ class WordIndex(ExactIndex):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChunkPlace:
     """Where some of the chunks found stand in one part."""
 
     of: Integers
@@ -184,7 +186,7 @@ class Place:
     chunks: Integers
 
 
-def _keys(parts: Sequence[Part], positions: Sequence[Integers]) -> list[Key]:
+def _keys(parts: Sequence[SegmentView], positions: Sequence[Integers]) -> list[Key]:
     """The chunks at these positions."""
     found: list[Key] = []
     for part, own in zip(parts, positions, strict=True):
@@ -193,7 +195,7 @@ def _keys(parts: Sequence[Part], positions: Sequence[Integers]) -> list[Key]:
     return found
 
 
-def _places(parts: Sequence[Part], keys: Sequence[Key]) -> list[Place]:
+def _places(parts: Sequence[SegmentView], keys: Sequence[Key]) -> list[ChunkPlace]:
     """Where chunks stand, part by part; a chunk stands in one of them."""
     wanted = np.array(keys, dtype=np.int64).reshape(-1, 2)
     found = []
@@ -203,5 +205,5 @@ def _places(parts: Sequence[Part], keys: Sequence[Key]) -> list[Place]:
         at = known[order].searchsorted(wanted[:, 0])
         at[at == len(known)] = 0
         here = np.flatnonzero(known[order[at]] == wanted[:, 0])
-        found.append(Place(here, part.ordinals[order[at[here]]].astype(np.int64), wanted[here, 1]))
+        found.append(ChunkPlace(here, part.ordinals[order[at[here]]].astype(np.int64), wanted[here, 1]))
     return found

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.bm25 import TUNING, Scores, Tuning, asked, impact, weigh
+from citewell.adapters.index.bm25 import TUNING, Bm25Settings, Scores, asked, impact, weigh
 from citewell.adapters.index.exact import _checked, _ranked
 from citewell.adapters.index.listing import Passages
-from citewell.adapters.index.replica import ALIAS, FiledShelf, Replica
-from citewell.adapters.index.replica_points import MEANING, WORDS, Held, Lag, word
+from citewell.adapters.index.replica import ALIAS, Replica, ShelfWithFilings
+from citewell.adapters.index.replica_points import MEANING, WORDS, ReplicaLag, ReplicaVersion, word
 from citewell.errors import CitewellError
 from citewell.ports import Asked, Candidate, Index, Vector
 from citewell.types import EVERY, Scope
@@ -34,12 +34,12 @@ PUBLIC = "public"
 class QdrantIndex:
     """The replica while it is like the library, else the library's own index: an answer never rests on an old copy."""
 
-    def __init__(self, shelf: FiledShelf, replica: Replica, own: Index, *, tuning: Tuning = TUNING) -> None:
+    def __init__(self, shelf: ShelfWithFilings, replica: Replica, own: Index, *, tuning: Bm25Settings = TUNING) -> None:
         self._shelf, self._replica, self._own, self._tuning = shelf, replica, own, tuning
-        self._ledger: tuple[int, dict[int, Held]] = (-1, {})
+        self._ledger: tuple[int, dict[int, ReplicaVersion]] = (-1, {})
         self._rests_until = 0.0
 
-    def lag(self) -> Lag:
+    def lag(self) -> ReplicaLag:
         """How far the replica is behind the library."""
         return self._replica.lag(self._shelf)
 
@@ -101,10 +101,10 @@ class QdrantIndex:
             return []
         question = _checked(vector, {len(point.vector[MEANING]) for point in told})
         mean = max(sum(one.length for one in seen) / chunk_count, 1.0)
-        words = Words([word(key) for key in keys.tolist()], gains, shares, mean)
+        words = QdrantTerms([word(key) for key in keys.tolist()], gains, shares, mean)
         return _ranked(_passages(told, question, words, self._tuning), limit=limit)
 
-    def _held(self, stamp: int) -> dict[int, Held]:
+    def _held(self, stamp: int) -> dict[int, ReplicaVersion]:
         if self._ledger[0] != stamp:
             self._ledger = stamp, self._replica.ledger()
         return self._ledger[1]
@@ -181,7 +181,7 @@ def _condition(scope: Scope) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class QdrantTerms:
     """The terms of a question with what each counts in the scope, and the mean length of the scope's passages."""
 
     numbers: list[int]
@@ -190,7 +190,7 @@ class Words:
     mean: float
 
 
-def _passages(points: Sequence[Any], question: Vector, words: Words, tuning: Tuning) -> Passages:
+def _passages(points: Sequence[Any], question: Vector, words: QdrantTerms, tuning: Bm25Settings) -> Passages:
     """Where the points stand in the library, and their scores with the statistics of the scope."""
     rows = np.array([point.vector[MEANING] for point in points], dtype=np.float64)
     often = np.zeros((len(points), len(words.numbers)))

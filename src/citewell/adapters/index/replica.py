@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from citewell.adapters.index.replica_points import MEANING, WORDS, Filed, Held, Lag, points_of
+from citewell.adapters.index.replica_points import MEANING, WORDS, FiledVersion, ReplicaLag, ReplicaVersion, points_of
 from citewell.errors import CitewellError, MissingExtra, ReplicaUnavailable
 from citewell.ports import Shelf
 
@@ -26,10 +26,10 @@ STAMP_ID = 0
 T = TypeVar("T")
 
 
-class FiledShelf(Shelf, Protocol):
+class ShelfWithFilings(Shelf, Protocol):
     """A shelf that also tells how its documents are filed."""
 
-    def filings(self) -> dict[int, Filed]:
+    def filings(self) -> dict[int, FiledVersion]:
         """Of every current generation."""
         ...
 
@@ -48,7 +48,7 @@ class Replica:
 
     # ---------------------------------------------------------------------------------------------------- feeding
 
-    def feed(self, shelf: FiledShelf, *, watch: Callable[[int, int], None] | None = None) -> int:
+    def feed(self, shelf: ShelfWithFilings, *, watch: Callable[[int, int], None] | None = None) -> int:
         """Make the copy like the library; how many document versions were sent, filed anew or taken away."""
         with self._feeding, _told():
             stamp = shelf.stamp()
@@ -66,19 +66,21 @@ class Replica:
             self._set_facts(LEDGER, stamp=stamp, embedder=shelf.embedder())
             return len(gone) + len(refiled) + len(new)
 
-    def rebuild(self, shelf: FiledShelf, *, watch: Callable[[int, int], None] | None = None) -> int:
+    def rebuild(self, shelf: ShelfWithFilings, *, watch: Callable[[int, int], None] | None = None) -> int:
         """Fill a new collection while the old one answers, then let the name lead to the new one."""
         with self._feeding, _told():
             return self._rebuilt(shelf, shelf.stamp(), shelf.filings(), watch)
 
-    def lag(self, shelf: FiledShelf) -> Lag:
+    def lag(self, shelf: ShelfWithFilings) -> ReplicaLag:
         """What `feed` would have to do now."""
         with _told():
             if self._collection() is None:
-                return Lag(len(shelf.filings()), 0, is_current=False)
+                return ReplicaLag(len(shelf.filings()), 0, is_current=False)
             filings, held = shelf.filings(), self.ledger()
             missing = sum(one not in held or held[one].mark != filed.mark for one, filed in filings.items())
-            return Lag(missing, sum(one not in filings for one in held), is_current=self.stamp() == shelf.stamp())
+            return ReplicaLag(
+                missing, sum(one not in filings for one in held), is_current=self.stamp() == shelf.stamp()
+            )
 
     # ---------------------------------------------------------------------------------------------------- reading
 
@@ -87,16 +89,16 @@ class Replica:
         stamp = self._fact("stamp")
         return None if stamp is None else int(stamp)
 
-    def ledger(self) -> dict[int, Held]:
+    def ledger(self) -> dict[int, ReplicaVersion]:
         """What the copy holds, by generation."""
-        found: dict[int, Held] = {}
+        found: dict[int, ReplicaVersion] = {}
         offset = None
         while True:
             points, offset = self.client.scroll(LEDGER, limit=1_000, offset=offset, with_payload=True)
             for point in points:
                 if int(point.id) != STAMP_ID:
                     told = point.payload
-                    found[int(point.id)] = Held(str(told["mark"]), int(told["chunks"]), int(told["length"]))
+                    found[int(point.id)] = ReplicaVersion(str(told["mark"]), int(told["chunks"]), int(told["length"]))
             if offset is None:
                 return found
 
@@ -104,9 +106,9 @@ class Replica:
 
     def _rebuilt(
         self,
-        shelf: FiledShelf,
+        shelf: ShelfWithFilings,
         stamp: int,
-        filings: dict[int, Filed],
+        filings: dict[int, FiledVersion],
         watch: Callable[[int, int], None] | None,
     ) -> int:
         from qdrant_client import models
@@ -162,9 +164,9 @@ class Replica:
     def _send(
         self,
         into: tuple[str, str],
-        shelf: FiledShelf,
+        shelf: ShelfWithFilings,
         wanted: Sequence[int],
-        filings: dict[int, Filed],
+        filings: dict[int, FiledVersion],
         watch: Callable[[int, int], None] | None,
     ) -> None:
         done = 0
@@ -175,23 +177,23 @@ class Replica:
                 for points in _batches(points_of(stored, filings[stored.generation]), BATCH):
                     self.client.upsert(into[0], points=[point for point, _ in points], wait=True)
                     length += sum(words for _, words in points)
-                held = Held(filings[stored.generation].mark, len(stored.vectors), length)
+                held = ReplicaVersion(filings[stored.generation].mark, len(stored.vectors), length)
                 self._note(into[1], stored.generation, held)
                 seen.add(stored.generation)
             for generation in set(few) - seen:  # a document without passages
-                self._note(into[1], generation, Held(filings[generation].mark, 0, 0))
+                self._note(into[1], generation, ReplicaVersion(filings[generation].mark, 0, 0))
             done += len(few)
             if watch is not None:
                 watch(done, len(wanted))
 
-    def _note(self, ledger: str, generation: int, held: Held) -> None:
+    def _note(self, ledger: str, generation: int, held: ReplicaVersion) -> None:
         from qdrant_client import models
 
         self.client.upsert(
             ledger, points=[models.PointStruct(id=generation, vector={}, payload=asdict(held))], wait=True
         )
 
-    def _refile(self, generation: int, filed: Filed, held: Held) -> None:
+    def _refile(self, generation: int, filed: FiledVersion, held: ReplicaVersion) -> None:
         self.client.set_payload(ALIAS, payload=filed.payload, points=_of([generation]), wait=True)
         self._note(LEDGER, generation, replace(held, mark=filed.mark))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from citewell.adapters.index.bm25 import TUNING, impact
 from citewell.ingest.postings import unpack
-from citewell.ports import Stored
+from citewell.ports import IndexedVersion
 
 MEANING, WORDS = "meaning", "words"
 MEAN_LENGTH = 150.0
@@ -21,7 +21,7 @@ CHUNK_BITS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class FiledVersion:
     """Who may see a document version: what a scope is held against."""
 
     tenant: str
@@ -46,7 +46,7 @@ class Filed:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ReplicaVersion:
     """What the copy holds of one document version."""
 
     mark: str
@@ -55,7 +55,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Lag:
+class ReplicaLag:
     """How far the copy is behind."""
 
     missing: int
@@ -83,7 +83,7 @@ def word(key: int) -> int:
     return key & 0xFFFFFFFF
 
 
-def points_of(stored: Stored, filed: Filed) -> Iterator[tuple[Any, int]]:
+def points_of(stored: IndexedVersion, filed: FiledVersion) -> Iterator[tuple[Any, int]]:
     """The passages of a document version as points, each with its length in words."""
     from qdrant_client import models
 

@@ -26,7 +26,7 @@ _SLACK = 1e-4
 Bounds = NDArray[np.float32]
 
 
-class Rough:
+class ScoreBounds:
     """Bounds on the products of a matrix with a vector.
 
     Each row is rounded to 4 bits, and the length of what rounding took from it is kept: by Cauchy and Schwarz a
@@ -55,13 +55,13 @@ class Rough:
         return found
 
 
-class LazyRough:
+class LazyScoreBounds:
     """A rough copy that is made when a matrix is searched for the second time: one search does not pay for it."""
 
     def __init__(self, matrix: Vectors) -> None:
         self._matrix = matrix
         self._searches = 0
-        self._rough: Rough | None = None
+        self._rough: ScoreBounds | None = None
         self._making = threading.Lock()
 
     @property
@@ -69,7 +69,7 @@ class LazyRough:
         """Memory held."""
         return self._rough.bytes if self._rough else 0
 
-    def get(self) -> Rough | None:
+    def get(self) -> ScoreBounds | None:
         """The rough copy, where there is one by now; who comes while it is made does without."""
         if self._searches < 2 and self._making.acquire(blocking=False):
             try:
@@ -81,10 +81,10 @@ class LazyRough:
         return self._rough
 
 
-def _made(matrix: Vectors) -> Rough | None:
+def _made(matrix: Vectors) -> ScoreBounds | None:
     """A rough copy, or None where this machine has no kernel for it: one pass then does the work of two."""
     try:
-        rough = Rough(matrix)
+        rough = ScoreBounds(matrix)
     except Exception:  # onnxruntime's errors have no base of their own
         return None
     return rough if rough.is_sound else None

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.rough import BLOCK, MAX_ROWS, LazyRough
+from citewell.adapters.index.rough import BLOCK, MAX_ROWS, LazyScoreBounds
 from citewell.errors import EmbedderMismatch, LibraryError
 from citewell.ingest.postings import unpack
-from citewell.ports import Stored, Vectors
+from citewell.ports import IndexedVersion, Vectors
 
 Integers = NDArray[np.int64]
 
@@ -50,7 +50,7 @@ class Segment:
     """What BM25 sees of a posting: the length of the row, and in the last bits how often the term stands in it."""
     frequency_bits: int
     max_kind: int
-    rough: LazyRough | None
+    rough: LazyScoreBounds | None
     """A first pass over the matrix, where that is large enough to gain by it."""
 
     @property
@@ -81,7 +81,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SegmentPart:
     """What a segment is built from: generations, their rows one after another, and pairs in any order."""
 
     generations: Integers
@@ -95,7 +95,7 @@ class Piece:
     frequencies: NDArray[np.uint8]
 
 
-def read(stored: Iterable[Stored]) -> Piece:
+def read(stored: Iterable[IndexedVersion]) -> SegmentPart:
     """Document versions as the library keeps them."""
     generations: list[int] = []
     counts: list[int] = []
@@ -121,7 +121,7 @@ def read(stored: Iterable[Stored]) -> Piece:
         )
     ordinals = np.repeat(np.arange(len(counts), dtype=np.int32), postings.term_counts)
     first_rows = np.repeat(starts(row_counts)[ordinals].astype(np.int32), postings.counts)
-    return Piece(
+    return SegmentPart(
         np.array(generations, dtype=np.int64),
         row_counts,
         matrix,
@@ -134,7 +134,7 @@ def read(stored: Iterable[Stored]) -> Piece:
     )
 
 
-def keep(segment: Segment, alive: NDArray[np.bool_]) -> Piece:
+def keep(segment: Segment, alive: NDArray[np.bool_]) -> SegmentPart:
     """The living part of a segment, to be merged with others."""
     row_counts = np.diff(segment.first_rows)
     rows = np.repeat(alive, row_counts)
@@ -144,7 +144,7 @@ def keep(segment: Segment, alive: NDArray[np.bool_]) -> Piece:
     keys = np.repeat(segment.term_keys, np.diff(segment.term_pairs))
     new_rows = np.cumsum(rows, dtype=np.int32) - np.int32(1)
     new_ordinals = np.cumsum(alive, dtype=np.int32) - np.int32(1)
-    return Piece(
+    return SegmentPart(
         segment.generations[alive],
         row_counts[alive],
         segment.matrix if alive.all() else segment.matrix[rows],
@@ -157,7 +157,7 @@ def keep(segment: Segment, alive: NDArray[np.bool_]) -> Piece:
     )
 
 
-def join(pieces: Sequence[Piece]) -> Piece:
+def join(pieces: Sequence[SegmentPart]) -> SegmentPart:
     """Pieces laid one after another."""
     filled = [piece for piece in pieces if len(piece.matrix)] or list(pieces[:1])
     widths = {piece.matrix.shape[1] for piece in filled}
@@ -167,7 +167,7 @@ def join(pieces: Sequence[Piece]) -> Piece:
         return filled[0]
     rows = starts([len(piece.matrix) for piece in filled])
     ordinals = starts([len(piece.generations) for piece in filled])
-    return Piece(
+    return SegmentPart(
         np.concatenate([piece.generations for piece in filled]),
         np.concatenate([piece.row_counts for piece in filled]),
         np.concatenate([piece.matrix for piece in filled]),
@@ -180,7 +180,7 @@ def join(pieces: Sequence[Piece]) -> Piece:
     )
 
 
-def build(piece: Piece) -> Segment:
+def build(piece: SegmentPart) -> Segment:
     """Put the words of a piece in the order in which they are searched."""
     order = sorting(piece.pair_keys)
     keys = piece.pair_keys[order]
@@ -216,7 +216,7 @@ def build(piece: Piece) -> Segment:
         posting_kinds,
         frequency_bits,
         max_kind,
-        LazyRough(matrix) if ROUGH_ROWS <= len(matrix) <= MAX_ROWS and matrix.shape[1] % BLOCK == 0 else None,
+        LazyScoreBounds(matrix) if ROUGH_ROWS <= len(matrix) <= MAX_ROWS and matrix.shape[1] % BLOCK == 0 else None,
     )
 
 

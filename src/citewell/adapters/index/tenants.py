@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from citewell.adapters.index.bm25 import TUNING, Tuning
+from citewell.adapters.index.bm25 import TUNING, Bm25Settings
 from citewell.adapters.index.exact import ExactIndex, Size
 from citewell.ports import Asked, Candidate, Shelf, Vector
 from citewell.types import Scope
@@ -14,7 +14,7 @@ from citewell.types import Scope
 class TenantIndex:
     """One exact index for each tenant, read when it is first searched; what others add or remove costs it nothing."""
 
-    def __init__(self, shelf_of: Callable[[str], Shelf], *, tuning: Tuning = TUNING) -> None:
+    def __init__(self, shelf_of: Callable[[str], Shelf], *, tuning: Bm25Settings = TUNING) -> None:
         self._shelf_of, self._tuning = shelf_of, tuning
         self._tenants: dict[str, ExactIndex] = {}
         self._changing = threading.Lock()

@@ -12,7 +12,7 @@ from citewell.adapters.index.segment import Integers, Segment, starts
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SegmentView:
     """The visible rows of one segment, numbered 0, 1, … without gaps: their positions."""
 
     segment: Segment
@@ -47,14 +47,14 @@ class Part:
 HIDDEN = -1
 
 
-def look(segments: Sequence[Segment], generations: Sequence[int]) -> tuple[Part, ...]:
+def look(segments: Sequence[Segment], generations: Sequence[int]) -> tuple[SegmentView, ...]:
     """The visible part of each segment; segments without one are left out."""
     visible = np.array(generations, dtype=np.int64)
     parts = (_part(segment, np.flatnonzero(np.isin(segment.generations, visible))) for segment in segments)
     return tuple(part for part in parts if part.rows)
 
 
-def _part(segment: Segment, ordinals: Integers) -> Part:
+def _part(segment: Segment, ordinals: Integers) -> SegmentView:
     firsts, ends = segment.first_rows[ordinals], segment.first_rows[ordinals + 1]
     positions = starts(ends - firsts)
     opens = np.flatnonzero(np.concatenate(([True], firsts[1:] != ends[:-1]))) if len(ordinals) else ordinals
@@ -62,7 +62,7 @@ def _part(segment: Segment, ordinals: Integers) -> Part:
     if len(ordinals) < len(segment.generations):
         shifts = np.full(len(segment.generations), HIDDEN, dtype=np.int64)
         shifts[ordinals] = firsts - positions[:-1]
-    return Part(
+    return SegmentView(
         segment,
         int(positions[-1]),
         int((segment.first_terms[ordinals + 1] - segment.first_terms[ordinals]).sum()),

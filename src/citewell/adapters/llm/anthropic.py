@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.adapters.llm.failures import Endpoint
-from citewell.adapters.llm.remote import CONNECT_S, End, Items, RemoteModel, RemoteServer, Vendor, is_local
+from citewell.adapters.llm.remote import CONNECT_S, Items, RemoteModel, RemoteServer, ReplyEnd, Vendor, is_local
 from citewell.errors import MissingExtra
 from citewell.ports import ModelInfo, Prompt
 
@@ -75,7 +75,7 @@ class AnthropicModel(RemoteModel):
                 elif event.type == "message_delta":
                     reason = event.delta.stop_reason or reason
                 elif event.type == "message_stop" and reason is not None:
-                    yield End(ENDS.get(reason, "stop"))
+                    yield ReplyEnd(ENDS.get(reason, "stop"))
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         request: dict[str, Any] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from citewell.answer.expand import expand
 from citewell.answer.gate import MAX_HEAD_WORDS
-from citewell.answer.select import Reader, select
+from citewell.answer.select import AnswerScorer, select
 from citewell.answer.statements import Statement
 from citewell.clinical import Lexicon
 from citewell.minilm.tokenizer import WordPiece
@@ -23,7 +23,7 @@ _LIST_NUMBER = re.compile(r"\(?\w{1,3}[.)]")
 class Extractive:
     """Quotes the evidence; says nothing where nothing answers."""
 
-    def __init__(self, lexicon: Lexicon, *, reader: Reader | None = None) -> None:
+    def __init__(self, lexicon: Lexicon, *, reader: AnswerScorer | None = None) -> None:
         self._lexicon = lexicon
         self._reader = reader
 

@@ -23,7 +23,7 @@ UNREADABLE = {"JSONDecodeError", "UnicodeDecodeError", "ValidationError", "TypeE
 them generate classes of the same names from one template: hence names, not classes."""
 
 
-class Transient(Exception):
+class TransientFailure(Exception):
     """A failure that another try may not meet."""
 
     def __init__(self, error: ModelError, *, wait_s: float | None = None) -> None:
@@ -58,14 +58,14 @@ class Endpoint:
 
 def failure(error: Exception, endpoint: Endpoint, *, model: str, detail: str | None = None) -> Exception:
     """Our error for a vendor's; `detail` is the server's own reason, where that can hold no words of a prompt."""
-    if isinstance(error, CitewellError | Transient):
+    if isinstance(error, CitewellError | TransientFailure):
         return error
     status = _status(error)
     if status is not None:
         return _refused(status, error, endpoint, model, detail)
     names = {kind.__name__ for one in (error, error.__cause__) for kind in type(one).__mro__}
     if names & UNREACHABLE or ("APIConnectionError" in names and not names & SILENT):
-        return Transient(LLMConnectionError(f"{endpoint.place} could not be reached. {endpoint.start}"))
+        return TransientFailure(LLMConnectionError(f"{endpoint.place} could not be reached. {endpoint.start}"))
     if names & SILENT:
         return LLMTimeoutError(f"{endpoint.place} stopped answering. Ask again, or raise CITEWELL_MODEL_TIMEOUT_S.")
     if names & UNREADABLE:
@@ -99,10 +99,10 @@ def _refused(status: int, error: Exception, endpoint: Endpoint, model: str, deta
         busy = ModelError(
             f"{place} is not accepting more requests at the moment ({told}). Wait a minute, then ask again."
         )
-        return Transient(busy, wait_s=_retry_after_s(error))
+        return TransientFailure(busy, wait_s=_retry_after_s(error))
     if status == 408 or status >= 500:
         broken = ModelError(f"{place} failed ({told}). Ask again. If it keeps failing, check the server's log.")
-        return Transient(broken, wait_s=_retry_after_s(error))
+        return TransientFailure(broken, wait_s=_retry_after_s(error))
     return ModelError(f"{place} refused the request ({told}). Check the model's name and CITEWELL_MODEL_URL.")
 
 

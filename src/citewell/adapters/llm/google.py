@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.adapters.llm.failures import Endpoint
-from citewell.adapters.llm.remote import TEMPERATURE, End, Items, RemoteModel, RemoteServer, Vendor, is_local
+from citewell.adapters.llm.remote import TEMPERATURE, Items, RemoteModel, RemoteServer, ReplyEnd, Vendor, is_local
 from citewell.errors import MissingExtra, ModelError
 from citewell.ports import ModelInfo, Prompt
 
@@ -54,7 +54,7 @@ class GoogleModel(RemoteModel):
     vendor = VENDOR
 
     def _ask(self, prompt: Prompt) -> Items:
-        end: End | None = None
+        end: ReplyEnd | None = None
         try:
             started: Any = self._client.models.generate_content_stream(**self._request(prompt))
             with closing(started) as chunks:
@@ -62,12 +62,12 @@ class GoogleModel(RemoteModel):
                     if chunk.usage_metadata is not None:
                         self._learn(prompt, chunk.usage_metadata.prompt_token_count)
                     if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
-                        end = End("filter")
+                        end = ReplyEnd("filter")
                     for candidate in (chunk.candidates or [])[:1]:
                         parts = (candidate.content and candidate.content.parts) or []
                         yield "".join(part.text or "" for part in parts if not part.thought)
                         if candidate.finish_reason is not None:
-                            end = End(ENDS.get(candidate.finish_reason.name, "filter"))
+                            end = ReplyEnd(ENDS.get(candidate.finish_reason.name, "filter"))
         except Exception as error:
             raise _named(error, self.endpoint) from None
         if end is not None:

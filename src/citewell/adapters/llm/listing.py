@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ModelRow:
     """A model that is allowed, or there, or both."""
 
     name: str
@@ -33,7 +33,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class WriterKind:
     """A way in which answers can be written, and the extra that it needs."""
 
     name: str
@@ -48,7 +48,7 @@ class Listing:
 
     server: str
     problem: str | None
-    models: tuple[Row, ...]
+    models: tuple[ModelRow, ...]
 
 
 def listing(chosen: Settings, vendor: str) -> Listing:
@@ -66,12 +66,12 @@ def unanswered(chosen: Settings, vendor: str, problem: str) -> Listing:
     return Listing(vendor, problem, tuple(rows(chosen, vendor, [])))
 
 
-def kinds(chosen: Settings) -> Iterator[Kind]:
+def kinds(chosen: Settings) -> Iterator[WriterKind]:
     """All that answers can be written with: what needs no model first, then the vendors."""
     in_use = chosen.model.partition(":")[0]
-    yield Kind("extractive", is_installed=True, is_chosen=in_use == "extractive", extra=None)
+    yield WriterKind("extractive", is_installed=True, is_chosen=in_use == "extractive", extra=None)
     for vendor in VENDORS:
-        yield Kind(vendor, is_installed=has_client(vendor), is_chosen=in_use == vendor, extra=vendor)
+        yield WriterKind(vendor, is_installed=has_client(vendor), is_chosen=in_use == vendor, extra=vendor)
 
 
 def vendor_of(chosen: Settings) -> str:
@@ -88,7 +88,7 @@ def server_of(chosen: Settings, vendor: str) -> RemoteServer:
     return make_server(vendor, url=chosen.model_url, key=key)
 
 
-def rows(chosen: Settings, vendor: str, present: list[ModelInfo]) -> list[Row]:
+def rows(chosen: Settings, vendor: str, present: list[ModelInfo]) -> list[ModelRow]:
     """Allowed models first, then what else is there."""
     limits = {exact(name): (name, one) for name, one in allow_list(chosen.allowed_models).items()}
     there = {exact(one.name): one for one in present}
@@ -99,7 +99,7 @@ def rows(chosen: Settings, vendor: str, present: list[ModelInfo]) -> list[Row]:
         found = there.get(key)
         windows = [allowance and allowance.context_window, found and found.context_window]
         found_rows.append(
-            Row(
+            ModelRow(
                 name=found.name if found else name,
                 is_allowed=allowance is not None,
                 is_present=found is not None,

@@ -13,10 +13,10 @@ from citewell.adapters.llm.limits import exact
 from citewell.adapters.llm.remote import (
     CONNECT_S,
     TEMPERATURE,
-    End,
     Items,
     RemoteModel,
     RemoteServer,
+    ReplyEnd,
     Vendor,
     is_local,
     turns,
@@ -84,7 +84,7 @@ class OllamaModel(RemoteModel):
             yield part.message.content or ""
             if part.done:
                 self._check_whole(prompt, part.prompt_eval_count)
-                yield End("length" if part.done_reason == "length" else "stop")
+                yield ReplyEnd("length" if part.done_reason == "length" else "stop")
                 return
 
     def _digest(self) -> str | None:

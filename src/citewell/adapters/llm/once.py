@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Asking(Generic[T]):
+class PendingRequest(Generic[T]):
     """A question to the server that is under way or answered."""
 
     begun_at: float = field(default_factory=time.monotonic)
@@ -35,23 +35,23 @@ class Asking(Generic[T]):
         return max(0.0, self.begun_at + LIMIT_S - time.monotonic())
 
 
-class Once(Generic[T]):
+class SharedRequest(Generic[T]):
     """What came of asking, for all who ask within a moment."""
 
     def __init__(self, ask: Callable[[], T]) -> None:
         self._ask = ask
         self._lock = threading.Lock()
-        self._asking: Asking[T] | None = None
+        self._asking: PendingRequest[T] | None = None
 
-    def asked(self) -> Asking[T]:
+    def asked(self) -> PendingRequest[T]:
         """The question that is under way or was just answered, or a new one."""
         with self._lock:
             if self._asking is None or self._asking.is_over:
-                self._asking = Asking()
+                self._asking = PendingRequest()
                 threading.Thread(target=self._run, args=(self._asking,), name="citewell-models", daemon=True).start()
             return self._asking
 
-    def _run(self, asking: Asking[T]) -> None:
+    def _run(self, asking: PendingRequest[T]) -> None:
         asking.told.set_running_or_notify_cancel()  # from here on nobody who waits can call it off for the others
         try:
             asking.told.set_result(self._ask())

@@ -10,10 +10,10 @@ from citewell.adapters.llm.failures import Endpoint
 from citewell.adapters.llm.remote import (
     CONNECT_S,
     TEMPERATURE,
-    End,
     Items,
     RemoteModel,
     RemoteServer,
+    ReplyEnd,
     Vendor,
     is_local,
     turns,
@@ -78,7 +78,7 @@ class OpenAIModel(RemoteModel):
 
     def _ask(self, prompt: Prompt) -> Items:
         self._check_listed()
-        end: End | None = None
+        end: ReplyEnd | None = None
         with closing(self._started(prompt)) as chunks:
             for chunk in chunks:
                 if chunk.usage is not None:
@@ -86,7 +86,7 @@ class OpenAIModel(RemoteModel):
                 for choice in chunk.choices[:1]:
                     yield choice.delta.content or ""
                     if choice.finish_reason is not None:
-                        end = End(ENDS.get(choice.finish_reason, "stop"))
+                        end = ReplyEnd(ENDS.get(choice.finish_reason, "stop"))
         if end is not None:
             yield end
 

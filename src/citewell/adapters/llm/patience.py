@@ -14,24 +14,24 @@ _SIZE = re.compile(r"(?<![\w.])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNO
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ReplyTimeouts:
     """How long to wait for the first token, loading included, and for the whole reply, retries included."""
 
     first_token_s: float
     total_s: float
 
 
-def patience_for(name: str, *, timeout_s: float | None = None) -> Patience:
+def patience_for(name: str, *, timeout_s: float | None = None) -> ReplyTimeouts:
     """Time that grows with the size in the model's name, unless it was set.
 
     >>> patience_for("llama3.2")
-    Patience(first_token_s=75.0, total_s=150.0)
+    ReplyTimeouts(first_token_s=75.0, total_s=150.0)
     >>> patience_for("qwen3:8b").total_s, patience_for("deepseek-r1:32b").total_s, patience_for("mixtral:8x7b").total_s
     (300.0, 1020.0, 1200.0)
     >>> patience_for("qwen3:8b", timeout_s=30)
-    Patience(first_token_s=15.0, total_s=30)
+    ReplyTimeouts(first_token_s=15.0, total_s=30)
     """
     found = _SIZE.search(name)
     billions = float(found[2]) * int(found[1] or 1) if found else DEFAULT_BILLIONS
     total_s = timeout_s if timeout_s is not None else min(MAX_S, BASE_S + PER_BILLION_S * billions)
-    return Patience(first_token_s=total_s / 2, total_s=total_s)
+    return ReplyTimeouts(first_token_s=total_s / 2, total_s=total_s)

@@ -14,7 +14,7 @@ from citewell.errors import CitewellError, LLMTimeoutError
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ServerModels:
     """What a server said: its models, or that it does not tell."""
 
     names: tuple[str, ...] | None
@@ -26,7 +26,7 @@ class Presence:
 
     def __init__(self, connect: Callable[[], RemoteServer]) -> None:
         self._connect = connect
-        self._once = once.Once(self._told)
+        self._once = once.SharedRequest(self._told)
 
     def check(self, name: str) -> None:
         """Raise where the server does not have the model, cannot be reached or does not say in time."""
@@ -43,7 +43,7 @@ class Presence:
         if told.names is not None and exact(name) not in map(exact, told.names):
             raise told.endpoint.unavailable(name)
 
-    def _told(self) -> Told:
+    def _told(self) -> ServerModels:
         with closing(self._connect()) as server:
             names = server.names()
-            return Told(None if names is None else tuple(names), server.endpoint)
+            return ServerModels(None if names is None else tuple(names), server.endpoint)

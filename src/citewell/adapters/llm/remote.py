@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from citewell.adapters.llm.counting import TokenCounter
-from citewell.adapters.llm.failures import Endpoint, Transient, failure
+from citewell.adapters.llm.failures import Endpoint, TransientFailure, failure
 from citewell.adapters.llm.limits import ModelLimits
-from citewell.adapters.llm.patience import Patience, patience_for
-from citewell.adapters.llm.thinking import Visible
+from citewell.adapters.llm.patience import ReplyTimeouts, patience_for
+from citewell.adapters.llm.thinking import ThinkingFilter
 from citewell.errors import LLMTimeoutError, ModelError, ModelReply, ReplyCut, TokenBudgetExceededError
 from citewell.ports import ModelInfo, Progress, Prompt
 
@@ -31,13 +31,13 @@ Sleep = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ReplyEnd:
     """The server said that the reply is over, and why."""
 
     reason: Literal["stop", "length", "filter"]
 
 
-Items = Generator[str | End, None, None]
+Items = Generator[str | ReplyEnd, None, None]
 """Pieces of a reply, empty ones as signs of life, then its end; without an end the reply was cut."""
 
 
@@ -64,7 +64,7 @@ class RemoteModel(ABC):
         limits: ModelLimits,
         url: str | None = None,
         key: str | None = None,
-        patience: Patience | None = None,
+        patience: ReplyTimeouts | None = None,
         sleep: Sleep = time.sleep,
     ) -> None:
         url = url or self.vendor.url
@@ -77,7 +77,7 @@ class RemoteModel(ABC):
         self._sleep = sleep
         self._counter = TokenCounter(model)
         self._client = self.vendor.connect(url, key, self.patience.total_s)
-        self._waiting: set[SimpleQueue[str | End | Exception | None]] = set()
+        self._waiting: set[SimpleQueue[str | ReplyEnd | Exception | None]] = set()
         """Where replies are awaited now."""
 
     @property
@@ -99,7 +99,7 @@ class RemoteModel(ABC):
         for pause_s in (*RETRY_AFTER_S, None):
             try:
                 yield from self._reply(fitted, deadline)
-            except Transient as met:
+            except TransientFailure as met:
                 wait_s = _spread(pause_s, met.wait_s) if pause_s is not None else None
                 if wait_s is None or time.monotonic() + wait_s > deadline:
                     raise met.error from None
@@ -141,12 +141,12 @@ class RemoteModel(ABC):
 
     def _reply(self, prompt: Prompt, deadline: float) -> Iterator[str]:
         """One try, without thoughts; once a piece was given, what fails is a cut and never tried again."""
-        visible, end, received = Visible(), None, 0
+        visible, end, received = ThinkingFilter(), None, 0
         kept: list[str] = []
         try:
             for item in self._paced(prompt, deadline):
-                end = item if isinstance(item, End) else end
-                text = visible.rest() if isinstance(item, End) else visible.feed(item)
+                end = item if isinstance(item, ReplyEnd) else end
+                text = visible.rest() if isinstance(item, ReplyEnd) else visible.feed(item)
                 text = text if received else text.lstrip()
                 if text:
                     received += len(text)
@@ -154,7 +154,7 @@ class RemoteModel(ABC):
                     yield text
         except (LLMTimeoutError, ModelReply):
             raise
-        except (Transient, ModelError):
+        except (TransientFailure, ModelError):
             if received:
                 raise self._cut("cut", received) from None
             raise
@@ -182,9 +182,9 @@ class RemoteModel(ABC):
         except Exception as error:
             raise failure(error, self.endpoint, model=self.model, detail=self._detail(error)) from None
 
-    def _paced(self, prompt: Prompt, deadline: float) -> Iterator[str | End]:
+    def _paced(self, prompt: Prompt, deadline: float) -> Iterator[str | ReplyEnd]:
         """Items as they come; a thread reads them, so that no silence and no stream of pings outlasts the limits."""
-        items: SimpleQueue[str | End | Exception | None] = SimpleQueue()
+        items: SimpleQueue[str | ReplyEnd | Exception | None] = SimpleQueue()
         abandoned = threading.Event()
         first_by = time.monotonic() + self.patience.first_token_s
 
@@ -212,7 +212,7 @@ class RemoteModel(ABC):
             abandoned.set()
             self._waiting.discard(items)
 
-    def _next(self, items: SimpleQueue[str | End | Exception | None], wait_until: float) -> str | End | None:
+    def _next(self, items: SimpleQueue[str | ReplyEnd | Exception | None], wait_until: float) -> str | ReplyEnd | None:
         """The next item; what has come is given even after the deadline."""
         try:
             item = items.get(timeout=max(0.0, wait_until - time.monotonic()))
@@ -284,7 +284,7 @@ class RemoteServer(ABC):
     def _failure(self, error: Exception, model: str) -> Exception:
         """Our error for a vendor's; what a server tells of its models is not asked for twice."""
         found = failure(error, self.endpoint, model=model, detail=self._detail(error))
-        return found.error if isinstance(found, Transient) else found
+        return found.error if isinstance(found, TransientFailure) else found
 
     def _detail(self, error: Exception) -> str | None:  # noqa: ARG002 - for vendors whose errors repeat no prompt
         """The server's own reason."""

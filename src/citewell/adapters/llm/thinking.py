@@ -5,10 +5,10 @@ from __future__ import annotations
 OPENED, CLOSED = "<think>", "</think>"
 
 
-class Visible:
+class ThinkingFilter:
     """What a reply says outside of `<think>` blocks, piece by piece; a tag may be split over pieces.
 
-    >>> visible = Visible()
+    >>> visible = ThinkingFilter()
     >>> [visible.feed(piece) for piece in ("Take <thi", "nk>hm</", "think> 5 m", "g <b")], visible.rest()
     (['Take ', '', ' 5 m', 'g <b'], '')
     """

@@ -22,7 +22,7 @@ _LOCAL = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class PendingSignIn:
     """A sign-in that has begun: where the browser goes, and what must come back with it."""
 
     address: str
@@ -60,14 +60,14 @@ class Provider:
             self._said(name)
         self._fetched(self._said("jwks_uri"))
 
-    def leave(self, back: str) -> Leaving:
+    def leave(self, back: str) -> PendingSignIn:
         """Begin: the address to send a browser to, which then comes back to `back`."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         with self._client(back) as client:
             address, _ = client.create_authorization_url(
                 self._said("authorization_endpoint"), state=state, nonce=nonce, code_verifier=verifier
             )
-        return Leaving(address, state, nonce, verifier)
+        return PendingSignIn(address, state, nonce, verifier)
 
     def arrive(self, code: str, *, back: str, nonce: str, verifier: str) -> Identity:
         """Finish: exchange the code for a token, check it, and say who it names."""

@@ -7,7 +7,7 @@ from typing import cast
 
 from citewell.ingest import sniff
 from citewell.ports import Parser
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 
 PARSERS = {
     sniff.PDF: ("pdf", "PdfParser"),
@@ -31,7 +31,7 @@ class _LazyParser:
         self._name = name
         self._parser: Parser | None = None
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:
         if self._parser is None:
             module = import_module(f"{__name__}.{self._module}")
             self._parser = cast(Parser, getattr(module, self._name)())

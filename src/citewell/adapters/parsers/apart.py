@@ -13,13 +13,13 @@ from typing import Literal
 
 from citewell import errors
 from citewell.adapters.parsers import all_parsers
-from citewell.adapters.parsers.apart_frames import Done, Draw, Failed, Read, received, send
+from citewell.adapters.parsers.apart_frames import DrawJob, JobDone, JobFailed, ParseJob, received, send
 from citewell.errors import CitewellError, DamagedFile, TooLarge, Unavailable
 from citewell.ingest import sniff
 from citewell.ingest.allowance import Allowance, allowance
 from citewell.ingest.library import PARSED_AT_ONCE
 from citewell.ports import Parser
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 
 Use = Literal["read", "draw"]
 AT_ONCE: dict[Use, int] = {"read": PARSED_AT_ONCE, "draw": 2}
@@ -52,11 +52,11 @@ class OutOfTime(Exception):
     """A job took longer than it may; its process is ended."""
 
 
-class Died(Exception):
+class SandboxDied(Exception):
     """The process ended in the middle of its job."""
 
 
-class Hand:
+class SandboxProcess:
     """One process that does jobs, one after the other."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Hand:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def do(self, job: Read | Draw, *, time_s: float) -> Done | Failed:
+    def do(self, job: ParseJob | DrawJob, *, time_s: float) -> JobDone | JobFailed:
         """The reply to a job; OutOfTime or Died where there is none."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -96,8 +96,8 @@ class Hand:
             reply = None  # what is no frame comes from a process that a file has taken over
         finally:
             timer.cancel()
-        if not isinstance(reply, Done | Failed):
-            raise OutOfTime if is_over.is_set() else Died
+        if not isinstance(reply, JobDone | JobFailed):
+            raise OutOfTime if is_over.is_set() else SandboxDied
         return reply
 
     def end(self) -> None:
@@ -112,16 +112,16 @@ class Hand:
         self._process.wait(END_S)
 
 
-class Hands:
+class SandboxPool:
     """A few processes kept warm; started when they are needed, ended with this one."""
 
     def __init__(self, at_once: int) -> None:
         self._places = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
-        self._free: list[Hand] = []
+        self._free: list[SandboxProcess] = []
         atexit.register(self.close)
 
-    def do(self, job: Read | Draw, *, time_s: float) -> Document | bytes:
+    def do(self, job: ParseJob | DrawJob, *, time_s: float) -> Document | bytes:
         """What comes of a job; what went wrong in the process is raised here."""
         with self._places:
             hand = self._taken()
@@ -130,12 +130,12 @@ class Hands:
             except BaseException:
                 hand.end()
                 raise
-            if isinstance(reply, Failed) and not _is_ours(reply.name):
+            if isinstance(reply, JobFailed) and not _is_ours(reply.name):
                 hand.end()  # nobody knows what an unexpected error left behind
             else:
                 with self._lock:
                     self._free.append(hand)
-        if isinstance(reply, Done):
+        if isinstance(reply, JobDone):
             return reply.result
         raise _error(reply)
 
@@ -146,7 +146,7 @@ class Hands:
         for hand in free:
             hand.end()
 
-    def _taken(self) -> Hand:
+    def _taken(self) -> SandboxProcess:
         while True:
             with self._lock:
                 if not self._free:
@@ -155,7 +155,7 @@ class Hands:
             if hand.is_alive:
                 return hand
             hand.end()
-        return Hand()
+        return SandboxProcess()
 
 
 def _is_ours(name: str) -> bool:
@@ -163,7 +163,7 @@ def _is_ours(name: str) -> bool:
     return isinstance(kind, type) and issubclass(kind, CitewellError)
 
 
-def _error(failed: Failed) -> Exception:
+def _error(failed: JobFailed) -> Exception:
     """The error that was told by name."""
     if _is_ours(failed.name):
         error: Exception = getattr(errors, failed.name)(failed.message)
@@ -172,11 +172,11 @@ def _error(failed: Failed) -> Exception:
 
 
 @cache
-def _hands(use: Use, process: int) -> Hands:  # noqa: ARG001 -- a fork must not share its parent's processes
-    return Hands(AT_ONCE[use])
+def _hands(use: Use, process: int) -> SandboxPool:  # noqa: ARG001 -- a fork must not share its parent's processes
+    return SandboxPool(AT_ONCE[use])
 
 
-def hands(use: Use) -> Hands:
+def hands(use: Use) -> SandboxPool:
     """The processes of this one, for all libraries that it has open."""
     return _hands(use, os.getpid())
 
@@ -187,17 +187,17 @@ class ApartParser:
     def __init__(self, here: Parser) -> None:
         self._here = here
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:
         """The document, or an InputError that says what to do."""
         if media_type in HERE and len(source.data) <= HERE_BYTES:
             return self._here.parse(source, media_type=media_type, limits=limits)
         allowed = allowance(len(source.data))
-        job = Read(source, media_type, limits, allowed.memory_bytes)
+        job = ParseJob(source, media_type, limits, allowed.memory_bytes)
         try:
             document = hands("read").do(job, time_s=allowed.time_s)
         except OutOfTime:
             raise TooLarge(TOO_LONG.format(minutes=allowed.time_s / 60)) from None
-        except Died:
+        except SandboxDied:
             raise DamagedFile(DIED) from None
         assert isinstance(document, Document)
         return document
@@ -212,8 +212,8 @@ def draw_page(data: bytes, number: int, *, width_px: int) -> bytes:
     """Page `number` (from 1) of a PDF as a PNG image of that width, drawn in a process of its own."""
     allowed = Allowance(DRAWING_S, allowance(len(data)).memory_bytes)
     try:
-        image = hands("draw").do(Draw(data, number, width_px, allowed.memory_bytes), time_s=allowed.time_s)
-    except (OutOfTime, Died, MemoryError, RuntimeError):
+        image = hands("draw").do(DrawJob(data, number, width_px, allowed.memory_bytes), time_s=allowed.time_s)
+    except (OutOfTime, SandboxDied, MemoryError, RuntimeError):
         raise DamagedFile(UNDRAWABLE.format(number=number)) from None
     assert isinstance(image, bytes)
     return image

@@ -9,24 +9,24 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import IO, Any
 
-from citewell.types import Block, Document, Layout, Limits, Line, Metadata, Page, Source
+from citewell.types import Block, Document, Layout, Metadata, Page, PageLine, ParseLimits, Source
 
 _LENGTHS = struct.Struct(">QQ")
 _EDGE = array("d").itemsize
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParseJob:
     """A file to be parsed."""
 
     source: Source
     media_type: str
-    limits: Limits
+    limits: ParseLimits
     memory_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class DrawJob:
     """A page to be drawn."""
 
     data: bytes
@@ -36,21 +36,21 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class JobDone:
     """What came of a job."""
 
     result: Document | bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class JobFailed:
     """What went wrong: the name of an error, and its message where it is one of ours."""
 
     name: str
     message: str
 
 
-Frame = Read | Draw | Done | Failed
+Frame = ParseJob | DrawJob | JobDone | JobFailed
 
 
 def send(stream: IO[bytes], frame: Frame) -> None:
@@ -75,13 +75,13 @@ def received(stream: IO[bytes]) -> Frame | None:
 
 def _packed(frame: Frame) -> tuple[dict[str, Any], bytes]:
     head: dict[str, Any]
-    if isinstance(frame, Read):
+    if isinstance(frame, ParseJob):
         head = {"name": frame.source.name, "media_type": frame.media_type, "limits": asdict(frame.limits)}
         return {"is": "read", **head, "memory_bytes": frame.memory_bytes}, frame.source.data
-    if isinstance(frame, Draw):
+    if isinstance(frame, DrawJob):
         head = {"number": frame.number, "width_px": frame.width_px, "memory_bytes": frame.memory_bytes}
         return {"is": "draw", **head}, frame.data
-    if isinstance(frame, Failed):
+    if isinstance(frame, JobFailed):
         return {"is": "failed", "name": frame.name, "message": frame.message}, b""
     return ({"is": "image"}, frame.result) if isinstance(frame.result, bytes) else _document_packed(frame.result)
 
@@ -90,12 +90,12 @@ def _unpacked(head: dict[str, Any], body: bytes) -> Frame:
     kind = head.pop("is")
     if kind == "read":
         source = Source(body, head["name"])
-        return Read(source, head["media_type"], Limits(**head["limits"]), head["memory_bytes"])
+        return ParseJob(source, head["media_type"], ParseLimits(**head["limits"]), head["memory_bytes"])
     if kind == "draw":
-        return Draw(body, **head)
+        return DrawJob(body, **head)
     if kind == "failed":
-        return Failed(**head)
-    return Done(body if kind == "image" else _document_unpacked(head, body))
+        return JobFailed(**head)
+    return JobDone(body if kind == "image" else _document_unpacked(head, body))
 
 
 def _document_packed(document: Document) -> tuple[dict[str, Any], bytes]:
@@ -123,7 +123,7 @@ def _document_unpacked(head: dict[str, Any], body: bytes) -> Document:
     lines, at = [], 0
     for start, page, top, bottom, count in head["lines"]:
         middle, end = at + count * _EDGE, at + 2 * count * _EDGE
-        lines.append(Line(start, page, top, bottom, array("d", body[at:middle]), array("d", body[middle:end])))
+        lines.append(PageLine(start, page, top, bottom, array("d", body[at:middle]), array("d", body[middle:end])))
         at = end
     return Document(
         head["title"],

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 
 from citewell.adapters.parsers import all_parsers
-from citewell.adapters.parsers.apart_frames import Done, Draw, Failed, Read, received, send
+from citewell.adapters.parsers.apart_frames import DrawJob, JobDone, JobFailed, ParseJob, received, send
 from citewell.errors import CitewellError
 from citewell.ingest.allowance import bounded_memory
 from citewell.ports import Parser
@@ -18,21 +18,21 @@ LOOK_S = 1.0
 """How often the process looks whether whoever started it is still there."""
 
 
-def do(job: Read | Draw, parsers: Mapping[str, Parser]) -> Done | Failed:
+def do(job: ParseJob | DrawJob, parsers: Mapping[str, Parser]) -> JobDone | JobFailed:
     """Do one job within its memory; what goes wrong is told by name, and quotes no document."""
     try:
         with bounded_memory(job.memory_bytes):
-            if isinstance(job, Read):
+            if isinstance(job, ParseJob):
                 parser = parsers[job.media_type]
-                return Done(parser.parse(job.source, media_type=job.media_type, limits=job.limits))
+                return JobDone(parser.parse(job.source, media_type=job.media_type, limits=job.limits))
             # Here and not above: only a process that draws needs pdfium for it.
             from citewell.adapters.parsers.pdf_image import render_page
 
-            return Done(render_page(job.data, job.number, width_px=job.width_px))
+            return JobDone(render_page(job.data, job.number, width_px=job.width_px))
     except CitewellError as error:
-        return Failed(type(error).__name__, str(error))
+        return JobFailed(type(error).__name__, str(error))
     except Exception as error:
-        return Failed(type(error).__name__, "")
+        return JobFailed(type(error).__name__, "")
 
 
 def end_with(parent: int) -> None:
@@ -48,6 +48,6 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not come between the replies
     threading.Thread(target=end_with, args=(int(sys.argv[1]),), daemon=True).start()
     parsers = all_parsers()
-    while isinstance(job := received(incoming), Read | Draw):
+    while isinstance(job := received(incoming), ParseJob | DrawJob):
         send(outgoing, do(job, parsers))
         del job

@@ -11,8 +11,8 @@ from citewell.adapters.parsers.dates import read_date
 from citewell.adapters.parsers.flow import (
     BULLETS,
     BlockReader,
-    Flow,
     LineReader,
+    SectionedText,
     child_named,
     children_named,
     descendants_named,
@@ -22,7 +22,7 @@ from citewell.adapters.parsers.flow import (
 )
 from citewell.adapters.parsers.markup_tables import is_regular, markup_lines
 from citewell.adapters.parsers.xml_tree import read_tree
-from citewell.types import Document, Limits, Metadata, Source
+from citewell.types import Document, Metadata, ParseLimits, Source
 
 HEADER = {
     "recordTarget": "Patient record",
@@ -60,10 +60,10 @@ INLINE = frozenset("content sub sup linkHtml footnoteRef".split())
 class CdaParser:
     """Reads C-CDA documents as plain documents; coded entries are left to the record importer."""
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:  # noqa: ARG002
         root, note = read_tree(source.data)
         title = read_line(child_named(root, "title"), _NarrativeLine()) or PurePosixPath(source.name).stem
-        flow = Flow()
+        flow = SectionedText()
         flow.heading(title, level=1)
         _write_header(root, flow)
         reader = _NarrativeReader(flow)
@@ -146,7 +146,7 @@ def _moment(value: str) -> str:
     return f"{text} {hour}:{minute}" if hour and minute else text
 
 
-def _write_header(root: etree._Element, flow: Flow) -> None:
+def _write_header(root: etree._Element, flow: SectionedText) -> None:
     written = _moment(_value(child_named(root, "effectiveTime")))
     if written:
         flow.add("paragraph", f"Document date: {written}")
@@ -188,7 +188,7 @@ class _NarrativeReader(BlockReader):
 
     skipped = frozenset("entry templateId id code author informant subject confidentialityCode languageCode".split())
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: SectionedText) -> None:
         super().__init__(flow)
         self._level = 1
         self._lists: list[int | None] = []

@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 from lxml import etree
 
 from citewell.adapters.parsers.dates import read_date
-from citewell.adapters.parsers.docx_lines import DocxLineReader, Notes, Parts
+from citewell.adapters.parsers.docx_lines import DocxLineReader, DocxParts, Notes
 from citewell.adapters.parsers.docx_package import Package
 from citewell.adapters.parsers.docx_styles import (
     Numbering,
-    Style,
+    ParagraphStyle,
     Styles,
     is_all_bold,
     is_on,
@@ -22,14 +22,14 @@ from citewell.adapters.parsers.docx_styles import (
 )
 from citewell.adapters.parsers.flow import (
     BlockReader,
-    Flow,
+    SectionedText,
     child_named,
     descendants_named,
     local_name,
     walk,
 )
 from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
-from citewell.types import Document, Limits, Metadata, Source
+from citewell.types import Document, Metadata, ParseLimits, Source
 
 MAX_BOLD_HEADING_CHARACTERS = 100
 BLOCKS = frozenset("p tbl txbxContent".split())
@@ -39,12 +39,12 @@ _TYPED_NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,5})\.?\s+\S")
 class DocxParser:
     """Reads Word documents."""
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:
         package = Package(source.data, limits)
         body = package.main()
         notes = Notes(package.related("footnotes"), package.related("endnotes"))
-        parts = Parts(Styles(package.related("styles")), Numbering(package.related("numbering")), notes)
-        flow = Flow()
+        parts = DocxParts(Styles(package.related("styles")), Numbering(package.related("numbering")), notes)
+        flow = SectionedText()
         reader = _DocxReader(flow, parts)
         reader.read(body)
         properties = package.part("docProps/core.xml")
@@ -61,10 +61,10 @@ class DocxParser:
 class _DocxReader(BlockReader, DocxLineReader):
     """Cuts a Word document into blocks."""
 
-    def __init__(self, flow: Flow, parts: Parts) -> None:
+    def __init__(self, flow: SectionedText, parts: DocxParts) -> None:
         super().__init__(flow)
         self.parts = parts
-        self._styles_open: list[Style] = []
+        self._styles_open: list[ParagraphStyle] = []
         self._deferred: list[etree._Element] = []
         self._guess_headings = False
         self._frames: set[etree._Element] = set()
@@ -112,7 +112,7 @@ class _DocxReader(BlockReader, DocxLineReader):
         if not self._styles_open:
             self._write_deferred()
 
-    def _write_paragraph(self, paragraph: etree._Element, style: Style, text: str) -> None:
+    def _write_paragraph(self, paragraph: etree._Element, style: ParagraphStyle, text: str) -> None:
         if not text:
             return
         level = _heading_level(style) or self._bold_heading_level(paragraph, style, text)
@@ -130,7 +130,7 @@ class _DocxReader(BlockReader, DocxLineReader):
         else:
             self.flow.add(self.kind, printed)
 
-    def _bold_heading_level(self, paragraph: etree._Element, style: Style, text: str) -> int:
+    def _bold_heading_level(self, paragraph: etree._Element, style: ParagraphStyle, text: str) -> int:
         """In a document without heading styles, short bold paragraphs are the headings."""
         is_short = len(text) <= MAX_BOLD_HEADING_CHARACTERS and text[-1] not in ".,;!?"
         if not self._guess_headings or not is_short or style.numbering or not is_all_bold(paragraph, style):
@@ -196,7 +196,7 @@ class _DocxReader(BlockReader, DocxLineReader):
         wants_header = value(look, "firstRow") in ("1", "true", "on") or _bit(value(look), 0x20)
         style = self.parts.styles.get(value(child_named(properties, "tblStyle")))
         is_bold = all(
-            is_all_bold(paragraph, Style())
+            is_all_bold(paragraph, ParagraphStyle())
             for paragraph in descendants_named(rows[0], "p")
             if any((text.text or "").strip() for text in descendants_named(paragraph, "t"))
         )
@@ -205,7 +205,7 @@ class _DocxReader(BlockReader, DocxLineReader):
         return guess_header_rows(cells)
 
 
-def _heading_level(style: Style) -> int:
+def _heading_level(style: ParagraphStyle) -> int:
     """The level below the title; 0 for text."""
     return style.outline + 2 if style.outline is not None and 0 <= style.outline <= 8 else 0
 
@@ -252,7 +252,7 @@ def _bit(hexadecimal: str | None, bit: int) -> bool:
     return bool(hexadecimal and re.fullmatch(r"[0-9A-Fa-f]{1,4}", hexadecimal) and int(hexadecimal, 16) & bit)
 
 
-def _title(titles: list[str], properties: etree._Element | None, flow: Flow) -> str:
+def _title(titles: list[str], properties: etree._Element | None, flow: SectionedText) -> str:
     if titles:
         return titles[0]
     own = child_named(properties, "title")

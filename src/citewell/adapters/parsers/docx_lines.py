@@ -47,7 +47,7 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class DocxParts:
     """What the text of a document refers to."""
 
     styles: Styles = field(default_factory=Styles)
@@ -62,7 +62,7 @@ class DocxLineReader(LineReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.parts = Parts()
+        self.parts = DocxParts()
         self._raised: list[tuple[etree._Element, bool]] = []
 
     def line(self, element: etree._Element) -> str:

@@ -13,7 +13,7 @@ from lxml import etree
 from citewell.adapters.parsers.flow import local_name
 from citewell.adapters.parsers.xml_tree import read_tree
 from citewell.errors import DamagedFile, EncryptedFile, TooLarge
-from citewell.types import Limits
+from citewell.types import ParseLimits
 
 MAX_ENTRIES = 10_000
 MAX_DIRECTORY_BYTES = 4 * 1024 * 1024
@@ -29,7 +29,7 @@ _ASK_AGAIN = "Open it in Word, save it again, and add that copy."
 class Package:
     """The parts of a Word document."""
 
-    def __init__(self, data: bytes, limits: Limits) -> None:
+    def __init__(self, data: bytes, limits: ParseLimits) -> None:
         _check_directory(data)
         try:
             self._zip = zipfile.ZipFile(BytesIO(data))
@@ -91,7 +91,7 @@ def _check_directory(data: bytes) -> None:
         raise DamagedFile(f"The Word file reports an impossible number of parts. {_ASK_AGAIN}")
 
 
-def _checked_entries(package: zipfile.ZipFile, limits: Limits) -> dict[str, zipfile.ZipInfo]:
+def _checked_entries(package: zipfile.ZipFile, limits: ParseLimits) -> dict[str, zipfile.ZipInfo]:
     entries: dict[str, zipfile.ZipInfo] = {}
     unpacked = 0
     for entry in package.infolist():

@@ -42,7 +42,7 @@ def is_on(properties: etree._Element | None, name: str) -> bool | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class ParagraphStyle:
     """What matters of one paragraph style, what it is based on included."""
 
     name: str = ""
@@ -57,9 +57,9 @@ class Styles:
 
     def __init__(self, root: etree._Element | None = None) -> None:
         self._elements = {value(style, "styleId"): style for style in children_named(root, "style")}
-        self._styles: dict[str | None, Style] = {}
+        self._styles: dict[str | None, ParagraphStyle] = {}
 
-    def get(self, style_id: str | None) -> Style:
+    def get(self, style_id: str | None) -> ParagraphStyle:
         """The style with this id, resolved through what it is based on."""
         if style_id not in self._styles:
             chain: list[etree._Element] = []
@@ -71,9 +71,9 @@ class Styles:
         return self._styles[style_id]
 
 
-def _resolve(chain: list[etree._Element]) -> Style:
+def _resolve(chain: list[etree._Element]) -> ParagraphStyle:
     if not chain:
-        return Style()
+        return ParagraphStyle()
     outline: int | None = None
     numbering: tuple[int, int] | None = None
     is_bold: bool | None = None
@@ -85,7 +85,7 @@ def _resolve(chain: list[etree._Element]) -> Style:
             numbering = numbering_of(properties)
         if is_bold is None:
             is_bold = is_on(child_named(element, "rPr"), "b")
-    return Style(
+    return ParagraphStyle(
         name=(value(child_named(chain[0], "name")) or "").lower(),
         outline=outline,
         numbering=numbering,
@@ -195,7 +195,7 @@ def _with_overrides(element: etree._Element, abstract: int, levels: dict[int, _L
     return _List(abstract, levels, restarts)
 
 
-def paragraph_style(paragraph: etree._Element, styles: Styles) -> Style:
+def paragraph_style(paragraph: etree._Element, styles: Styles) -> ParagraphStyle:
     """What a paragraph is: its own settings first, then those of its style."""
     properties = child_named(paragraph, "pPr")
     style = styles.get(value(child_named(properties, "pStyle")))
@@ -205,10 +205,10 @@ def paragraph_style(paragraph: etree._Element, styles: Styles) -> Style:
         numbering: tuple[int, int] | None = None
     else:
         numbering = own or (style.numbering if style.numbering and style.numbering[0] else None)
-    return Style(style.name, style.outline if outline is None else outline, numbering, style.is_bold)
+    return ParagraphStyle(style.name, style.outline if outline is None else outline, numbering, style.is_bold)
 
 
-def is_all_bold(paragraph: etree._Element, style: Style) -> bool:
+def is_all_bold(paragraph: etree._Element, style: ParagraphStyle) -> bool:
     """Whether every word of a paragraph is bold."""
     runs = [run for run in descendants_named(paragraph, "r") if any(_texts(run))]
     return bool(runs) and all(

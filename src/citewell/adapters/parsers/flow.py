@@ -15,7 +15,7 @@ from citewell.types import BlockKind
 BULLETS = ("•", "◦", "▪")
 
 
-class Flow(Canonical):
+class SectionedText(Canonical):
     """A canonical text whose sections can also be closed without opening another."""
 
     def close(self, level: int) -> None:
@@ -74,7 +74,7 @@ def holds_only(element: etree._Element, structure: frozenset[str], leaves: froze
     return True
 
 
-class Visitor(Protocol):
+class ElementVisitor(Protocol):
     """What a walk calls."""
 
     def enter(self, element: etree._Element) -> bool: ...
@@ -84,7 +84,7 @@ class Visitor(Protocol):
     def leave(self, element: etree._Element) -> None: ...
 
 
-def walk(root: etree._Element, visitor: Visitor) -> None:
+def walk(root: etree._Element, visitor: ElementVisitor) -> None:
     """Visit a tree in document order without recursion; a subtree that is not entered is left out."""
     if not visitor.enter(root):
         return
@@ -211,7 +211,7 @@ def read_line(element: etree._Element | None, reader: LineReader) -> str:
 class BlockReader(LineReader):
     """Cuts inline text into blocks: knows which kind of block is open and the mark that it starts with."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: SectionedText) -> None:
         super().__init__()
         self.flow = flow
         self._kinds: list[BlockKind] = ["paragraph"]

@@ -11,8 +11,8 @@ from citewell.adapters.parsers.dates import read_date
 from citewell.adapters.parsers.flow import (
     BULLETS,
     BlockReader,
-    Flow,
     LineReader,
+    SectionedText,
     children_named,
     descendants_named,
     holds_only,
@@ -23,7 +23,7 @@ from citewell.adapters.parsers.flow import (
 from citewell.adapters.parsers.markup_tables import is_regular, markup_lines
 from citewell.errors import DamagedFile
 from citewell.ingest.decode import BOMS, clean, decode
-from citewell.types import Document, Limits, Metadata, Source
+from citewell.types import Document, Metadata, ParseLimits, Source
 
 SKIPPED = frozenset(
     """script style nav template noscript head iframe object embed svg canvas audio video button select option textarea
@@ -47,11 +47,11 @@ _PUBLISHED = (
 class HtmlParser:
     """Reads HTML pages."""
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:  # noqa: ARG002
         text, note = decode_html(source.data)
         root = tree(text)
         part, is_part = _main_part(root)
-        flow = Flow()
+        flow = SectionedText()
         write_blocks(part, flow)
         notes = [note] if note else []
         if is_part:
@@ -90,7 +90,7 @@ def tree(text: str) -> etree._Element:
     return root if root is not None else etree.Element("html")
 
 
-def write_blocks(root: etree._Element, flow: Flow, *, outer_level: int = 0) -> None:
+def write_blocks(root: etree._Element, flow: SectionedText, *, outer_level: int = 0) -> None:
     """Write what an element shows as blocks; its headings stand below `outer_level`."""
     reader = _PageReader(flow, outer_level)
     walk(root, reader)
@@ -114,7 +114,7 @@ class _HtmlLine(LineReader):
 class _PageReader(BlockReader):
     skipped = SKIPPED
 
-    def __init__(self, flow: Flow, outer_level: int) -> None:
+    def __init__(self, flow: SectionedText, outer_level: int) -> None:
         super().__init__(flow)
         self._outer_level = outer_level
         self._lists: list[int | None] = []
@@ -207,7 +207,7 @@ def _is_layout(table: etree._Element) -> bool:
     return all(len(children_named(row, "td", "th")) <= 1 for row in descendants_named(table, "tr"))
 
 
-def _write_table(table: etree._Element, flow: Flow) -> None:
+def _write_table(table: etree._Element, flow: SectionedText) -> None:
     for caption in children_named(table, "caption"):
         flow.add("caption", read_line(caption, _HtmlLine()))
     for line in markup_lines(table, lambda cell: read_line(cell, _HtmlLine())):

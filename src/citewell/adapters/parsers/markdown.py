@@ -10,13 +10,13 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from citewell.adapters.parsers.dates import read_date
-from citewell.adapters.parsers.flow import BULLETS, Flow
+from citewell.adapters.parsers.flow import BULLETS, SectionedText
 from citewell.adapters.parsers.html import tree, write_blocks
 from citewell.adapters.parsers.inline import Inline
 from citewell.adapters.parsers.tables import Cell, table_lines
 from citewell.errors import DamagedFile
 from citewell.ingest.decode import clean, decode
-from citewell.types import BlockKind, Document, Limits, Metadata, Source
+from citewell.types import BlockKind, Document, Metadata, ParseLimits, Source
 
 MAX_NESTING = 60
 MAX_INLINE_CHARACTERS = 50_000
@@ -30,10 +30,10 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^>]*>")
 class MarkdownParser:
     """Reads Markdown files."""
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:  # noqa: ARG002
         text, note = decode(source.data)
         fields, text = _front_matter(clean(text.replace("\r\n", "\n").replace("\r", "\n")))
-        flow = Flow()
+        flow = SectionedText()
         write_markdown(text, flow)
         first = next((block for block in flow.blocks if block.kind == "heading"), None)
         title = fields.get("title") or (flow.text[first.start : first.end] if first else "")
@@ -52,7 +52,7 @@ class MarkdownParser:
         )
 
 
-def write_markdown(text: str, flow: Flow) -> None:
+def write_markdown(text: str, flow: SectionedText) -> None:
     """Write a Markdown text as blocks."""
     _Writer(flow).write(text)
 
@@ -82,7 +82,7 @@ def _readers() -> tuple[MarkdownIt, MarkdownIt]:
 class _Writer:
     """Writes the tokens of a Markdown text as blocks."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: SectionedText) -> None:
         self.flow = flow
         self._blocks, self._inlines = _readers()
         self._lists: list[int | None] = []

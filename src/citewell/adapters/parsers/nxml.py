@@ -11,7 +11,7 @@ from lxml import etree
 from citewell.adapters.parsers.flow import (
     BULLETS,
     BlockReader,
-    Flow,
+    SectionedText,
     child_named,
     children_named,
     holds_only,
@@ -24,7 +24,7 @@ from citewell.adapters.parsers.nxml_front import METAS, ROOTS_WITH_META, front_l
 from citewell.adapters.parsers.nxml_lines import JatsLineReader, line, reference_line
 from citewell.adapters.parsers.xml_tree import read_tree
 from citewell.ingest.decode import clean
-from citewell.types import BlockKind, Document, Limits, Source
+from citewell.types import BlockKind, Document, ParseLimits, Source
 
 SECTIONS = {
     "sec": "",
@@ -61,9 +61,9 @@ LIST_NUMBERS = {"order", "arabic", "alpha-lower", "alpha-upper", "roman-lower", 
 class JatsParser:
     """Reads journal articles and book chapters."""
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:  # noqa: ARG002
         root, note = read_tree(source.data)
-        flow = Flow()
+        flow = SectionedText()
         reader = _JatsReader(flow)
         walk(root, reader)
         reader.flush()
@@ -83,7 +83,7 @@ class JatsParser:
 
 
 @dataclass(slots=True)
-class _Frame:
+class _OpenElement:
     """One element that holds paragraphs: how many are open in it, and what waits for their end."""
 
     paragraphs: int = 0
@@ -93,12 +93,12 @@ class _Frame:
 class _JatsReader(BlockReader, JatsLineReader):
     """Cuts an article into blocks."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: SectionedText) -> None:
         super().__init__(flow)
         self._levels: list[int] = []
         """The heading level of each open section; a section without a title keeps that of the one round it."""
         self._lists: list[tuple[str, int]] = []
-        self._frames = [_Frame()]
+        self._frames = [_OpenElement()]
 
     # ------------------------------------------------------------------------------------------------------ walking
 
@@ -200,7 +200,7 @@ class _JatsReader(BlockReader, JatsLineReader):
         if kind:
             self.open(kind)
         if name in CONTAINERS:
-            self._frames.append(_Frame())
+            self._frames.append(_OpenElement())
         if name in CAPTIONED or name == "boxed-text":
             label, caption = line(child_named(element, "label")), line(child_named(element, "caption", "title"))
             text = f"{label}{'' if label[-1:] in '.:' else '.'} {caption}" if label and caption else label or caption

@@ -11,19 +11,19 @@ from citewell.adapters.parsers.ocr import Ocr
 from citewell.adapters.parsers.pdf_blocks import Draft, Typography, folded_title, gathered, merged_rows
 from citewell.adapters.parsers.pdf_columns import columns
 from citewell.adapters.parsers.pdf_compose import Composer, Vocabulary
-from citewell.adapters.parsers.pdf_facts import Facts, chosen_title, read_facts, with_imprint
+from citewell.adapters.parsers.pdf_facts import PdfMetadata, chosen_title, read_facts, with_imprint
 from citewell.adapters.parsers.pdf_flow import mark_footnotes, run_on
 from citewell.adapters.parsers.pdf_forms import refuse_endless
 from citewell.adapters.parsers.pdf_headings import mark_contents, mark_headings, with_chapter_numbers
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK, opened
-from citewell.adapters.parsers.pdf_layout import LaidOut, laid_out
+from citewell.adapters.parsers.pdf_layout import PageLayout, laid_out
 from citewell.adapters.parsers.pdf_lines import TextLine
 from citewell.adapters.parsers.pdf_read import Sheet, read_sheet
-from citewell.adapters.parsers.pdf_rows import Running, table_rows
+from citewell.adapters.parsers.pdf_rows import TableState, table_rows
 from citewell.adapters.parsers.pdf_scans import named_pages, read_scans
-from citewell.adapters.parsers.pdf_tables import Table
+from citewell.adapters.parsers.pdf_tables import PdfTable
 from citewell.errors import DamagedFile, EmptyFile, TooLarge
-from citewell.types import Document, Layout, Limits, Page, Source
+from citewell.types import Document, Layout, Page, ParseLimits, Source
 
 END_BYTES = 64 * 1024
 """The mark that ends a PDF stands in its last part; some servers add a little after it."""
@@ -35,7 +35,7 @@ class PdfParser:
     def __init__(self) -> None:
         self._ocr = Ocr()
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:
         """The document, or an InputError that says what to do."""
         with opened(source.data) as document:
             _check_end(source.data)
@@ -72,7 +72,7 @@ def _size_notes(sheets: Sequence[Sheet]) -> list[str]:
     return [f"{named_pages(numbers)} not read: no page size."] if numbers else []
 
 
-def _sheets(document: pdfium.PdfDocument, limits: Limits) -> list[Sheet]:
+def _sheets(document: pdfium.PdfDocument, limits: ParseLimits) -> list[Sheet]:
     """Every page as it is seen."""
     with PDFIUM_LOCK:
         count = len(document)
@@ -88,20 +88,20 @@ def _sheets(document: pdfium.PdfDocument, limits: Limits) -> list[Sheet]:
     return sheets
 
 
-def _drafts(pages: Sequence[LaidOut], facts: Facts) -> list[Draft]:
+def _drafts(pages: Sequence[PageLayout], facts: PdfMetadata) -> list[Draft]:
     """The lines and tables of all pages as blocks, in the order in which they are read."""
     typography = Typography.of([page.lines for page in pages])
     titles: dict[int, set[str]] = defaultdict(set)
     for bookmark in facts.outline:
         titles[bookmark.page].add(folded_title(bookmark.title))
     drafts: list[Draft] = []
-    before: Running | None = None
+    before: TableState | None = None
     for page in pages:
         on_page: list[Draft] = []
-        items: list[TextLine | Table] = [*page.lines, *page.tables]
+        items: list[TextLine | PdfTable] = [*page.lines, *page.tables]
         for group in columns(items):
             for run in _runs(group):
-                if isinstance(run, Table):
+                if isinstance(run, PdfTable):
                     rows, before = table_rows(run, before)
                     on_page += rows
                 else:
@@ -115,13 +115,13 @@ def _drafts(pages: Sequence[LaidOut], facts: Facts) -> list[Draft]:
     return run_on(drafts)
 
 
-def _runs(group: Sequence[TextLine | Table]) -> Iterator[list[TextLine] | Table]:
+def _runs(group: Sequence[TextLine | PdfTable]) -> Iterator[list[TextLine] | PdfTable]:
     """Lines between tables, and the tables, from the top down."""
     lines: list[TextLine] = []
     for item in sorted(
-        group, key=lambda item: item.box.top if isinstance(item, Table) else (item.box.top + item.box.bottom) / 2
+        group, key=lambda item: item.box.top if isinstance(item, PdfTable) else (item.box.top + item.box.bottom) / 2
     ):
-        if isinstance(item, Table):
+        if isinstance(item, PdfTable):
             if lines:
                 yield lines
             yield item

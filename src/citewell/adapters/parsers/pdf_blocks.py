@@ -29,7 +29,7 @@ TERMINAL = tuple(".!?:;")
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class LineBlock:
     """Lines that are read as one; where they only repeat words that stand elsewhere, they are not placed."""
 
     lines: list[TextLine]
@@ -47,7 +47,7 @@ class Draft:
 
     kind: BlockKind
     page: int
-    parts: list[Passage | str] = field(default_factory=list)
+    parts: list[LineBlock | str] = field(default_factory=list)
     level: int | None = None
     in_contents: bool = False
     """It is an entry of a table of contents."""
@@ -181,7 +181,7 @@ def _draft(lines: list[TextLine]) -> Draft:
         or (_ORDERED.match(first) and not _RULE_NUMBER.match(first))
     ):
         kind = "list_item"
-    return Draft(kind, lines[0].page, [Passage(lines)])
+    return Draft(kind, lines[0].page, [LineBlock(lines)])
 
 
 def _runs_on(current: Sequence[TextLine], line: TextLine, edge: float, typography: Typography) -> bool:

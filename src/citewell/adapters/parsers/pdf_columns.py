@@ -21,7 +21,7 @@ MIN_LINES = 3
 _MARKER = re.compile(r"^\W?$|^[(\[]?(?:\d+(?:\.\d+)*|[a-z]|[ivx]+)[.)\]:]?$", re.IGNORECASE)
 
 
-class Placed(Protocol):
+class PlacedBlock(Protocol):
     """Something that stands on a page: a piece of a line, or a table."""
 
     @property
@@ -32,7 +32,7 @@ class Placed(Protocol):
     def text(self) -> str: ...
 
 
-Item = TypeVar("Item", bound=Placed)
+Item = TypeVar("Item", bound=PlacedBlock)
 
 
 def columns(items: Sequence[Item]) -> list[list[Item]]:

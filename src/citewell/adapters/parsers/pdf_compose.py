@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from citewell.adapters.parsers.pdf_blocks import Draft, Passage
+from citewell.adapters.parsers.pdf_blocks import Draft, LineBlock
 from citewell.adapters.parsers.pdf_geometry import Rect
 from citewell.adapters.parsers.pdf_lines import TextLine
 from citewell.ingest.canonical import Canonical
-from citewell.types import Line
+from citewell.types import PageLine
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
@@ -54,7 +54,7 @@ class Composer:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.canonical = Canonical()
-        self.lines: list[Line] = []
+        self.lines: list[PageLine] = []
         self.page_starts: dict[int, int] = {}
         self._vocabulary = vocabulary
 
@@ -73,7 +73,7 @@ class Composer:
                 self.lines.append(line)
                 self.page_starts.setdefault(line.page, line.start)
 
-    def _written(self, parts: Sequence[Passage | str]) -> tuple[str, list[tuple[int, TextLine]]]:
+    def _written(self, parts: Sequence[LineBlock | str]) -> tuple[str, list[tuple[int, TextLine]]]:
         """The block's text, and each line of the page with its place in it."""
         written: list[str] = []
         lines: list[tuple[int, TextLine]] = []
@@ -139,17 +139,17 @@ def picked(row: TextLine, places: Sequence[int]) -> TextLine:
     )
 
 
-def _placed(row: TextLine, start: int) -> Iterable[Line]:
+def _placed(row: TextLine, start: int) -> Iterable[PageLine]:
     """The line on the page as it is seen; text that does not run to the right is placed word by word."""
     if row.turn.direction == "right":
-        yield Line(start, row.page, row.top, row.bottom, array("d", row.lefts), array("d", row.rights))
+        yield PageLine(start, row.page, row.top, row.bottom, array("d", row.lefts), array("d", row.rights))
         return
     for match in re.finditer(r"\S+", row.text):
         first, last = match.span()
         own = Rect(min(row.lefts[first:last]), row.top, max(row.rights[first:last]), row.bottom)
         seen = row.turn.back(own)
         size = last - first
-        yield Line(
+        yield PageLine(
             start + first,
             row.page,
             seen.top,

@@ -36,7 +36,7 @@ _NOT_A_TITLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PdfMetadata:
     """What the file says about itself."""
 
     title: str
@@ -44,7 +44,7 @@ class Facts:
     outline: tuple[Bookmark, ...]
 
 
-def read_facts(document: pdfium.PdfDocument) -> Facts:
+def read_facts(document: pdfium.PdfDocument) -> PdfMetadata:
     """The file's own account of itself, as far as it is sensible."""
     with PDFIUM_LOCK:
         values = {key: _value(document, key) for key in ("Title", "Author", "CreationDate", "Producer")}
@@ -56,7 +56,7 @@ def read_facts(document: pdfium.PdfDocument) -> Facts:
         publisher=author if _ORGANISATION.search(author) else None,
         published=None if _WEB_PRINT.search(values["Producer"]) else _date(values["CreationDate"]),
     )
-    return Facts(_title(values["Title"]), metadata, outline)
+    return PdfMetadata(_title(values["Title"]), metadata, outline)
 
 
 def with_imprint(metadata: Metadata, drafts: Sequence[Draft]) -> Metadata:
@@ -70,7 +70,7 @@ def with_imprint(metadata: Metadata, drafts: Sequence[Draft]) -> Metadata:
     )
 
 
-def chosen_title(facts: Facts, drafts: Sequence[Draft], name: str) -> str:
+def chosen_title(facts: PdfMetadata, drafts: Sequence[Draft], name: str) -> str:
     """The file's title, else the largest type on the first page with text, else the file's name."""
     if facts.title:
         return facts.title

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from citewell.adapters.parsers.pdf_blocks import TERMINAL, Draft, Passage, Typography
+from citewell.adapters.parsers.pdf_blocks import TERMINAL, Draft, LineBlock, Typography
 
 _NOTE_MARK = re.compile(r"^(?:[\d¹²³⁴-⁹]{1,3}|[a-zᵃ-ᶻ]|[*†‡§¶#]{1,3})[.)]?\s")
 _DATED = re.compile(r"[\])]$")
@@ -29,7 +29,7 @@ def run_on(drafts: Sequence[Draft]) -> list[Draft]:
             place -= 1
         if draft.opens_column and place >= 0 and _runs_on(joined[place], draft):
             sentence = joined.pop(place)
-            sentence.parts = [Passage([*sentence.lines, *draft.lines])]
+            sentence.parts = [LineBlock([*sentence.lines, *draft.lines])]
             joined.append(sentence)
         else:
             joined.append(draft)

@@ -37,7 +37,7 @@ THE_PAGE = 0
 """Stands for the page itself: no object has this number."""
 
 
-class Unclear(Exception):
+class UnclearForm(Exception):
     """A form cannot be understood at a glance."""
 
 
@@ -68,7 +68,7 @@ def _looks_endless(data: bytes) -> bool:
         for match in _FORM.finditer(data):
             number, drawn = _glance(data, match.start())
             draws[number] += drawn
-    except (Unclear, zlib.error):
+    except (UnclearForm, zlib.error):
         return True
     return _is_endless(draws)
 
@@ -79,18 +79,18 @@ def _glance(data: bytes, at: int) -> tuple[int, list[int]]:
     end = data.find(b"endstream", start)
     number = _NUMBER.search(data[max(0, begin - 24) : begin])
     if number is None or start < 0 or end < 0:
-        raise Unclear
+        raise UnclearForm
     head, body = data[begin:start], data[start + len(b"stream") : end].lstrip(b"\r\n")
     if b"/Filter" in head:
         packed = zlib.decompressobj()
         body = packed.decompress(body, MAX_LOOKED_AT)  # what is packed otherwise, or encrypted, raises
         if packed.unconsumed_tail:
-            raise Unclear
+            raise UnclearForm
     references = {match[1]: int(match[2]) for match in _REFERENCE.finditer(head)}
     try:
         return int(number[1]), [references[match[1]] for match in _DRAWN.finditer(body)]
     except KeyError:
-        raise Unclear from None
+        raise UnclearForm from None
 
 
 def _is_endless(draws: Draws) -> bool:

@@ -40,7 +40,7 @@ class Rect(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PageFrame:
     """How a page's own coordinates become those of the page as it is seen: x' = a·x + b·y + c, y' = d·x + e·y + f."""
 
     a: float
@@ -51,10 +51,10 @@ class Frame:
     f: float
 
     @classmethod
-    def of(cls, bounds: tuple[float, float, float, float], rotation: int) -> Frame:
+    def of(cls, bounds: tuple[float, float, float, float], rotation: int) -> PageFrame:
         """The frame of a page with these bounds (left, bottom, right, top), shown turned clockwise by `rotation`.
 
-        >>> Frame.of((0, 0, 100, 200), 90).point(10, 150)
+        >>> PageFrame.of((0, 0, 100, 200), 90).point(10, 150)
         (150, 10)
         """
         left, bottom, right, top = bounds
@@ -81,7 +81,7 @@ class Frame:
     def direction(self, x: float, y: float) -> Direction:
         """Which way a vector points on the page as it is seen, to the nearest side.
 
-        >>> Frame.of((0, 0, 100, 200), 90).direction(0, 1)
+        >>> PageFrame.of((0, 0, 100, 200), 90).direction(0, 1)
         'right'
         """
         across, down = self.a * x + self.b * y, self.d * x + self.e * y
@@ -91,7 +91,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PageTurn:
     """Turns the page as it is seen so that text running in `direction` runs to the right."""
 
     direction: Direction
@@ -125,7 +125,7 @@ class Turn:
     def back(self, area: Rect) -> Rect:
         """An area of the turned frame, on the page as it is seen.
 
-        >>> turn = Turn("up", 600, 800)
+        >>> turn = PageTurn("up", 600, 800)
         >>> turn.back(turn.rect(Rect(10, 20, 30, 60)))
         Rect(left=10, top=20, right=30, bottom=60)
         """

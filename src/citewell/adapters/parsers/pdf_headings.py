@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from citewell.adapters.parsers.pdf_blocks import Draft, Passage, Typography, folded_title
+from citewell.adapters.parsers.pdf_blocks import Draft, LineBlock, Typography, folded_title
 
 MAX_HEADING_CHARACTERS = 220
 _NUMBER = re.compile(r"^(?:(?:Part|Chapter|Section|Annex|Appendix)\s+)?(\d+(?:\.\d+)*)\.?\s+\S", re.IGNORECASE)
@@ -45,7 +45,7 @@ def with_chapter_numbers(drafts: Sequence[Draft], typography: Typography) -> lis
         number = joined[-1] if joined else None
         is_title = draft.kind == "paragraph" and draft.lines[0].size >= 1.12 * typography.body_size
         if number and is_title and number.page == draft.page and _is_chapter_number(number, typography):
-            joined[-1] = replace(draft, parts=[Passage([*number.lines, *draft.lines])])
+            joined[-1] = replace(draft, parts=[LineBlock([*number.lines, *draft.lines])])
         else:
             joined.append(draft)
     return joined

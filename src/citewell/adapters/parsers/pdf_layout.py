@@ -10,32 +10,32 @@ from itertools import pairwise
 
 from citewell.adapters.parsers.pdf_banners import Banner, cells_below, find_banners
 from citewell.adapters.parsers.pdf_furniture import without_furniture
-from citewell.adapters.parsers.pdf_geometry import Rect, Turn
+from citewell.adapters.parsers.pdf_geometry import PageTurn, Rect
 from citewell.adapters.parsers.pdf_grids import Cells, find_grids, outline
 from citewell.adapters.parsers.pdf_lines import TextLine, reading_turn, text_lines, word_boxes
-from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
-from citewell.adapters.parsers.pdf_tables import Table, build_table
+from citewell.adapters.parsers.pdf_read import Glyph, GlyphGap, Sheet
+from citewell.adapters.parsers.pdf_tables import PdfTable, build_table
 
 OVERHANG = 5.0
 """Points: lines that go further beyond the paper belong to a drawing of which the page shows a part."""
 
 
 @dataclass(slots=True)
-class LaidOut:
+class PageLayout:
     """One page: its tables, and the lines outside them, in a frame where text runs to the right."""
 
     number: int
     paper: Rect
-    reading: Turn
-    free: list[Glyph | Gap]
+    reading: PageTurn
+    free: list[Glyph | GlyphGap]
     """Glyphs outside tables."""
     lines: list[TextLine] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
+    tables: list[PdfTable] = field(default_factory=list)
     banners: list[Banner] = field(default_factory=list)
     """Coloured headers whose table is still to be built."""
 
 
-def laid_out(sheets: Sequence[Sheet]) -> list[LaidOut]:
+def laid_out(sheets: Sequence[Sheet]) -> list[PageLayout]:
     """The pages without what repeats from one to the next."""
     pages = [_page(sheet) for sheet in sheets]
     kept = without_furniture(
@@ -58,7 +58,7 @@ def laid_out(sheets: Sequence[Sheet]) -> list[LaidOut]:
     return pages
 
 
-def _drop_repeated_line(page: LaidOut, following: LaidOut) -> None:
+def _drop_repeated_line(page: PageLayout, following: PageLayout) -> None:
     """Drop the last line of a page where the next begins with it: some writers set a line on the cut twice."""
     if not page.lines or not following.lines:
         return
@@ -71,10 +71,10 @@ def _drop_repeated_line(page: LaidOut, following: LaidOut) -> None:
         page.lines.remove(last)
 
 
-def _page(sheet: Sheet) -> LaidOut:
+def _page(sheet: Sheet) -> PageLayout:
     """The page with its ruled tables; headers of tables without lines are noted for later."""
     reading = reading_turn(sheet)
-    page = LaidOut(sheet.number, reading.rect(Rect(0, 0, sheet.width, sheet.height)), reading, sheet.glyphs)
+    page = PageLayout(sheet.number, reading.rect(Rect(0, 0, sheet.width, sheet.height)), reading, sheet.glyphs)
     shades = [reading.rect(area) for area in sheet.shapes.fills]
     rules = [reading.rect(rule) for rule in sheet.shapes.rules]
     words = cache(partial(word_boxes, sheet, reading))
@@ -87,7 +87,7 @@ def _page(sheet: Sheet) -> LaidOut:
     return page
 
 
-def _lay_table(page: LaidOut, sheet: Sheet, cells: Cells, shades: Sequence[Rect]) -> Table | None:
+def _lay_table(page: PageLayout, sheet: Sheet, cells: Cells, shades: Sequence[Rect]) -> PdfTable | None:
     """Take the glyphs in the cells out of the page and make them a table, if they are one."""
     if outline(cells).right > page.paper.right + OVERHANG:
         return None
@@ -99,7 +99,7 @@ def _lay_table(page: LaidOut, sheet: Sheet, cells: Cells, shades: Sequence[Rect]
     return table
 
 
-def _lay_lines(page: LaidOut, sheet: Sheet) -> None:
+def _lay_lines(page: PageLayout, sheet: Sheet) -> None:
     """Set the glyphs outside tables into lines; those of table headers wait for their table."""
     dots = [page.reading.rect(dot) for dot in sheet.shapes.dots]
     heads = [banner.box for banner in page.banners]
@@ -107,14 +107,14 @@ def _lay_lines(page: LaidOut, sheet: Sheet) -> None:
     page.lines = [_bulleted(line, dots) for line in lines if not any(box.holds(*_middle(line.box)) for box in heads)]
 
 
-def _lay_banner_tables(page: LaidOut, sheet: Sheet, furniture: Sequence[Rect]) -> Banner | None:
+def _lay_banner_tables(page: PageLayout, sheet: Sheet, furniture: Sequence[Rect]) -> Banner | None:
     """Build the tables under coloured headers, now that furniture is known; the last one, if the page may cut it."""
     words = [
         word for word in word_boxes(sheet, page.reading) if not any(box.holds(*_middle(word)) for box in furniture)
     ]
     shades = [page.reading.rect(area) for area in sheet.shapes.fills]
     tops = sorted([banner.box.top for banner in page.banners] + [table.box.top for table in page.tables])
-    lowest: tuple[Banner, Table] | None = None
+    lowest: tuple[Banner, PdfTable] | None = None
     for banner in page.banners:
         floor = next((top for top in tops if top > banner.box.bottom), page.paper.bottom)
         cells = cells_below(banner, shades, words, floor)
@@ -150,11 +150,11 @@ def _bulleted(line: TextLine, dots: Sequence[Rect]) -> TextLine:
 
 
 def _parted(
-    glyphs: list[Glyph | Gap], cells: Cells, reading: Turn
-) -> tuple[list[list[Glyph | Gap]], list[Glyph | Gap]]:
+    glyphs: list[Glyph | GlyphGap], cells: Cells, reading: PageTurn
+) -> tuple[list[list[Glyph | GlyphGap]], list[Glyph | GlyphGap]]:
     """The glyphs in each cell, and those in none; white space stays with the glyph before it."""
-    inside: list[list[Glyph | Gap]] = [[] for _ in cells]
-    outside: list[Glyph | Gap] = []
+    inside: list[list[Glyph | GlyphGap]] = [[] for _ in cells]
+    outside: list[Glyph | GlyphGap] = []
     area = outline(cells)
     target = outside
     for entry in glyphs:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from citewell.adapters.parsers.pdf_characters import clean, raised, takes_power
-from citewell.adapters.parsers.pdf_geometry import Direction, Rect, Turn
-from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet, Style
+from citewell.adapters.parsers.pdf_geometry import Direction, PageTurn, Rect
+from citewell.adapters.parsers.pdf_read import Glyph, GlyphGap, GlyphStyle, Sheet
 
 WORD_GAP = 0.25
 """Of the type size: two glyphs further apart belong to two words, even without a space in the file."""
@@ -39,7 +39,7 @@ class TextLine:
     font: str
     order: int
     """Where its first glyph stands in the file."""
-    turn: Turn
+    turn: PageTurn
     """From the page as it is seen to the line's frame."""
     box: Rect
     """Where it stands in the frame in which the page is read."""
@@ -57,7 +57,7 @@ class TextLine:
 
 
 @dataclass(slots=True)
-class _Word:
+class _GlyphRun:
     """Glyphs without a gap, in the frame in which they run to the right."""
 
     glyphs: list[Glyph]
@@ -76,14 +76,14 @@ class _Word:
     right: float = 0.0
 
 
-def reading_turn(sheet: Sheet) -> Turn:
+def reading_turn(sheet: Sheet) -> PageTurn:
     """The turn after which most of the page's text runs to the right."""
     directions = Counter(glyph.style.direction for glyph in sheet.glyphs if isinstance(glyph, Glyph))
     main: Direction = directions.most_common(1)[0][0] if directions else "right"
-    return Turn(main, sheet.width, sheet.height)
+    return PageTurn(main, sheet.width, sheet.height)
 
 
-def word_boxes(sheet: Sheet, reading: Turn) -> list[Rect]:
+def word_boxes(sheet: Sheet, reading: PageTurn) -> list[Rect]:
     """Where the words of a page stand, those that run in the reading direction."""
     return [
         Rect(word.left, word.glyphs[0].box.top, word.right, word.glyphs[0].box.bottom)
@@ -91,40 +91,40 @@ def word_boxes(sheet: Sheet, reading: Turn) -> list[Rect]:
     ]
 
 
-def text_lines(sheet: Sheet, reading: Turn) -> list[TextLine]:
+def text_lines(sheet: Sheet, reading: PageTurn) -> list[TextLine]:
     """The lines of a page, cut at gaps as wide as those between columns."""
     lines: list[TextLine] = []
     for direction in sorted({glyph.style.direction for glyph in sheet.glyphs if isinstance(glyph, Glyph)}):
-        turn = Turn(direction, sheet.width, sheet.height)
+        turn = PageTurn(direction, sheet.width, sheet.height)
         rows = _rows(_words(sheet.glyphs, turn))
         for row in rows:
             lines += [line for piece in _cut(row) if (line := _set_line(piece, turn, reading, sheet.number))]
     return lines
 
 
-def _words(glyphs: Sequence[Glyph | Gap], turn: Turn) -> Iterator[_Word]:
+def _words(glyphs: Sequence[Glyph | GlyphGap], turn: PageTurn) -> Iterator[_GlyphRun]:
     """Words in one direction, in the order of the file."""
     current: list[Glyph] = []
     start, pending = 0, None
     for order, entry in enumerate(glyphs):
-        if isinstance(entry, Gap):
+        if isinstance(entry, GlyphGap):
             pending = entry
             continue
         if entry.style.direction != turn.direction:
             continue
         glyph = entry if turn.direction == "right" else turned(entry, turn)
         if current and (_breaks(current[-1], glyph, pending) or _is_seam(current, glyphs[order : order + 3])):
-            yield _Word(current, start)
+            yield _GlyphRun(current, start)
             current = []
         if not current:
             start = order
         current.append(glyph)
         pending = None
     if current:
-        yield _Word(current, start)
+        yield _GlyphRun(current, start)
 
 
-def _is_seam(before: list[Glyph], after: Sequence[Glyph | Gap]) -> bool:
+def _is_seam(before: list[Glyph], after: Sequence[Glyph | GlyphGap]) -> bool:
     """Whether two words stand together because the space between two styles was forgotten, as in “**lump**on”."""
     last, first = before[-1].style, after[0]
     if not isinstance(first, Glyph) or (last.bold, last.italic) == (first.style.bold, first.style.italic):
@@ -133,18 +133,18 @@ def _is_seam(before: list[Glyph], after: Sequence[Glyph | Gap]) -> bool:
     return ends and len(after) == 3 and all(_is_letter(glyph, first.style) for glyph in after)
 
 
-def _is_letter(glyph: Glyph | Gap, style: Style) -> bool:
+def _is_letter(glyph: Glyph | GlyphGap, style: GlyphStyle) -> bool:
     if not isinstance(glyph, Glyph) or not glyph.text.isalpha() or not glyph.text.islower():
         return False
     return (glyph.style.bold, glyph.style.italic) == (style.bold, style.italic)
 
 
-def turned(glyph: Glyph, turn: Turn) -> Glyph:
+def turned(glyph: Glyph, turn: PageTurn) -> Glyph:
     """The glyph in the turned frame."""
     return Glyph(glyph.text, turn.rect(glyph.box), turn.base(glyph.base), glyph.style)
 
 
-def _breaks(last: Glyph, glyph: Glyph, gap: Gap | None) -> bool:
+def _breaks(last: Glyph, glyph: Glyph, gap: GlyphGap | None) -> bool:
     """Whether a word ends between two neighbours of the file."""
     small, large = sorted((last.style.size, glyph.style.size))
     distance = glyph.box.left - last.box.right
@@ -157,9 +157,9 @@ def _breaks(last: Glyph, glyph: Glyph, gap: Gap | None) -> bool:
     return distance >= (INDEX_GAP if glyph.style.size < last.style.size else AFTER_INDEX_GAP) * large
 
 
-def _rows(words: Iterable[_Word]) -> list[list[_Word]]:
+def _rows(words: Iterable[_GlyphRun]) -> list[list[_GlyphRun]]:
     """Words that share a base line; small raised or lowered ones join the line they lean on."""
-    rows: list[list[_Word]] = []
+    rows: list[list[_GlyphRun]] = []
     # The base line of each row and its place in `rows`, sorted: a page may have thousands.
     bases: list[tuple[float, int]] = []
     for word in sorted(words, key=lambda word: (-round(word.size, 1), word.base)):
@@ -177,7 +177,7 @@ def _rows(words: Iterable[_Word]) -> list[list[_Word]]:
     return rows
 
 
-def _row_of(word: _Word, rows: list[list[_Word]]) -> list[_Word] | None:
+def _row_of(word: _GlyphRun, rows: list[list[_GlyphRun]]) -> list[_GlyphRun] | None:
     """The row whose base line fits best; the tallest words come first, so that a row's first word sets its base."""
     best, best_distance = None, 1e9
     for row in rows:
@@ -194,7 +194,7 @@ def _row_of(word: _Word, rows: list[list[_Word]]) -> list[_Word] | None:
     return best
 
 
-def _cut(row: list[_Word]) -> Iterator[list[_Word]]:
+def _cut(row: list[_GlyphRun]) -> Iterator[list[_GlyphRun]]:
     """The pieces of a row between gaps that may separate columns."""
     piece = [row[0]]
     reach = row[0].right
@@ -207,7 +207,7 @@ def _cut(row: list[_Word]) -> Iterator[list[_Word]]:
     yield piece
 
 
-def _set_line(words: Sequence[_Word], turn: Turn, reading: Turn, page: int) -> TextLine | None:
+def _set_line(words: Sequence[_GlyphRun], turn: PageTurn, reading: PageTurn, page: int) -> TextLine | None:
     """The words as one line of clean characters."""
     glyphs = [glyph for word in words for glyph in word.glyphs]
     size = Counter(glyph.style.size for glyph in glyphs).most_common(1)[0][0] or 1.0
@@ -241,7 +241,7 @@ def _set_line(words: Sequence[_Word], turn: Turn, reading: Turn, page: int) -> T
     )  # fmt: skip
 
 
-def _is_index(word: _Word, base: float, size: float, before: str, reach: float) -> bool:
+def _is_index(word: _GlyphRun, base: float, size: float, before: str, reach: float) -> bool:
     """Whether a word is the raised number of the unit or number before it, set a little apart."""
     is_raised = word.size < INDEX_SIZE * size and word.base < base - 0.15 * size
     return is_raised and word.left - reach < 0.4 * size and word.glyphs[0].text.isdigit() and takes_power(before)

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from citewell.adapters.parsers.pdf_geometry import Direction, Frame, Rect
+from citewell.adapters.parsers.pdf_geometry import Direction, PageFrame, Rect
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK
-from citewell.adapters.parsers.pdf_shapes import Shapes, read_shapes
+from citewell.adapters.parsers.pdf_shapes import PageDrawings, read_shapes
 from citewell.errors import DamagedFile, TooLarge
 
 
-class Style(NamedTuple):
+class GlyphStyle(NamedTuple):
     """How a run of glyphs is set."""
 
     font: str
@@ -33,10 +33,10 @@ class Glyph(NamedTuple):
     box: Rect
     base: float
     """Where its base line is: down the page, or across it for text that runs up or down."""
-    style: Style
+    style: GlyphStyle
 
 
-class Gap(NamedTuple):
+class GlyphGap(NamedTuple):
     """White space between two glyphs."""
 
     generated: bool
@@ -51,8 +51,8 @@ class Sheet:
     width: float
     height: float
     label: str | None
-    glyphs: list[Glyph | Gap] = field(default_factory=list)
-    shapes: Shapes = field(default_factory=Shapes)
+    glyphs: list[Glyph | GlyphGap] = field(default_factory=list)
+    shapes: PageDrawings = field(default_factory=PageDrawings)
     unmapped: int = 0
     """Glyphs whose font does not say which characters they are."""
 
@@ -85,7 +85,7 @@ def _read_page(document: pdfium.PdfDocument, page: pdfium.PdfPage, index: int, m
     width, height = page.get_size()
     sheet = Sheet(index + 1, width, height, _label(document, index))
     if width > 0 and height > 0:
-        frame = Frame.of(page.get_bbox(), page.get_rotation())
+        frame = PageFrame.of(page.get_bbox(), page.get_rotation())
         _read_glyphs(page, frame, sheet, max_characters)
         sheet.shapes = read_shapes(page, frame, Rect(0, 0, width, height))
     return sheet
@@ -98,7 +98,7 @@ def _label(document: pdfium.PdfDocument, index: int) -> str | None:
         return None
 
 
-def _read_glyphs(page: pdfium.PdfPage, frame: Frame, sheet: Sheet, max_characters: int) -> None:
+def _read_glyphs(page: pdfium.PdfPage, frame: PageFrame, sheet: Sheet, max_characters: int) -> None:
     textpage = page.get_textpage()
     try:
         count = textpage.count_chars()
@@ -111,20 +111,20 @@ def _read_glyphs(page: pdfium.PdfPage, frame: Frame, sheet: Sheet, max_character
         textpage.close()
 
 
-def _collect_glyphs(raw: pdfium_c.FPDF_TEXTPAGE, count: int, frame: Frame, sheet: Sheet) -> None:
+def _collect_glyphs(raw: pdfium_c.FPDF_TEXTPAGE, count: int, frame: PageFrame, sheet: Sheet) -> None:
     """Note every glyph that stands on the paper.
 
     Style, base line and mapping are asked once per text object, whose glyphs share them: each call costs a microsecond.
     """
-    runs: dict[int, tuple[Style, float, bool]] = {}
+    runs: dict[int, tuple[GlyphStyle, float, bool]] = {}
     area = pdfium_c.FS_RECTF()
     glyphs, width, height = sheet.glyphs, sheet.width, sheet.height
     last_key = 0
     for index in range(count):
         code = pdfium_c.FPDFText_GetUnicode(raw, index)
         if code in _WHITE:
-            if glyphs and type(glyphs[-1]) is not Gap:
-                glyphs.append(Gap(generated=pdfium_c.FPDFText_IsGenerated(raw, index) == 1))
+            if glyphs and type(glyphs[-1]) is not GlyphGap:
+                glyphs.append(GlyphGap(generated=pdfium_c.FPDFText_IsGenerated(raw, index) == 1))
             continue
         owner = pdfium_c.FPDFText_GetTextObject(raw, index)
         key = ctypes.addressof(owner.contents) if owner else -1
@@ -152,7 +152,7 @@ def _character(code: int) -> str:
     return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
 
 
-def _run(raw: pdfium_c.FPDF_TEXTPAGE, index: int, frame: Frame) -> tuple[Style, float, bool]:
+def _run(raw: pdfium_c.FPDF_TEXTPAGE, index: int, frame: PageFrame) -> tuple[GlyphStyle, float, bool]:
     """What the glyphs of a text object share: style, base line, and whether the font hides its characters."""
     matrix, flags, name = pdfium_c.FS_MATRIX(), ctypes.c_int(), ctypes.create_string_buffer(256)
     x, y = ctypes.c_double(), ctypes.c_double()
@@ -165,7 +165,7 @@ def _run(raw: pdfium_c.FPDF_TEXTPAGE, index: int, frame: Frame) -> tuple[Style, 
     bold = any(word in folded for word in _BOLD)
     italic = any(word in folded for word in _ITALIC)
     size = round(size, 1) if SMALLEST_TYPE < size < LARGEST_TYPE else SMALLEST_TYPE
-    style = Style(font, size, bold, italic, frame.direction(matrix.a, matrix.b))
+    style = GlyphStyle(font, size, bold, italic, frame.direction(matrix.a, matrix.b))
     across, down = frame.point(x.value, y.value) if math.isfinite(x.value + y.value) else (0.0, 0.0)
     unmapped = pdfium_c.FPDFText_HasUnicodeMapError(raw, index) == 1
     return style, down if style.direction in ("right", "left") else across, unmapped

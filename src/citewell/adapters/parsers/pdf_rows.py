@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from citewell.adapters.parsers.pdf_blocks import Draft, Passage
-from citewell.adapters.parsers.pdf_tables import Cell, Table
+from citewell.adapters.parsers.pdf_blocks import Draft, LineBlock
+from citewell.adapters.parsers.pdf_tables import PdfCell, PdfTable
 
 MAX_GROUP_CHARACTERS = 300
 MAX_REPEATED_CHARACTERS = 240
 _SAME_EDGE = 6.0
 _ENDS = (".", ",", ";", ":", "?", "!")
 
-Parts = list[Passage | str]
+Parts = list[LineBlock | str]
 
 
 @dataclass(slots=True)
-class Running:
+class TableState:
     """What holds for the rows below: names of columns, the group, and the first cell of a row cut by the page."""
 
-    table: Table
-    headers: list[Cell] = field(default_factory=list)
-    group: Cell | None = None
-    label: Cell | None = None
+    table: PdfTable
+    headers: list[PdfCell] = field(default_factory=list)
+    group: PdfCell | None = None
+    label: PdfCell | None = None
     printed: set[int] = field(default_factory=set)
     """Cells whose place on the page is already noted; from then on their words are only repeated."""
 
-    def write(self, cell: Cell) -> Parts:
+    def write(self, cell: PdfCell) -> Parts:
         """The words of a cell, with their places the first time; its entries are set apart by commas."""
         is_first = id(cell) not in self.printed
         self.printed.add(id(cell))
@@ -34,21 +34,21 @@ class Running:
         for entry in cell.entries:
             if parts:
                 parts.append(" " if _text(parts[-1]).endswith(_ENDS) else ", ")
-            parts.append(Passage(entry, placed=is_first))
+            parts.append(LineBlock(entry, placed=is_first))
         return parts
 
 
-def table_rows(table: Table, before: Running | None) -> tuple[list[Draft], Running]:
+def table_rows(table: PdfTable, before: TableState | None) -> tuple[list[Draft], TableState]:
     """One block per row, and what holds for the part on the next page; `before` is that of the page before."""
     if before is not None and same_columns(before.table, table):
         running = replace(before, table=table)
     else:
-        running = Running(table)
+        running = TableState(table)
     own_headers = [cell for cell in table.cells if cell.first_row in table.header_rows and cell.lines]
     if own_headers:
         running.headers = own_headers
     drafts: list[Draft] = []
-    last: list[Cell] = []
+    last: list[PdfCell] = []
     for index in range(table.row_count):
         cells = table.row(index)
         if index in table.header_rows or not any(cell.first_row == index for cell in cells):
@@ -68,7 +68,7 @@ def table_rows(table: Table, before: Running | None) -> tuple[list[Draft], Runni
     return drafts, running
 
 
-def _unwritten_group(running: Running) -> list[Draft]:
+def _unwritten_group(running: TableState) -> list[Draft]:
     """A title without rows below it is a row of its own."""
     group = running.group
     if group is None or id(group) in running.printed:
@@ -76,15 +76,15 @@ def _unwritten_group(running: Running) -> list[Draft]:
     return [_draft(running.table, running.write(group))]
 
 
-def _place_unused(drafts: list[Draft], unused: list[Cell], table: Table) -> None:
+def _place_unused(drafts: list[Draft], unused: list[PdfCell], table: PdfTable) -> None:
     """Keep names over columns that are empty throughout with the first row, so that no word is lost."""
     if unused and drafts:
-        drafts[0].parts[:0] = [part for cell in unused for part in (Passage(cell.lines), "; ")]
+        drafts[0].parts[:0] = [part for cell in unused for part in (LineBlock(cell.lines), "; ")]
     elif unused:
-        drafts.append(_draft(table, _separated([[Passage(cell.lines)] for cell in unused])))
+        drafts.append(_draft(table, _separated([[LineBlock(cell.lines)] for cell in unused])))
 
 
-def same_columns(before: Table, table: Table) -> bool:
+def same_columns(before: PdfTable, table: PdfTable) -> bool:
     """Whether two tables have columns of the same widths; left and right pages may have different margins."""
     shift = table.edges[0] - before.edges[0]
     return before.column_count == table.column_count and all(
@@ -92,7 +92,7 @@ def same_columns(before: Table, table: Table) -> bool:
     )
 
 
-def _row_parts(cells: list[Cell], running: Running) -> Parts:
+def _row_parts(cells: list[PdfCell], running: TableState) -> Parts:
     values: list[Parts] = []
     table = running.table
     if running.group:
@@ -120,7 +120,7 @@ def _row_parts(cells: list[Cell], running: Running) -> Parts:
     return _separated(values)
 
 
-def _names(cell: Cell, running: Running) -> Parts:
+def _names(cell: PdfCell, running: TableState) -> Parts:
     """The names of the columns that a cell covers, from the widest to the narrowest."""
     if running.table.spans_all(cell):
         return []
@@ -141,14 +141,14 @@ def _names(cell: Cell, running: Running) -> Parts:
     return parts
 
 
-def _is_group(table: Table, cells: list[Cell], index: int) -> bool:
+def _is_group(table: PdfTable, cells: list[PdfCell], index: int) -> bool:
     """Whether a row is a title over the rows below it."""
     if len(cells) != 1 or cells[0].first_row != index or len(cells[0].text) > MAX_GROUP_CHARACTERS:
         return False
     return table.spans_all(cells[0]) or (cells[0].first_column == 0 and cells[0].is_bold)
 
 
-def _draft(table: Table, parts: Parts) -> Draft:
+def _draft(table: PdfTable, parts: Parts) -> Draft:
     return Draft("table_row", table.page, parts)
 
 
@@ -166,5 +166,5 @@ def _ends_in_colon(parts: Parts) -> bool:
     return _text(parts[-1]).endswith(":")
 
 
-def _text(part: Passage | str) -> str:
+def _text(part: LineBlock | str) -> str:
     return part if isinstance(part, str) else part.text

@@ -12,7 +12,7 @@ import pypdfium2 as pdfium
 from citewell.adapters.parsers.ocr import INSTALL, Ocr, SeenWord, is_installed
 from citewell.adapters.parsers.pdf_geometry import Rect
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK, page_pixels
-from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet, Style
+from citewell.adapters.parsers.pdf_read import Glyph, GlyphGap, GlyphStyle, Sheet
 from citewell.errors import EmptyFile, TooLarge
 
 DOTS_PER_INCH = 200
@@ -95,9 +95,9 @@ def _read_scan(document: pdfium.PdfDocument, sheet: Sheet, ocr: Ocr) -> float | 
     return fmean(word.sure for line in lines for word in line) if any(lines) else 0.0
 
 
-def _glyphs(lines: Sequence[Sequence[SeenWord]], scale: float) -> list[Glyph | Gap]:
+def _glyphs(lines: Sequence[Sequence[SeenWord]], scale: float) -> list[Glyph | GlyphGap]:
     """Words as glyphs: each character has an equal part of its word's box."""
-    glyphs: list[Glyph | Gap] = []
+    glyphs: list[Glyph | GlyphGap] = []
     heights = [max(word.bottom for word in line) - min(word.top for word in line) for line in lines]
     usual = median(heights) if heights else 0.0
     for line, height in zip(lines, heights, strict=True):
@@ -105,12 +105,12 @@ def _glyphs(lines: Sequence[Sequence[SeenWord]], scale: float) -> list[Glyph | G
         # Boxes differ with the letters in a line; only a clear difference is one of type.
         seen = usual if abs(height - usual) <= 0.25 * usual else height
         size = max(1.0, float(round(seen * scale * TYPE_SHARE)))
-        style = Style("ocr", size, bold=False, italic=False, direction="right")
+        style = GlyphStyle("ocr", size, bold=False, italic=False, direction="right")
         base = bottom - 0.25 * (bottom - top)
         for word in line:
             left, step = word.left * scale, (word.right - word.left) * scale / len(word.text)
             for position, character in enumerate(word.text):
                 box = Rect(left + step * position, top, left + step * (position + 1), bottom)
                 glyphs.append(Glyph(character, box, base, style))
-            glyphs.append(Gap(generated=False))
+            glyphs.append(GlyphGap(generated=False))
     return glyphs

@@ -11,7 +11,7 @@ from typing import Any
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from citewell.adapters.parsers.pdf_geometry import Frame, Rect
+from citewell.adapters.parsers.pdf_geometry import PageFrame, Rect
 
 RULE_THICKNESS = 3.0
 """Points: what is thinner is a line, what is thicker an area."""
@@ -28,7 +28,7 @@ Point = tuple[float, float]
 
 
 @dataclass(slots=True)
-class Shapes:
+class PageDrawings:
     """What is drawn on a page, as it is seen."""
 
     rules: list[Rect] = field(default_factory=list)
@@ -40,9 +40,9 @@ class Shapes:
     """Small round or square shapes, such as the bullets that some writers draw instead of setting."""
 
 
-def read_shapes(page: pdfium.PdfPage, frame: Frame, paper: Rect) -> Shapes:
+def read_shapes(page: pdfium.PdfPage, frame: PageFrame, paper: Rect) -> PageDrawings:
     """The rules, areas and pictures of a page; the caller holds PDFIUM_LOCK."""
-    shapes = Shapes()
+    shapes = PageDrawings()
     paths = 0
     for shape, kind, matrix in _objects(page):
         if kind == pdfium_c.FPDF_PAGEOBJ_IMAGE:
@@ -52,7 +52,7 @@ def read_shapes(page: pdfium.PdfPage, frame: Frame, paper: Rect) -> Shapes:
             continue
         paths += 1
         if paths > MAX_PATHS:
-            return Shapes(pictures=shapes.pictures)
+            return PageDrawings(pictures=shapes.pictures)
         _note_path(shape, matrix, frame, paper, shapes)
     return shapes
 
@@ -80,7 +80,7 @@ def _objects(page: pdfium.PdfPage) -> Iterator[tuple[Any, int, Matrix]]:
                 yield shape, kind, _times(_matrix(shape), outer)
 
 
-def _note_path(shape: Any, matrix: Matrix, frame: Frame, paper: Rect, shapes: Shapes) -> None:
+def _note_path(shape: Any, matrix: Matrix, frame: PageFrame, paper: Rect, shapes: PageDrawings) -> None:
     fill, stroke = ctypes.c_int(), ctypes.c_int()
     pdfium_c.FPDFPath_GetDrawMode(shape, fill, stroke)
     if not fill.value and not stroke.value:
@@ -125,7 +125,7 @@ def _outlines(shape: Any) -> Iterator[tuple[list[Point], bool]]:
         yield points, curved
 
 
-def _edges(points: list[Point], matrix: Matrix, frame: Frame) -> Iterator[Rect]:
+def _edges(points: list[Point], matrix: Matrix, frame: PageFrame) -> Iterator[Rect]:
     """The level and upright sides of an outline."""
     for first, second in pairwise(points):
         side = _bounds([first, second], matrix, frame)
@@ -133,7 +133,7 @@ def _edges(points: list[Point], matrix: Matrix, frame: Frame) -> Iterator[Rect]:
             yield side
 
 
-def _bounds(points: list[Point], matrix: Matrix, frame: Frame) -> Rect:
+def _bounds(points: list[Point], matrix: Matrix, frame: PageFrame) -> Rect:
     a, b, c, d, e, f = matrix
     seen = [frame.point(a * x + c * y + e, b * x + d * y + f) for x, y in points]
     across, down = [x for x, _ in seen], [y for _, y in seen]

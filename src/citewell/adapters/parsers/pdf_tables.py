@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from citewell.adapters.parsers.pdf_blocks import begins_entry, merged_rows
-from citewell.adapters.parsers.pdf_geometry import Rect, Turn
+from citewell.adapters.parsers.pdf_geometry import PageTurn, Rect
 from citewell.adapters.parsers.pdf_grids import Cells, outline
 from citewell.adapters.parsers.pdf_lines import TextLine, text_lines
-from citewell.adapters.parsers.pdf_read import Gap, Glyph, Sheet
+from citewell.adapters.parsers.pdf_read import Glyph, GlyphGap, Sheet
 from citewell.adapters.parsers.pdf_stacks import distinct
 
 MAX_HEADER_CHARACTERS = 160
@@ -23,7 +23,7 @@ _NEAR = 3.0
 
 
 @dataclass(slots=True)
-class Cell:
+class PdfCell:
     """One cell: the columns and rows it covers, and its lines."""
 
     first_column: int
@@ -60,14 +60,14 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Table:
+class PdfTable:
     """A table, or the part of one that stands on a page."""
 
     box: Rect
     page: int
     edges: tuple[float, ...]
     """Where its columns begin and end."""
-    cells: list[Cell]
+    cells: list[PdfCell]
     row_count: int
     header_rows: frozenset[int] = frozenset()
     order: int = 0
@@ -78,27 +78,27 @@ class Table:
     def column_count(self) -> int:
         return len(self.edges) - 1
 
-    def row(self, index: int) -> list[Cell]:
+    def row(self, index: int) -> list[PdfCell]:
         """The cells with text that stand in a row or reach into it from above, from left to right."""
         cells = [cell for cell in self.cells if cell.first_row <= index <= cell.last_row and cell.lines]
         # A cell across columns stands below the single ones, so it is read after them.
         return sorted(cells, key=lambda cell: (cell.last_column, -cell.first_column))
 
-    def spans_all(self, cell: Cell) -> bool:
+    def spans_all(self, cell: PdfCell) -> bool:
         """Whether a cell goes across the whole table."""
         return cell.first_column == 0 and cell.last_column == self.column_count - 1
 
 
 def build_table(
-    boxes: Cells, glyphs_of: Sequence[list[Glyph | Gap]], sheet: Sheet, reading: Turn, shades: Sequence[Rect]
-) -> Table | None:
+    boxes: Cells, glyphs_of: Sequence[list[Glyph | GlyphGap]], sheet: Sheet, reading: PageTurn, shades: Sequence[Rect]
+) -> PdfTable | None:
     """The table of these cells, or None where too few of them hold text for it to be one."""
     edges = distinct([side for box in boxes for side in (box.left, box.right)])
     levels = _row_tops(boxes, edges)
-    cells: list[Cell] = []
+    cells: list[PdfCell] = []
     for box, glyphs in sorted(zip(boxes, glyphs_of, strict=True), key=lambda pair: (pair[0].left, pair[0].top)):
         lines = merged_rows(text_lines(replace(sheet, glyphs=glyphs), reading))
-        cell = Cell(
+        cell = PdfCell(
             _index(edges, box.left),
             max(_index(edges, box.right) - 1, _index(edges, box.left)),
             _index(levels, box.top),
@@ -116,12 +116,12 @@ def build_table(
     if len({cell.first_column for cell in filled}) < 2 or len(filled) < 0.3 * len(cells):
         return None
     order = min(line.order for cell in filled for line in cell.lines)
-    table = Table(outline(boxes), sheet.number, tuple(edges), cells, len(levels), order=order)
+    table = PdfTable(outline(boxes), sheet.number, tuple(edges), cells, len(levels), order=order)
     table.header_rows = _header_rows(table, _shaded_rows(boxes, levels, shades))
     return table
 
 
-def _header_rows(table: Table, shaded: set[int]) -> frozenset[int]:
+def _header_rows(table: PdfTable, shaded: set[int]) -> frozenset[int]:
     """The rows that name the columns: bold above others that are not, or shaded above one that is not."""
     names: list[int] = []
     leading = next((index for index in range(table.row_count) if index not in shaded), table.row_count)
@@ -146,7 +146,7 @@ def _header_rows(table: Table, shaded: set[int]) -> frozenset[int]:
     return frozenset(names)
 
 
-def _first_row_names(table: Table, filled: Sequence[int]) -> bool:
+def _first_row_names(table: PdfTable, filled: Sequence[int]) -> bool:
     """Whether a first row that looks like the others still reads as names: short, complete, above at least two rows."""
     if len(filled) < 3 or table.column_count < 3:
         return False
@@ -176,7 +176,7 @@ def _row_tops(boxes: Cells, edges: Sequence[float]) -> list[float]:
     return [level for place, level in enumerate(levels) if place == 0 or begun[place] >= 0.5 * (len(edges) - 1)]
 
 
-def _same_place(cell: Cell, other: Cell) -> bool:
+def _same_place(cell: PdfCell, other: PdfCell) -> bool:
     return (cell.first_column, cell.last_column, cell.first_row) == (
         other.first_column,
         other.last_column,

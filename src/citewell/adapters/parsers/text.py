@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from citewell.adapters.parsers.flow import Flow
+from citewell.adapters.parsers.flow import SectionedText
 from citewell.adapters.parsers.markdown import write_markdown
 from citewell.adapters.parsers.pdf_blocks import BINDING, TERMINAL
 from citewell.ingest.decode import clean, decode
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 from citewell.words import list_mark
 
 MAX_HEADING_CHARACTERS = 80
@@ -29,9 +29,9 @@ _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){1,5}\.?|\d{1,2})[ \t]+([A-Z][^\n]
 class TextParser:
     """Reads plain text files."""
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:  # noqa: ARG002
         text, note = decode(source.data)
-        canonical = Flow()
+        canonical = SectionedText()
         write_text(text, canonical)
         return Document(
             title=_title(canonical) or PurePosixPath(source.name).stem,
@@ -42,7 +42,7 @@ class TextParser:
         )
 
 
-def write_text(text: str, canonical: Flow) -> None:
+def write_text(text: str, canonical: SectionedText) -> None:
     """Write a plain text as blocks."""
     text = clean(re.sub(r"\r\n?|[\f\v\u0085\u2028]", "\n", text).replace("\u2029", "\n\n"))
     paragraphs = [
@@ -57,7 +57,7 @@ def write_text(text: str, canonical: Flow) -> None:
             _write_paragraph(lines, canonical, width)
 
 
-def _write_paragraph(lines: list[str], canonical: Flow, width: int) -> None:
+def _write_paragraph(lines: list[str], canonical: SectionedText, width: int) -> None:
     if len(lines) >= 2 and _is_underlined(lines):
         canonical.heading(lines[0], level=1 if lines[1].strip()[0] == "=" else 2)
         lines = lines[2:]
@@ -78,7 +78,7 @@ def _write_paragraph(lines: list[str], canonical: Flow, width: int) -> None:
     _write_lines(block, canonical)
 
 
-def _write_lines(lines: list[str], canonical: Flow) -> None:
+def _write_lines(lines: list[str], canonical: SectionedText) -> None:
     if lines:
         canonical.add("list_item" if _is_item(lines) else "paragraph", "\n".join(line.strip() for line in lines))
 
@@ -132,7 +132,7 @@ def heading_level(line: str, *, alone: bool) -> int:
     return int(is_capitals and line[0].isalpha())
 
 
-def _title(canonical: Flow) -> str:
+def _title(canonical: SectionedText) -> str:
     """The first heading when the text opens with it, or a short first line that reads like a title."""
     if not canonical.blocks:
         return ""

@@ -7,9 +7,17 @@ from pathlib import PurePosixPath
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import Flow, LineReader, child_named, has_own_text, local_name, read_line, walk
+from citewell.adapters.parsers.flow import (
+    LineReader,
+    SectionedText,
+    child_named,
+    has_own_text,
+    local_name,
+    read_line,
+    walk,
+)
 from citewell.adapters.parsers.xml_tree import read_tree
-from citewell.types import Document, Limits, Metadata, Source
+from citewell.types import Document, Metadata, ParseLimits, Source
 
 TITLES = ("title", "head", "heading", "header")
 PROSE = frozenset("p para paragraph simpara ab l line text note abstract item listitem quote body".split())
@@ -24,9 +32,9 @@ _WORD_BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|[_.-]+")
 class XmlParser:
     """Reads XML of no particular kind."""
 
-    def parse(self, source: Source, *, media_type: str, limits: Limits) -> Document:  # noqa: ARG002
+    def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:  # noqa: ARG002
         root, note = read_tree(source.data)
-        flow = Flow()
+        flow = SectionedText()
         walk(root, _XmlReader(flow))
         title = _line(_title(root)) or PurePosixPath(source.name).stem
         return Document(
@@ -53,7 +61,7 @@ class _XmlLine(LineReader):
 class _XmlReader:
     """Writes records and prose as blocks, and opens a section where an element has a title."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: SectionedText) -> None:
         self.flow = flow
         self._titles: list[etree._Element | None] = []
         """The title of each open element."""

@@ -110,7 +110,7 @@ class CeleryQueue:
             return int(channel.queue_declare(queue=QUEUE, durable=True).message_count)
 
 
-class InOurWords(logging.Filter):
+class BrokerMessages(logging.Filter):
     """One sentence for a broker that is away, and again after a while if it stays away."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ def run_pool(url: str, *, processes: int, make_work: Callable[[], Callable[[], b
             log.warning("queue cannot be worked on: %s", reason(error))
 
     app.task(name=TASK)(work)
-    logging.getLogger(CONSUMER).addFilter(InOurWords())
+    logging.getLogger(CONSUMER).addFilter(BrokerMessages())
     warnings.filterwarnings("ignore", message="You're running the worker with superuser", category=UserWarning)
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     app.worker_main(["--quiet", "worker", "--loglevel=WARNING", f"--concurrency={processes}", "-Q", QUEUE, *quiet])

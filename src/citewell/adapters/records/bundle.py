@@ -23,7 +23,7 @@ MISTAKEN = frozenset({"entered-in-error", "refuted"})
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BundleEntry:
     """One resource, and where it stands in the bundle (the first is 1)."""
 
     number: int
@@ -45,16 +45,16 @@ class Entry:
 class Bundle:
     """All entries of one file, and what each can be called in a reference."""
 
-    entries: tuple[Entry, ...]
-    called: Mapping[str, Entry]
+    entries: tuple[BundleEntry, ...]
+    called: Mapping[str, BundleEntry]
     is_own: bool = False
     """Whether Citewell wrote it."""
 
-    def of(self, *kinds: str) -> list[Entry]:
+    def of(self, *kinds: str) -> list[BundleEntry]:
         """The entries of these kinds that hold, in the order of the file."""
         return [entry for entry in self.entries if entry.kind in kinds and not entry.is_mistaken]
 
-    def referred(self, reference: Any) -> Entry | None:
+    def referred(self, reference: Any) -> BundleEntry | None:
         """What a reference leads to; None where it leads out of the file, as it may."""
         if not isinstance(reference, Mapping) or not isinstance(reference.get("reference"), str):
             return None
@@ -76,7 +76,7 @@ def read_bundle(data: bytes) -> Bundle:
     if not isinstance(told, dict) or told.get("resourceType") != "Bundle" or not isinstance(told.get("entry"), list):
         raise DamagedFile("The file is not a FHIR bundle with entries. Export the whole record as one bundle.")
     entries = tuple(_entry(number, one) for number, one in enumerate(told["entry"], 1))
-    called: dict[str, Entry] = {}
+    called: dict[str, BundleEntry] = {}
     for entry, one in zip(entries, told["entry"], strict=True):
         for name in (f"{entry.kind}/{entry.id}", f"urn:uuid:{entry.id}", one.get("fullUrl")):
             if isinstance(name, str) and called.setdefault(name, entry).resource != entry.resource:
@@ -103,16 +103,16 @@ def _refuse(word: str) -> None:
     raise ValueError(f"{word} is not a JSON number")
 
 
-def _entry(number: int, one: Any) -> Entry:
+def _entry(number: int, one: Any) -> BundleEntry:
     resource = one.get("resource") if isinstance(one, dict) else None
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
         raise DamagedFile(f"Entry {number} of the bundle has no resource. Nothing was imported. Export it again.")
     name = resource.get("id") or one.get("fullUrl") or json.dumps(resource, sort_keys=True)
-    return Entry(number, resource["resourceType"], str(name).removeprefix("urn:uuid:"), resource)
+    return BundleEntry(number, resource["resourceType"], str(name).removeprefix("urn:uuid:"), resource)
 
 
 @contextmanager
-def in_entry(entry: Entry) -> Iterator[None]:
+def in_entry(entry: BundleEntry) -> Iterator[None]:
     """Say which entry is wrong, and why, without its words."""
     try:
         yield

@@ -21,9 +21,9 @@ from citewell.adapters.records.cda_values import (
     template,
     templated,
 )
-from citewell.adapters.records.told import Told
+from citewell.adapters.records.told import ImportedFacts
 from citewell.ingest.sniff import CDA
-from citewell.types import Document, Limits, Source
+from citewell.types import Document, ParseLimits, Source
 from citewell.types.facts import Fact, LabResult, fact_id
 from citewell.types.facts_line import line_of
 
@@ -35,7 +35,7 @@ CANDIDATES = 100
 Span = tuple[int, int]
 
 
-def read_cda(source: Source, limits: Limits) -> Told:
+def read_cda(source: Source, limits: ParseLimits) -> ImportedFacts:
     """A C-CDA document as people read it, and the facts that stand in it as codes."""
     document = CdaParser().parse(source, media_type=CDA, limits=limits)
     try:
@@ -44,7 +44,7 @@ def read_cda(source: Source, limits: Limits) -> Told:
         forget()
 
 
-def _read(document: Document, root: Element) -> Told:
+def _read(document: Document, root: Element) -> ImportedFacts:
     now = moment(attribute(child_named(root, "effectiveTime"), "value"))
     narrative = Narrative(document)
     facts: dict[str, Fact] = {}
@@ -62,7 +62,7 @@ def _read(document: Document, root: Element) -> Told:
         if fact.id in facts and facts[fact.id] != fact:  # real files use one id for several entries
             fact = replace(fact, id=fact_id("cda-again", fact.id, line_of(fact)))
         facts[fact.id], spans[fact.id] = fact, span
-    return Told(document, tuple(facts.values()), spans, left_out)
+    return ImportedFacts(document, tuple(facts.values()), spans, left_out)
 
 
 def _entries(root: Element, now: datetime) -> Iterator[tuple[Element, Fact | None]]:

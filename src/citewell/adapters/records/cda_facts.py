@@ -37,9 +37,9 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     MedicationStatus,
-    Person,
     Procedure,
     Professional,
+    RecordOwner,
     ResultCategory,
     Severity,
     Vaccination,
@@ -75,7 +75,7 @@ def read_people(root: Element) -> Iterator[Fact]:
         if name := person_in(patient.getparent()):
             born = moment(attribute(child_named(patient, "birthTime"), "value"))
             sex = SEXES.get(attribute(child_named(patient, "administrativeGenderCode"), "code") or "")
-            yield Person(id=fact_id("person"), origin=NOT_YET, name=name, born=born, sex=sex)
+            yield RecordOwner(id=fact_id("person"), origin=NOT_YET, name=name, born=born, sex=sex)
     for who in descendants_named(root, "assignedAuthor", "assignedEntity"):
         if name := person_in(who):
             place = child_named(child_named(who, "representedOrganization"), "name")

@@ -12,7 +12,7 @@ from lxml import etree
 from citewell.adapters.parsers.flow import child_named, children_named, descendants_named, local_name
 from citewell.adapters.records.values import plain_name
 from citewell.errors import InputError
-from citewell.types.facts import Moment, fact_id
+from citewell.types.facts import PartialDate, fact_id
 
 TEMPLATE = "2.16.840.1.113883.10.20.22.4."
 Element = etree._Element
@@ -70,11 +70,11 @@ def attribute(element: Element | None, name: str) -> str | None:
     return None if element is None else element.get(name)
 
 
-def moment(written: str | None) -> Moment | None:
+def moment(written: str | None) -> PartialDate | None:
     """An HL7 time; a time of day without its zone is worth its day.
 
     >>> [str(moment(value)) for value in ("20141002103026-0500", "201410", "2014100210")]
-    ["Moment(text='2014-10-02T10:30:26-05:00')", "Moment(text='2014-10')", "Moment(text='2014-10-02')"]
+    ["PartialDate(text='2014-10-02T10:30:26-05:00')", "PartialDate(text='2014-10')", "PartialDate(text='2014-10-02')"]
     """
     match = _TIME.match(written or "")
     if match is None:
@@ -84,12 +84,12 @@ def moment(written: str | None) -> Moment | None:
     if hour and zone:
         text += f"T{hour}:{minute}:{second or '00'}{zone[:3]}:{zone[3:]}"
     try:
-        return Moment(text)
+        return PartialDate(text)
     except InputError:
         return None
 
 
-def span_of(element: Element) -> tuple[Moment | None, Moment | None, bool]:
+def span_of(element: Element) -> tuple[PartialDate | None, PartialDate | None, bool]:
     """When something began, when it ended, and whether it ended at all."""
     for time in children_named(element, "effectiveTime"):
         if (at := moment(time.get("value"))) is not None:
@@ -150,7 +150,7 @@ def _referred(reference: Element | None) -> str | None:
     return _named(reference.getroottree().getroot()).words(name)
 
 
-class _Named:
+class _NamedElements:
     """The elements of one document that have an id, and their words; each is read once, however many refer to it."""
 
     def __init__(self, root: Element) -> None:
@@ -183,8 +183,8 @@ def _said_within(element: Element, limit: int) -> str:
 
 
 @lru_cache(maxsize=1)
-def _named(root: Element) -> _Named:
-    return _Named(root)
+def _named(root: Element) -> _NamedElements:
+    return _NamedElements(root)
 
 
 def forget() -> None:

@@ -13,10 +13,10 @@ from citewell.types.facts import (
     Fact,
     LabResult,
     Medication,
-    Moment,
-    Person,
+    PartialDate,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     Symptom,
     Vaccination,
@@ -57,8 +57,8 @@ def stored(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(tzinfo=None)
 
 
-def _looked_up(fact: Fact) -> tuple[list[str], str | None, str | None, Moment | None]:
-    found: tuple[list[str], str | None, str | None, Moment | None]
+def _looked_up(fact: Fact) -> tuple[list[str], str | None, str | None, PartialDate | None]:
+    found: tuple[list[str], str | None, str | None, PartialDate | None]
     match fact:
         case Medication():
             found = drug_names(fact), fact.code, fact.status, fact.start
@@ -78,7 +78,7 @@ def _looked_up(fact: Fact) -> tuple[list[str], str | None, str | None, Moment | 
             found = [fact.name], None, fact.status, fact.at
         case Referral():
             found = [fact.name], None, fact.status, fact.dated
-        case Person() | Professional():
+        case RecordOwner() | Professional():
             found = [fact.name], None, None, None
         case _:
             raise TypeError(f"{type(fact).__name__} is no kind of fact")

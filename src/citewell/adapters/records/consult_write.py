@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from citewell.types.consult import Category, Consult, Differential, Finding, Polarity, State
+from citewell.types.consult import Category, Consult, ConsultState, Differential, Finding, Polarity
 
 NAMESPACE = uuid.UUID("0f1a7a66-2f0d-5d38-9f41-4d6f5d6f6c11")
 LOINC = "http://loinc.org"
@@ -82,7 +82,7 @@ def _observations(consult: Consult) -> Iterator[dict[str, Any]]:
         observation: dict[str, Any] = {
             "resourceType": "Observation",
             "id": _id(consult, one.id),
-            "status": "final" if consult.state is State.SIGNED else "preliminary",
+            "status": "final" if consult.state is ConsultState.SIGNED else "preliminary",
             "code": {"text": one.name},
             "subject": _subject(consult),
             "effectiveDateTime": consult.changed_at,
@@ -184,7 +184,7 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
     return {
         "resourceType": "CarePlan",
         "id": _id(consult, "plan"),
-        "status": "active" if consult.state is State.SIGNED else "draft",
+        "status": "active" if consult.state is ConsultState.SIGNED else "draft",
         "intent": "plan",
         "subject": _subject(consult),
         "addresses": [_reference(one) for one in conditions],
@@ -246,13 +246,13 @@ def _composition(
     return {
         "resourceType": "Composition",
         "id": _id(consult, "composition"),
-        "status": "final" if consult.state is State.SIGNED else "preliminary",
+        "status": "final" if consult.state is ConsultState.SIGNED else "preliminary",
         "type": {"coding": [{"system": LOINC, "code": "11488-4", "display": "Consult note"}]},
         "subject": _subject(consult),
         "date": consult.signed_at or consult.changed_at,
         "author": [_author_reference(consult)],
         "title": "Consultation note",
-        **({"attester": signed} if consult.state is State.SIGNED else {}),
+        **({"attester": signed} if consult.state is ConsultState.SIGNED else {}),
         "section": sections,
     }
 

@@ -26,7 +26,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import dismissed, facts
 from citewell.errors import InputError, NotFound, ScopeRefused
-from citewell.ports.records import Change
+from citewell.ports.records import FactCounts
 from citewell.types import EVERY, Scope
 from citewell.types.facts import (
     NO_KNOWN,
@@ -36,14 +36,14 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     MedicationStatus,
-    Person,
     Professional,
+    RecordOwner,
     Symptom,
 )
 from citewell.types.facts_json import fact_json, read_fact
 
 NO_SUCH_FACT = "Fact not found in this record. `citewell records facts` shows the ids."
-ONE_OF_EACH = (Person, Professional)
+ONE_OF_EACH = (RecordOwner, Professional)
 """Of these there is one by an id: other words about somebody do not make somebody else."""
 Known = TypeVar("Known", bound=Fact)
 
@@ -57,14 +57,14 @@ class SqlFacts:
 
     # ---------------------------------------------------------------------------------------------------- keeping
 
-    def put(self, given: Sequence[Fact], *, scope: Scope) -> Change:
+    def put(self, given: Sequence[Fact], *, scope: Scope) -> FactCounts:
         """Keep facts by their ids, all or none; what a person told, confirmed, corrected or rejected stays so."""
         with writing(self._engine, self._path) as connection:
             return self.put_within(connection, given, scope)
 
     def put_within(
         self, connection: Connection, given: Sequence[Fact], scope: Scope, *, is_restored: bool = False
-    ) -> Change:
+    ) -> FactCounts:
         """The same inside a transaction that keeps more than facts; of a record that is restored, a person decided."""
         tenant, sure = tenant_of(scope), CONFIRMED if is_restored else AS_READ
         known = {row.id: row for row in connection.execute(select(facts).where(facts.c.tenant == tenant))}
@@ -84,7 +84,7 @@ class SqlFacts:
                 connection.execute(update(facts).where(mine).values(**values))
         if new:
             connection.execute(insert(facts), new)
-        return Change(len(new), changed, len(given) - len(new) - changed)
+        return FactCounts(len(new), changed, len(given) - len(new) - changed)
 
     def unknown(self, given: Sequence[Fact], scope: Scope) -> list[Fact]:
         """Those that are not here, or that say something else than what is."""

@@ -8,19 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from citewell.adapters.records.bundle import FACT_EXTENSION, Bundle, Entry, Json, in_entry, read_bundle
+from citewell.adapters.records.bundle import FACT_EXTENSION, Bundle, BundleEntry, Json, in_entry, read_bundle
 from citewell.adapters.records.fhir_facts import READERS, read_professional
-from citewell.adapters.records.told import Told
+from citewell.adapters.records.told import ImportedFacts
 from citewell.adapters.records.values import ending, first, moment, must_name, name_of
 from citewell.ingest.canonical import Canonical
 from citewell.types import Document, Metadata, Source
-from citewell.types.facts import Fact, LabResult, Moment, Person
+from citewell.types.facts import Fact, LabResult, PartialDate, RecordOwner
 from citewell.types.facts_json import fact_json, read_fact
 from citewell.types.facts_line import line_of, shown
 
 MEDIA_TYPE = "application/fhir+json"
 HEADINGS = {
-    "person": "Person",
+    "person": "RecordOwner",
     "allergy": "Allergies",
     "medication": "Medications",
     "diagnosis": "Conditions",
@@ -38,11 +38,11 @@ NAMED_ONLY = frozenset({"Patient", "Practitioner", "PractitionerRole", "Organiza
 """Entries that are told where others refer to them."""
 
 
-def read_fhir(data: bytes) -> Told:
+def read_fhir(data: bytes) -> ImportedFacts:
     """A bundle as a document and its facts; a broken one imports nothing and says which entry is wrong."""
     bundle = read_bundle(data)
     facts = {fact.id: fact for fact in _facts(bundle)}
-    person = next((fact.name for fact in facts.values() if isinstance(fact, Person)), None)
+    person = next((fact.name for fact in facts.values() if isinstance(fact, RecordOwner)), None)
     title = f"Health record of {person}" if person else "Health record"
     text = Canonical()
     text.heading(title, level=1)
@@ -60,7 +60,7 @@ def read_fhir(data: bytes) -> Told:
         notes=tuple(_notes(bundle)),
     )
     papers = tuple(_papers(bundle)) if bundle.is_own else None
-    return Told(document, tuple(facts.values()), spans, papers=papers)
+    return ImportedFacts(document, tuple(facts.values()), spans, papers=papers)
 
 
 def _facts(bundle: Bundle) -> Iterator[Fact]:
@@ -75,7 +75,7 @@ def _facts(bundle: Bundle) -> Iterator[Fact]:
     yield from _professionals(bundle)
 
 
-def _whole(entry: Entry, bundle: Bundle) -> Json | None:
+def _whole(entry: BundleEntry, bundle: Bundle) -> Json | None:
     """The fact itself, which a record that Citewell wrote carries; in any other file it says nothing."""
     carried = entry.resource.get("extension", []) if bundle.is_own else []
     return next((one for one in carried if one.get("url") == FACT_EXTENSION), None)
@@ -117,7 +117,7 @@ def _write(text: Canonical, heading: str, facts: Sequence[Fact], spans: dict[str
             spans[fact.id] = span
 
 
-def _write_others(text: Canonical, heading: str, entries: Sequence[Entry]) -> None:
+def _write_others(text: Canonical, heading: str, entries: Sequence[BundleEntry]) -> None:
     """What is no fact but belongs to the record."""
     if not entries:
         return
@@ -159,7 +159,7 @@ OTHER_LINES: dict[str, Callable[[Json], str]] = {
 }
 
 
-def _period(start: Moment | None, end: Moment | None) -> str:
+def _period(start: PartialDate | None, end: PartialDate | None) -> str:
     return f"since {shown(start)}" + (f" until {shown(end)}" if end else "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from citewell.adapters.records.bundle import Bundle, Entry, Json
+from citewell.adapters.records.bundle import Bundle, BundleEntry, Json
 from citewell.adapters.records.drugs import read_product
 from citewell.adapters.records.statuses import (
     ALLERGY_STATES,
@@ -40,9 +40,9 @@ from citewell.types.facts import (
     FrequencyType,
     LabResult,
     Medication,
-    Person,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     ResultCategory,
     ResultPart,
@@ -55,17 +55,17 @@ from citewell.types.facts import (
 CATEGORIES = {one.value: one for one in ResultCategory}
 
 
-def read_professional(entry: Entry) -> Iterator[Professional]:
+def read_professional(entry: BundleEntry) -> Iterator[Professional]:
     """Somebody who treats the person, if they have a name."""
     if name := person_name(entry.resource):
         specialty = name_of(first(first(entry.resource, "qualification") or {}, "code"))
         yield Professional(id=professional_id(name), origin=NOT_YET, name=name, specialty=specialty)
 
 
-def _person(entry: Entry, _bundle: Bundle) -> Fact | None:
+def _person(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
     name = person_name(entry.resource)
     sex = entry.resource.get("gender")
-    return Person(
+    return RecordOwner(
         id=fact_id("person"),
         origin=NOT_YET,
         name=name or "name not stated",
@@ -75,7 +75,7 @@ def _person(entry: Entry, _bundle: Bundle) -> Fact | None:
     )
 
 
-def _medication(entry: Entry, bundle: Bundle) -> Fact | None:
+def _medication(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     one = entry.resource
     states = MEDICATION_STATES[entry.kind]
     if (status := known(states, one.get("status"), "status")) is None:
@@ -122,7 +122,7 @@ def _frequency_type(dosage: Json) -> FrequencyType | None:
     return FrequencyType.SCHEDULED if dosage.get("timing") else None
 
 
-def _allergy(entry: Entry, _bundle: Bundle) -> Fact | None:
+def _allergy(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
     one = entry.resource
     reactions = [
         name for held in one.get("reaction", []) for each in held.get("manifestation", []) if (name := name_of(each))
@@ -148,7 +148,7 @@ def _allergy(entry: Entry, _bundle: Bundle) -> Fact | None:
     )
 
 
-def _diagnosis(entry: Entry, bundle: Bundle) -> Fact | None:
+def _diagnosis(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     one = entry.resource
     state = code_of(one.get("clinicalStatus"))
     ended = moment(one, "abatementDateTime", "abatementPeriod")
@@ -166,7 +166,7 @@ def _diagnosis(entry: Entry, bundle: Bundle) -> Fact | None:
     )
 
 
-def _result(entry: Entry, bundle: Bundle) -> Fact | None:
+def _result(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     one = entry.resource
     if one.get("status") == "cancelled":
         return None
@@ -214,7 +214,7 @@ def _value(one: Json) -> tuple[float | None, str | None, str | None]:
     return None, words or name_of(one.get("dataAbsentReason")), None
 
 
-def _procedure(entry: Entry, bundle: Bundle) -> Fact | None:
+def _procedure(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     one = entry.resource
     performer = (first(one, "performer") or {}).get("actor")
     return Procedure(
@@ -231,7 +231,7 @@ def _procedure(entry: Entry, bundle: Bundle) -> Fact | None:
     )
 
 
-def _vaccination(entry: Entry, _bundle: Bundle) -> Fact | None:
+def _vaccination(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
     one = entry.resource
     if one.get("status") == "not-done":
         return None
@@ -240,7 +240,7 @@ def _vaccination(entry: Entry, _bundle: Bundle) -> Fact | None:
     return Vaccination(id=_id(entry), origin=NOT_YET, name=must_name(concept), code=code_of(concept), given=given)
 
 
-def _visit(entry: Entry, bundle: Bundle) -> Fact | None:
+def _visit(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     one = entry.resource
     people = [held.get("individual") or held.get("actor") for held in one.get("participant", [])]
     names = [name for person in people if (name := called(bundle, person))]
@@ -258,7 +258,7 @@ def _visit(entry: Entry, bundle: Bundle) -> Fact | None:
     )
 
 
-def _referral(entry: Entry, bundle: Bundle) -> Fact | None:
+def _referral(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     one = entry.resource
     return Referral(
         id=_id(entry),
@@ -273,7 +273,7 @@ def _referral(entry: Entry, bundle: Bundle) -> Fact | None:
     )
 
 
-def _id(entry: Entry) -> str:
+def _id(entry: BundleEntry) -> str:
     return fact_id("fhir", entry.kind, entry.id)
 
 
@@ -281,7 +281,7 @@ def _is_sure(one: Json) -> bool:
     return code_of(one.get("verificationStatus")) not in UNSURE
 
 
-READERS: dict[str, Callable[[Entry, Bundle], Fact | None]] = {
+READERS: dict[str, Callable[[BundleEntry, Bundle], Fact | None]] = {
     "Patient": _person,
     "MedicationRequest": _medication,
     "MedicationStatement": _medication,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from citewell.adapters.records.bundle import DOCUMENT_EXTENSION, FACT_EXTENSION, RECORD_SYSTEM
-from citewell.types import Entry, Source
+from citewell.types import LibraryEntry, Source
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -19,10 +19,10 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     MedicationStatus,
-    Moment,
-    Person,
+    PartialDate,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     ResultPart,
     Severity,
@@ -59,9 +59,9 @@ FLAGS = {
 }
 
 
-def write_bundle(record_id: str, facts: Sequence[Fact], papers: Iterable[tuple[Entry, Source]]) -> bytes:
+def write_bundle(record_id: str, facts: Sequence[Fact], papers: Iterable[tuple[LibraryEntry, Source]]) -> bytes:
     """All facts, each whole in an extension beside what FHIR has fields for, and the documents they were read from."""
-    people = [fact.id for fact in facts if isinstance(fact, Person)]
+    people = [fact.id for fact in facts if isinstance(fact, RecordOwner)]
     subject = {"reference": f"urn:uuid:{people[0]}"} if people else {"display": "the person of this record"}
     resources = [_resource(fact, subject) for fact in facts]
     resources += [_paper(entry, source, subject) for entry, source in papers]
@@ -69,7 +69,7 @@ def write_bundle(record_id: str, facts: Sequence[Fact], papers: Iterable[tuple[E
         "resourceType": "Bundle",
         "type": "collection",
         "identifier": {"system": RECORD_SYSTEM, "value": record_id},
-        "timestamp": Moment.now().text,
+        "timestamp": PartialDate.now().text,
         "entry": [{"fullUrl": f"urn:uuid:{one['id']}", "resource": one} for one in resources],
     }
     return json.dumps(bundle, ensure_ascii=False, indent=1).encode()
@@ -82,7 +82,7 @@ def _resource(fact: Fact, subject: Json) -> Json:
     return {"resourceType": kind, "id": fact.id, "extension": [whole], **told}
 
 
-def _paper(entry: Entry, source: Source, subject: Json) -> Json:
+def _paper(entry: LibraryEntry, source: Source, subject: Json) -> Json:
     attachment = {
         "contentType": entry.media_type,
         "data": base64.b64encode(source.data).decode(),
@@ -229,7 +229,7 @@ def _referral(fact: Any, subject: Json) -> tuple[str, Json]:
 
 
 WRITERS: dict[str, Callable[[Any, Json], tuple[str, Json]]] = {
-    Person.kind: _person,
+    RecordOwner.kind: _person,
     Professional.kind: _professional,
     Medication.kind: _medication,
     Allergy.kind: _allergy,
@@ -247,11 +247,11 @@ def _sure(fact: Fact) -> str:
     return "confirmed" if fact.is_verified else "unconfirmed"
 
 
-def _text(moment: Moment | None) -> str | None:
+def _text(moment: PartialDate | None) -> str | None:
     return moment.text if moment else None
 
 
-def _period(start: Moment | None, end: Moment | None) -> Json:
+def _period(start: PartialDate | None, end: PartialDate | None) -> Json:
     both = {"start": _text(start), "end": _text(end)}
     return {name: text for name, text in both.items() if text}
 

@@ -13,7 +13,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import answers, feedback, record_settings
 from citewell.errors import NotFound
-from citewell.ports.records import Choices
+from citewell.ports.records import RecordSettings
 from citewell.types import Scope
 
 NO_SUCH_ANSWER = "Answer not found in this record. Ask first, then say whether it helped."
@@ -25,20 +25,20 @@ class SqlOwn:
     def __init__(self, engine: Engine, path: Path) -> None:
         self._engine, self._path = engine, path
 
-    def choices(self, scope: Scope) -> Choices:
+    def choices(self, scope: Scope) -> RecordSettings:
         """What was set."""
         query = select(record_settings.c.name, record_settings.c.value)
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(query.where(record_settings.c.tenant == tenant_of(scope))).all()
         told = {row.name: row.value for row in rows}
         minutes, language = told.get("lock_minutes"), told.get("language")
-        return Choices(
+        return RecordSettings(
             lock_minutes=int(minutes) if minutes else None,
             language=cast('Literal["en", "fr", "de"]', language) if language in ("en", "fr", "de") else None,
             model=told.get("model"),
         )
 
-    def choose(self, choices: Choices, scope: Scope) -> None:
+    def choose(self, choices: RecordSettings, scope: Scope) -> None:
         """Set all of it; what is None is not kept."""
         tenant = tenant_of(scope)
         told = {

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from citewell.types import Document, Source
-from citewell.types.facts import Fact, Origin, Via
+from citewell.types.facts import Fact, FactOrigin, Origin
 
-NOT_YET = Origin(Via.DOCUMENT, "", 0, 0)
+NOT_YET = Origin(FactOrigin.DOCUMENT, "", 0, 0)
 """Until the document is written, a fact has no place in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ImportedFacts:
     """A document that has no id yet, and the facts in it."""
 
     document: Document
@@ -28,7 +28,9 @@ class Told:
 
     def read_from(self, document_id: str) -> list[Fact]:
         """The facts, once the document has an id; whoever a file says told them, it is the file that says so."""
-        return [replace(fact, origin=Origin(Via.DOCUMENT, document_id, *self.spans[fact.id])) for fact in self.facts]
+        return [
+            replace(fact, origin=Origin(FactOrigin.DOCUMENT, document_id, *self.spans[fact.id])) for fact in self.facts
+        ]
 
     def restored(self, ids: Mapping[str, str]) -> list[Fact]:
         """The facts of a record that Citewell wrote, read from the same documents under their new ids."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from citewell.adapters.records.bundle import Bundle, Json
-from citewell.types.facts import Moment
+from citewell.types.facts import PartialDate
 
 Value = TypeVar("Value")
 _KIND = re.compile(
@@ -62,23 +62,23 @@ def first(resource: Json, key: str) -> Any:
     return found[0] if isinstance(found, list) and found else None
 
 
-def moment(resource: Json, *keys: str) -> Moment | None:
+def moment(resource: Json, *keys: str) -> PartialDate | None:
     """The first of these that is there; of a period, its beginning."""
     for key in keys:
         found = resource.get(key)
         found = found.get("start") if isinstance(found, Mapping) else found
         if isinstance(found, str):
-            return Moment(found)
+            return PartialDate(found)
     return None
 
 
-def ending(resource: Json, *keys: str) -> Moment | None:
+def ending(resource: Json, *keys: str) -> PartialDate | None:
     """The end of the first period that is there."""
     for key in keys:
         found = resource.get(key)
         found = found.get("end") if isinstance(found, Mapping) else found
         if isinstance(found, str):
-            return Moment(found)
+            return PartialDate(found)
     return None
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from citewell.adapters.store.schema import document_journeys, document_tags, documents
 from citewell.errors import ScopeRefused
-from citewell.types import EVERY, Scope, State
+from citewell.types import EVERY, LifecycleState, Scope
 
 PUBLIC = "public"
 
@@ -48,7 +48,7 @@ def searchable() -> ColumnElement[bool]:
     """The condition on `documents` that holds for what may answer: current, whole versions."""
     return and_(
         documents.c.is_current,
-        _Unindexed(documents.c.state) == State.COMPLETED.value,
+        _Unindexed(documents.c.state) == LifecycleState.COMPLETED.value,
         documents.c.generation.is_not(None),
     )
 

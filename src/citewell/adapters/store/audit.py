@@ -14,14 +14,14 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, ins
 
 from citewell.adapters.store.bound import unbound
 from citewell.adapters.store.engine import reading
-from citewell.adapters.store.heads import HEAD_FILE, Heads, NoHeads
+from citewell.adapters.store.heads import HEAD_FILE, AuditHeads, NoHeads
 from citewell.adapters.store.rows import hashed, now
 from citewell.adapters.store.schema import answers, audit_heads, conversations, messages, routed
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.seal import TextCipher
 from citewell.answer.audit import quoted_words, without_words
 from citewell.errors import LibraryError, NotFound
-from citewell.keeping import AuditEntry, Head, KeptOutcome, Proof, Record
-from citewell.types import Asker
+from citewell.keeping import AuditEntry, AuditHead, AuditRecord, KeptOutcome, Proof
+from citewell.types import User
 from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
@@ -29,18 +29,18 @@ log = logging.getLogger(__name__)
 ASKED_AT_ONCE = 500
 """Ids in one query."""
 
-EMPTY = Head(0, "0" * 64)
+EMPTY = AuditHead(0, "0" * 64)
 """The end of a log without records."""
 
 
 class SqlAudit:
     """Records in one table, their sealed end in another and, a moment later, in a file beside the library."""
 
-    def __init__(self, engine: Engine, path: Path, seal: Seal, *, is_vault: bool = False) -> None:
+    def __init__(self, engine: Engine, path: Path, seal: TextCipher, *, is_vault: bool = False) -> None:
         self._engine, self._path, self._seal = engine, path, seal
-        self._heads = NoHeads() if is_vault else Heads(path.parent, seal)
+        self._heads = NoHeads() if is_vault else AuditHeads(path.parent, seal)
 
-    def append(self, connection: Connection, ending: KeptOutcome) -> Head:
+    def append(self, connection: Connection, ending: KeptOutcome) -> AuditHead:
         """Add a record inside a transaction; where the log ends now."""
         asker = ending.asker
         last = self._last(connection, asker.tenant)
@@ -54,19 +54,19 @@ class SqlAudit:
             "record": self._seal.close(json.dumps(ending.words), about=f"answer:{ending.answer_id}"),
             "previous_hash": last.hash,
         }
-        head = Head(last.count + 1, _hash(row))
+        head = AuditHead(last.count + 1, _hash(row))
         connection.execute(insert(answers).values(**row, hash=head.hash))
         connection.execute(delete(audit_heads).where(audit_heads.c.tenant == asker.tenant))
         sealed = self._seal.close(str(head), about=_about(asker.tenant))
         connection.execute(insert(audit_heads).values(tenant=asker.tenant, head=sealed))
         return head
 
-    def note(self, tenant: str, head: Head) -> None:
+    def note(self, tenant: str, head: AuditHead) -> None:
         """Say beside the library how far a log has come that is committed."""
         self._heads.note(tenant, head)
 
     def entries(
-        self, asker: Asker, *, limit: int = 100, starting: str = "", before: int | None = None
+        self, asker: User, *, limit: int = 100, starting: str = "", before: int | None = None
     ) -> list[AuditEntry]:
         """The newest, or those before a number: all of the tenant for an administrator, else the asker's own."""
         query = select(answers).where(_readable(asker))
@@ -77,7 +77,7 @@ class SqlAudit:
         with reading(self._engine, self._path) as connection:
             return [_entry(row) for row in connection.execute(query.order_by(answers.c.number.desc()).limit(limit))]
 
-    def read(self, answer_id: str, asker: Asker) -> Record:
+    def read(self, answer_id: str, asker: User) -> AuditRecord:
         """One record with its words."""
         query = select(answers).where(_readable(asker), answers.c.id == answer_id)
         with reading(self._engine, self._path) as connection:
@@ -86,7 +86,7 @@ class SqlAudit:
             raise NotFound("Answer not found in the audit log. `citewell audit list` shows the ids.")
         return self._opened(row)
 
-    def records(self, answer_ids: Iterable[str], asker: Asker) -> dict[str, Record]:
+    def records(self, answer_ids: Iterable[str], asker: User) -> dict[str, AuditRecord]:
         """Many records with their words, by answer id; those that are not there or cannot be opened are left out."""
         found, wanted = {}, list(dict.fromkeys(answer_ids))
         with reading(self._engine, self._path) as connection:
@@ -99,8 +99,8 @@ class SqlAudit:
                         log.warning("answer %s cannot be opened: %s", logged(row.id), type(error).__name__)
         return found
 
-    def _opened(self, row: Row[Any]) -> Record:
-        return Record(_entry(row), json.loads(self._seal.open(row.record, about=f"answer:{row.id}")))
+    def _opened(self, row: Row[Any]) -> AuditRecord:
+        return AuditRecord(_entry(row), json.loads(self._seal.open(row.record, about=f"answer:{row.id}")))
 
     def erase(self, connection: Connection, tenant: str, document_ids: Collection[str]) -> dict[str, str]:
         """Take the words of erased documents out of a tenant's records inside a transaction; the words that are gone.
@@ -127,7 +127,7 @@ class SqlAudit:
             connection.execute(update(answers).where(mine).values(**one))
         return {text: gone[text] for text in sorted(gone, key=len, reverse=True)}
 
-    def prove(self, tenant: str, *, known: Head | None = None) -> Proof:
+    def prove(self, tenant: str, *, known: AuditHead | None = None) -> Proof:
         """Walk a tenant's log from the first record to the last, then hold its end against what was said of it."""
         told: list[str] = []
         hashes = {0: EMPTY.hash}
@@ -136,7 +136,7 @@ class SqlAudit:
         with reading(self._engine, self._path) as connection:
             for row in connection.execute(query).yield_per(200):
                 told += self._wrong(row, last)
-                last = Head(row.number, row.hash)
+                last = AuditHead(row.number, row.hash)
                 hashes[row.number] = row.hash
             told += self._wrong_end(connection, tenant, last)
             told += _orphans(connection, tenant)
@@ -144,7 +144,7 @@ class SqlAudit:
         told += self._wrong_notes(tenant, hashes, known)
         return Proof(len(hashes) - 1, last, tuple(told))
 
-    def _wrong(self, row: Row[Any], last: Head) -> list[str]:
+    def _wrong(self, row: Row[Any], last: AuditHead) -> list[str]:
         """What is wrong with one record."""
         told = []
         if row.number != last.count + 1:
@@ -161,7 +161,7 @@ class SqlAudit:
             told.append(f"record {row.number}: it was altered, and no erased document explains it")
         return told
 
-    def _wrong_end(self, connection: Connection, tenant: str, last: Head) -> list[str]:
+    def _wrong_end(self, connection: Connection, tenant: str, last: AuditHead) -> list[str]:
         """Whether the log ends where its sealed head says."""
         try:
             head = self._head(connection, tenant) or EMPTY
@@ -176,7 +176,7 @@ class SqlAudit:
             else ("the log does not end where it was sealed")
         ]
 
-    def _wrong_notes(self, tenant: str, hashes: Mapping[int, str], known: Head | None) -> list[str]:
+    def _wrong_notes(self, tenant: str, hashes: Mapping[int, str], known: AuditHead | None) -> list[str]:
         """Whether the log still holds what was said of its end elsewhere."""
         try:
             noted = self._heads.of(tenant)
@@ -190,18 +190,18 @@ class SqlAudit:
                 )
         return told
 
-    def _last(self, connection: Connection, tenant: str) -> Head:
+    def _last(self, connection: Connection, tenant: str) -> AuditHead:
         """Where the next record goes: after the last row that is there, so that a damaged end stays visible."""
         query = select(answers.c.number, answers.c.hash).where(answers.c.tenant == tenant)
         row = connection.execute(query.order_by(answers.c.number.desc()).limit(1)).first()
         sealed = self._head(connection, tenant)
         if sealed is not None and (row is None or row.number < sealed.count):
             return sealed  # the end was cut off: going on from the sealed head keeps the gap in sight
-        return EMPTY if row is None else Head(row.number, row.hash)
+        return EMPTY if row is None else AuditHead(row.number, row.hash)
 
-    def _head(self, connection: Connection, tenant: str) -> Head | None:
+    def _head(self, connection: Connection, tenant: str) -> AuditHead | None:
         sealed = connection.execute(select(audit_heads.c.head).where(audit_heads.c.tenant == tenant)).scalar()
-        return None if sealed is None else Head.read(self._seal.open(sealed, about=_about(tenant)))
+        return None if sealed is None else AuditHead.read(self._seal.open(sealed, about=_about(tenant)))
 
 
 def _about(tenant: str) -> str:
@@ -223,7 +223,7 @@ def _orphans(connection: Connection, tenant: str) -> list[str]:
     return told
 
 
-def _readable(asker: Asker) -> ColumnElement[bool]:
+def _readable(asker: User) -> ColumnElement[bool]:
     """All of the tenant for an administrator, else what the asker asked."""
     mine = answers.c.tenant == asker.tenant
     return mine if asker.is_admin else and_(mine, answers.c.user_id == asker.user_id)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from citewell.adapters.store.schema import answers, conversations, messages, routed
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.seal import TextCipher
 from citewell.errors import LibraryError
 
 SEALED, BOUND = "sealed:", "bound:"
@@ -25,12 +25,12 @@ CHANGED = (
 # ---------------------------------------------------------------------------------------------------------- messages
 
 
-def close_message(seal: Seal, text: str, *, conversation_id: str, position: int, answer_id: str | None) -> bytes:
+def close_message(seal: TextCipher, text: str, *, conversation_id: str, position: int, answer_id: str | None) -> bytes:
     """A message, sealed for its place and its answer; one that waits is sealed for none."""
     return seal.close(text, about=f"message:{conversation_id}:{position}:{answer_id or ''}")
 
 
-def open_message(seal: Seal, row: Row[Any]) -> str:
+def open_message(seal: TextCipher, row: Row[Any]) -> str:
     """The words of a message; LibraryError where they, their place or their answer were changed."""
     place = f"message:{row.conversation_id}:{row.position}"
     try:
@@ -39,7 +39,7 @@ def open_message(seal: Seal, row: Row[Any]) -> str:
         return seal.open(row.text, about=place)  # from before messages were bound to their answers
 
 
-def is_answer_to(seal: Seal, row: Row[Any], text: str, *, user_id: str) -> bool:
+def is_answer_to(seal: TextCipher, row: Row[Any], text: str, *, user_id: str) -> bool:
     """Whether a question's answer, where the log has it, was given to this question of this person."""
     if row.role != "user" or row.question_hash is None:
         return True
@@ -49,12 +49,12 @@ def is_answer_to(seal: Seal, row: Row[Any], text: str, *, user_id: str) -> bool:
 # ------------------------------------------------------------------------------------------------------------- inbox
 
 
-def close_reason(seal: Seal, reason: str, item: Mapping[str, Any]) -> str:
+def close_reason(seal: TextCipher, reason: str, item: Mapping[str, Any]) -> str:
     """A reason as it is kept: it may say of which words of the question the documents do not speak."""
     return BOUND + base64.b64encode(seal.close(reason, about=_about_item(item))).decode()
 
 
-def open_reason(seal: Seal, row: Row[Any]) -> str:
+def open_reason(seal: TextCipher, row: Row[Any]) -> str:
     """The reason again; LibraryError where it, or whose and in which state the item is, was changed."""
     if row.reason.startswith(BOUND):
         return seal.open(base64.b64decode(row.reason[len(BOUND) :]), about=_about_item(row._asdict()))
@@ -70,7 +70,7 @@ def _about_item(item: Mapping[str, Any]) -> str:
 # ------------------------------------------------------------------------------------------------------------- proof
 
 
-def unbound(connection: Connection, tenant: str, seal: Seal) -> Iterator[str]:
+def unbound(connection: Connection, tenant: str, seal: TextCipher) -> Iterator[str]:
     """What in a tenant's conversations and inbox does not belong to the answer it stands with."""
     said = (
         select(messages, conversations.c.user_id, answers.c.question_hash, answers.c.user_id.label("answered_for"))
@@ -98,7 +98,7 @@ def unbound(connection: Connection, tenant: str, seal: Seal) -> Iterator[str]:
             yield f"inbox item {row.id}: it was altered, or has another answer"
 
 
-def _is_as_recorded(seal: Seal, row: Row[Any]) -> bool:
+def _is_as_recorded(seal: TextCipher, row: Row[Any]) -> bool:
     """Whether an item says what the record of its answer says, and is in a state that its reply allows."""
     try:
         reason = open_reason(seal, row)

@@ -16,7 +16,7 @@ from citewell.adapters.store.schema import chunks, document_journeys, document_t
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, refuse_illegal
 from citewell.errors import InputError, NotFound
-from citewell.types import EVERY, Chunk, Chunking, Entry, Filing, Scope, State
+from citewell.types import EVERY, Chunk, Chunking, Filing, LibraryEntry, LifecycleState, Scope
 from citewell.types.journeys import UNIVERSAL
 from citewell.types.tags import sought_tags
 
@@ -39,7 +39,7 @@ class DocumentFilter:
     """Which documents of a list; what is not said does not restrict it."""
 
     words: str = ""
-    state: State | None = None
+    state: LifecycleState | None = None
     journey: str | None = None
     """A slug, or `universal` for those in none."""
     tag: str | None = None
@@ -48,7 +48,7 @@ class DocumentFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorting:
+class ListOrder:
     """In which order, and which part of it."""
 
     order: Order = "added"
@@ -58,10 +58,10 @@ class Sorting:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedPage:
     """A part of a list, and how long all of it is."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[LibraryEntry, ...]
     total: int
 
 
@@ -79,7 +79,7 @@ class Edit:
 class SqlCatalogue(SqlShelf):
     """The documents as those who keep them look at them; a list costs the same however long it is."""
 
-    def listed(self, wanted: DocumentFilter, sorting: Sorting, scope: Scope) -> Listed:
+    def listed(self, wanted: DocumentFilter, sorting: ListOrder, scope: Scope) -> ListedPage:
         """A part of the documents in scope that are wanted."""
         which = and_(visible(scope), *_conditions(wanted))
         column = COLUMNS[sorting.order]
@@ -88,14 +88,14 @@ class SqlCatalogue(SqlShelf):
         with reading(self.engine, self.path) as connection:
             total = connection.execute(select(func.count()).select_from(documents).where(which)).scalar_one()
             found = connection.execute(query.limit(sorting.limit).offset(sorting.first)).all()
-            return Listed(tuple(rows.entries_of(connection, found)), total)
+            return ListedPage(tuple(rows.entries_of(connection, found)), total)
 
-    def chosen(self, document_ids: Sequence[str], scope: Scope) -> list[Entry]:
+    def chosen(self, document_ids: Sequence[str], scope: Scope) -> list[LibraryEntry]:
         """These documents in this order; NotFound where the scope may not see one."""
         with reading(self.engine, self.path) as connection:
             return chosen(connection, document_ids, scope)
 
-    def versions(self, lineage: str, scope: Scope) -> list[Entry]:
+    def versions(self, lineage: str, scope: Scope) -> list[LibraryEntry]:
         """All versions of a document, the newest first."""
         query = rows.ENTRY.where(visible(scope), documents.c.lineage == lineage)
         with reading(self.engine, self.path) as connection:
@@ -131,7 +131,7 @@ class SqlCatalogue(SqlShelf):
         with reading(self.engine, self.path) as connection:
             return sorted(connection.execute(query).scalars())
 
-    def edit(self, document_id: str, change: Edit, *, scope: Scope, by: str, revision: int | None) -> Entry:
+    def edit(self, document_id: str, change: Edit, *, scope: Scope, by: str, revision: int | None) -> LibraryEntry:
         """Change what people say of a document, unless somebody else did since; no vector is touched."""
         filing = Filing(tags=change.tags, journeys=change.journeys)
         refuse_illegal(filing)
@@ -149,7 +149,7 @@ class SqlCatalogue(SqlShelf):
             rows.replace_filing(connection, document_id, filing)
             bumped = update(documents).where(documents.c.id == document_id)
             connection.execute(bumped.values(revision=row.revision + 1, **values))
-            note(connection, row, "refiled", by=by, state=State(row.state))
+            note(connection, row, "refiled", by=by, state=LifecycleState(row.state))
             self._touch(connection, scope.tenant)
             query = rows.ENTRY.where(documents.c.id == document_id)
             return rows.entries_of(connection, connection.execute(query).all())[0]
@@ -170,7 +170,7 @@ def _conditions(wanted: DocumentFilter) -> list[ColumnElement[bool]]:
     if wanted.state is not None:
         found.append(documents.c.state == wanted.state.value)
     elif not wanted.with_superseded:
-        found.append(documents.c.state != State.SUPERSEDED.value)
+        found.append(documents.c.state != LifecycleState.SUPERSEDED.value)
     if wanted.is_active is not None:
         found.append(documents.c.is_current == wanted.is_active)
     if wanted.tag is not None:
@@ -183,9 +183,9 @@ def _conditions(wanted: DocumentFilter) -> list[ColumnElement[bool]]:
     return found
 
 
-def chosen(connection: Connection, ids: Sequence[str], scope: Scope) -> list[Entry]:
+def chosen(connection: Connection, ids: Sequence[str], scope: Scope) -> list[LibraryEntry]:
     """These documents in this order, in whichever journey; NotFound where the scope may not see one."""
-    found: dict[str, Entry] = {}
+    found: dict[str, LibraryEntry] = {}
     for batch in (ids[at : at + BATCH] for at in range(0, len(ids), BATCH)):
         query = rows.ENTRY.where(documents.c.id.in_(batch), visible(replace(scope, journey=EVERY)))
         found |= {one.id: one for one in rows.entries_of(connection, connection.execute(query).all())}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from citewell.errors import LibraryError
 from citewell.ports import Sentences, Vectors
-from citewell.types import Block, Layout, Line, Page
+from citewell.types import Block, Layout, Page, PageLine
 
 DAMAGED = "A stored document is damaged. Run `citewell verify` to see which, then add the file again."
 
@@ -60,7 +60,7 @@ def unpack_layout(data: bytes) -> Layout:
     lines, at = [], 0
     for start, page, top, bottom, length in header["lines"]:
         part = slice(at, at + length)
-        lines.append(Line(start, page, top, bottom, _floats(lefts[part]), _floats(rights[part])))
+        lines.append(PageLine(start, page, top, bottom, _floats(lefts[part]), _floats(rights[part])))
         at += length
     return Layout(tuple(Page(*page) for page in header["pages"]), tuple(lines))
 

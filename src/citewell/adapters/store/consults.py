@@ -15,11 +15,11 @@ from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import consult_events, consults
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.seal import TextCipher
 from citewell.errors import ChangedMeanwhile, InputError, NotFound
 from citewell.keeping import KeptOutcome
-from citewell.ports.consult import Happened, Listed
-from citewell.types import Asker
+from citewell.ports.consult import ConsultEntry, ConsultEvent
+from citewell.types import User
 
 NO_SUCH_CONSULT = "Consultation not found. `citewell consult list` shows the ids."
 IS_SIGNED = "This consultation is signed and cannot be changed. Start a new one to add to it."
@@ -30,10 +30,10 @@ SIGNED = "signed"
 class SqlConsults:
     """Reads and writes only what the asker owns."""
 
-    def __init__(self, engine: Engine, path: Path, seal: Seal, *, audit: SqlAudit) -> None:
+    def __init__(self, engine: Engine, path: Path, seal: TextCipher, *, audit: SqlAudit) -> None:
         self._engine, self._path, self._seal, self._audit = engine, path, seal, audit
 
-    def begin(self, consult_id: str, events: Sequence[Happened], *, state: str, asker: Asker) -> None:
+    def begin(self, consult_id: str, events: Sequence[ConsultEvent], *, state: str, asker: User) -> None:
         """Keep the first events of a new consult."""
         moment = now()
         row = {"id": consult_id, "tenant": asker.tenant, "user_id": asker.user_id, "state": state}
@@ -41,13 +41,20 @@ class SqlConsults:
             connection.execute(insert(consults).values(**row, length=len(events), made_at=moment, changed_at=moment))
             self._add(connection, consult_id, events, after=0)
 
-    def append(self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, asker: Asker) -> None:
+    def append(self, consult_id: str, events: Sequence[ConsultEvent], *, after: int, state: str, asker: User) -> None:
         """Keep further events, unless others came after those that were read, or it is signed."""
         with writing(self._engine, self._path) as connection:
             self._grow(connection, consult_id, events, after=after, state=state, asker=asker)
 
     def sign(
-        self, consult_id: str, events: Sequence[Happened], *, after: int, state: str, ending: KeptOutcome, asker: Asker
+        self,
+        consult_id: str,
+        events: Sequence[ConsultEvent],
+        *,
+        after: int,
+        state: str,
+        ending: KeptOutcome,
+        asker: User,
     ) -> None:
         """Keep the last events and their record in the audit log: both or neither."""
         with writing(self._engine, self._path) as connection:
@@ -55,7 +62,7 @@ class SqlConsults:
             head = self._audit.append(connection, ending)
         self._audit.note(asker.tenant, head)
 
-    def events(self, consult_id: str, asker: Asker) -> list[Happened]:
+    def events(self, consult_id: str, asker: User) -> list[ConsultEvent]:
         """All that happened, in order."""
         query = select(consult_events).where(consult_events.c.consult_id == consult_id)
         with reading(self._engine, self._path) as connection:
@@ -64,14 +71,16 @@ class SqlConsults:
             rows = connection.execute(query.order_by(consult_events.c.position)).all()
         return [self._opened(row) for row in rows]
 
-    def all(self, asker: Asker) -> list[Listed]:
+    def all(self, asker: User) -> list[ConsultEntry]:
         """The asker's consults, the last changed first."""
         mine = (consults.c.tenant == asker.tenant) & (consults.c.user_id == asker.user_id)
         query = select(consults).where(mine).order_by(consults.c.changed_at.desc(), consults.c.id)
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(query).all()
         return [
-            Listed(row.id, row.state, row.length, row.made_at.replace(tzinfo=UTC), row.changed_at.replace(tzinfo=UTC))
+            ConsultEntry(
+                row.id, row.state, row.length, row.made_at.replace(tzinfo=UTC), row.changed_at.replace(tzinfo=UTC)
+            )
             for row in rows
         ]
 
@@ -79,11 +88,11 @@ class SqlConsults:
         self,
         connection: Connection,
         consult_id: str,
-        events: Sequence[Happened],
+        events: Sequence[ConsultEvent],
         *,
         after: int,
         state: str,
-        asker: Asker,
+        asker: User,
     ) -> None:
         row = connection.execute(self._mine(consult_id, asker)).first()
         if row is None:
@@ -96,17 +105,17 @@ class SqlConsults:
             raise ChangedMeanwhile(CHANGED)  # the update locks the row, so that of two at once one comes here
         self._add(connection, consult_id, events, after=after)
 
-    def _mine(self, consult_id: str, asker: Asker) -> Any:
+    def _mine(self, consult_id: str, asker: User) -> Any:
         owned = (consults.c.tenant == asker.tenant) & (consults.c.user_id == asker.user_id)
         return select(consults).where(consults.c.id == consult_id, owned)
 
-    def _add(self, connection: Connection, consult_id: str, events: Sequence[Happened], *, after: int) -> None:
+    def _add(self, connection: Connection, consult_id: str, events: Sequence[ConsultEvent], *, after: int) -> None:
         for position, one in enumerate(events, after + 1):
             sealed = self._seal.close(json.dumps(asdict(one)), about=_about(consult_id, position))
             connection.execute(insert(consult_events).values(consult_id=consult_id, position=position, body=sealed))
 
-    def _opened(self, row: Row[Any]) -> Happened:
-        return Happened(**json.loads(self._seal.open(row.body, about=_about(row.consult_id, row.position))))
+    def _opened(self, row: Row[Any]) -> ConsultEvent:
+        return ConsultEvent(**json.loads(self._seal.open(row.body, about=_about(row.consult_id, row.position))))
 
 
 def _about(consult_id: str, position: int) -> str:

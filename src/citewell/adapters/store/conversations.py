@@ -16,11 +16,11 @@ from citewell.adapters.store.bound import CHANGED, close_message, is_answer_to, 
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import now
 from citewell.adapters.store.schema import answers, conversations, messages
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.seal import TextCipher
 from citewell.answer.audit import cleaned_text
 from citewell.errors import LibraryError, NotFound
-from citewell.keeping import PAGE_LENGTH, Conversation, KeptOutcome, Page, Place, Turn
-from citewell.types import EVERY, Asker, Message
+from citewell.keeping import PAGE_LENGTH, Conversation, ConversationMessage, ConversationPlace, HistoryPage, KeptOutcome
+from citewell.types import EVERY, Message, User
 
 TITLE_CHARACTERS = 80
 NO_SUCH_CONVERSATION = "Conversation not found. `citewell conversations` shows the ids."
@@ -29,12 +29,14 @@ NO_SUCH_CONVERSATION = "Conversation not found. `citewell conversations` shows t
 class SqlConversations:
     """The conversations with one assistant; reads and writes only what the asker owns."""
 
-    def __init__(self, engine: Engine, path: Path, seal: Seal, *, assistant: str, keep_days: int | None = None) -> None:
+    def __init__(
+        self, engine: Engine, path: Path, seal: TextCipher, *, assistant: str, keep_days: int | None = None
+    ) -> None:
         self._engine, self._path, self._seal, self._assistant = engine, path, seal, assistant
         self._keep_days = keep_days
         """Days without a word after which a conversation is deleted; None keeps it."""
 
-    def begin(self, question: str, asker: Asker, *, conversation_id: str | None) -> Place:
+    def begin(self, question: str, asker: User, *, conversation_id: str | None) -> ConversationPlace:
         """Keep a question, in a new conversation unless one is named; one that still waits is not kept twice."""
         self._drop_expired()
         with writing(self._engine, self._path) as connection:
@@ -43,8 +45,10 @@ class SqlConversations:
             elif not self._is_mine(connection, conversation_id, asker):
                 raise NotFound(NO_SUCH_CONVERSATION)
             elif (last := self._last(connection, conversation_id, asker)) and _waits(last, question):
-                return Place(conversation_id, last.position)
-            return Place(conversation_id, self._append(connection, conversation_id, Message("user", question)))
+                return ConversationPlace(conversation_id, last.position)
+            return ConversationPlace(
+                conversation_id, self._append(connection, conversation_id, Message("user", question))
+            )
 
     def end(self, connection: Connection, ending: KeptOutcome) -> None:
         """Add the answer's turn inside a transaction; a conversation that was erased meanwhile stays erased."""
@@ -66,7 +70,7 @@ class SqlConversations:
         said = Message("assistant", ending.text)
         self._append(connection, place.conversation_id, said, answer_id=answer_id)
 
-    def turns(self, conversation_id: str, asker: Asker, *, newest: int | None = None) -> list[Turn]:
+    def turns(self, conversation_id: str, asker: User, *, newest: int | None = None) -> list[ConversationMessage]:
         """The turns, oldest first; only so many of the newest where a number is given."""
         self._drop_expired()
         query = _with_answers(conversation_id)
@@ -76,15 +80,15 @@ class SqlConversations:
             rows = connection.execute(query.order_by(messages.c.position.desc()).limit(newest)).all()
         return [self._turn(row, asker) for row in reversed(rows)]
 
-    def all(self, asker: Asker) -> list[Conversation]:
+    def all(self, asker: User) -> list[Conversation]:
         """The asker's conversations, the last changed first."""
         self._drop_expired()
         with reading(self._engine, self._path) as connection:
             return [self._listed(row) for row in connection.execute(self._newest(asker))]
 
     def page(
-        self, asker: Asker, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
-    ) -> Page[Conversation]:
+        self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
+    ) -> HistoryPage[Conversation]:
         """The same a part at a time; those whose id starts so, where characters are given."""
         self._drop_expired()
         query = self._newest(asker)
@@ -97,7 +101,7 @@ class SqlConversations:
         cursor = partial(paging.cursor_of, moment="changed_at")
         return paging.page_of(rows, limit=limit, made=self._listed, cursor=cursor)
 
-    def erase(self, conversation_id: str, asker: Asker) -> None:
+    def erase(self, conversation_id: str, asker: User) -> None:
         """Remove a conversation; the audit log keeps its answers."""
         self._drop_expired()
         mine = self._mine(asker) & (conversations.c.id == conversation_id)
@@ -120,7 +124,7 @@ class SqlConversations:
 
     # -------------------------------------------------------------------------------------------------------- inside
 
-    def _newest(self, asker: Asker) -> Select[Any]:
+    def _newest(self, asker: User) -> Select[Any]:
         query = select(conversations).where(self._mine(asker))
         return query.order_by(conversations.c.changed_at.desc(), conversations.c.id)
 
@@ -146,7 +150,7 @@ class SqlConversations:
         with writing(self._engine, self._path) as connection:
             connection.execute(delete(conversations).where(old))
 
-    def _start(self, connection: Connection, question: str, asker: Asker) -> str:
+    def _start(self, connection: Connection, question: str, asker: User) -> str:
         conversation_id = str(uuid.uuid4())
         short = question if len(question) <= TITLE_CHARACTERS else question[: TITLE_CHARACTERS - 1].rstrip() + "…"
         row = {
@@ -184,7 +188,7 @@ class SqlConversations:
         )
         return position
 
-    def _last(self, connection: Connection, conversation_id: str, asker: Asker) -> Turn | None:
+    def _last(self, connection: Connection, conversation_id: str, asker: User) -> ConversationMessage | None:
         query = _with_answers(conversation_id)
         row = connection.execute(query.order_by(messages.c.position.desc()).limit(1)).first()
         return None if row is None else self._turn(row, asker)
@@ -194,20 +198,22 @@ class SqlConversations:
         place = {"conversation_id": row.conversation_id, "position": row.position}
         return close_message(self._seal, text, answer_id=answer_id, **place)
 
-    def _turn(self, row: Row[Any], asker: Asker) -> Turn:
+    def _turn(self, row: Row[Any], asker: User) -> ConversationMessage:
         text = open_message(self._seal, row)
         if not is_answer_to(self._seal, row, text, user_id=asker.user_id):
             raise LibraryError(CHANGED)
-        return Turn(row.position, Message(row.role, text), row.answer_id, row.made_at.replace(tzinfo=UTC))
+        return ConversationMessage(
+            row.position, Message(row.role, text), row.answer_id, row.made_at.replace(tzinfo=UTC)
+        )
 
-    def _mine(self, asker: Asker) -> Any:
+    def _mine(self, asker: User) -> Any:
         return (
             (conversations.c.tenant == asker.tenant)
             & (conversations.c.user_id == asker.user_id)
             & (conversations.c.assistant == self._assistant)
         )
 
-    def _is_mine(self, connection: Connection, conversation_id: str, asker: Asker) -> bool:
+    def _is_mine(self, connection: Connection, conversation_id: str, asker: User) -> bool:
         query = select(conversations.c.id).where(self._mine(asker), conversations.c.id == conversation_id)
         return connection.execute(query).first() is not None
 
@@ -221,6 +227,6 @@ def _with_answers(conversation_id: str) -> Select[Any]:
     )
 
 
-def _waits(turn: Turn, question: str) -> bool:
+def _waits(turn: ConversationMessage, question: str) -> bool:
     """Whether this turn is the same question, still without an answer."""
     return turn.message == Message("user", question) and turn.answer_id is None

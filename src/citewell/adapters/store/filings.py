@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Table, select
 
-from citewell.adapters.index.replica_points import Filed
+from citewell.adapters.index.replica_points import FiledVersion
 from citewell.adapters.store.access import searchable
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.schema import document_journeys, document_tags, documents
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.ports import Stored
+from citewell.ports import IndexedVersion
 from citewell.types import Scope
 
 
@@ -31,20 +31,20 @@ class SqlFilings:
     def visible(self, scope: Scope) -> list[int]:
         return self.shelf.visible(scope)
 
-    def load(self, generations: Sequence[int]) -> Iterator[Stored]:
+    def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
         return self.shelf.load(generations)
 
     def embedder(self) -> str | None:
         return self.shelf.embedder()
 
-    def filings(self) -> dict[int, Filed]:
+    def filings(self) -> dict[int, FiledVersion]:
         """Of every current generation."""
         query = select(documents.c.id, documents.c.generation, documents.c.tenant, documents.c.subject)
         with reading(self.shelf.engine, self.shelf.path) as connection:
             rows = connection.execute(query.where(searchable())).all()
         tags, journeys = self._named(document_tags, "tag"), self._named(document_journeys, "journey")
         return {
-            row.generation: Filed(row.tenant, tags.get(row.id, ()), journeys.get(row.id, ()), row.subject)
+            row.generation: FiledVersion(row.tenant, tags.get(row.id, ()), journeys.get(row.id, ()), row.subject)
             for row in rows
         }
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from citewell.adapters.store.seal import Seal
+from citewell.adapters.store.seal import TextCipher
 from citewell.errors import LibraryError
-from citewell.keeping import Head
+from citewell.keeping import AuditHead
 
 HEAD_FILE = "audit.head"
 ABOUT = "audit:heads"
@@ -22,21 +22,21 @@ class NoHeads:
 
     is_missing = False
 
-    def of(self, _tenant: str) -> Head | None:
+    def of(self, _tenant: str) -> AuditHead | None:
         """Nothing was noted."""
         return None
 
-    def note(self, tenant: str, head: Head) -> None:
+    def note(self, tenant: str, head: AuditHead) -> None:
         """Nothing is noted."""
 
 
-class Heads:
+class AuditHeads:
     """Written after the commit, so it may be a record behind the log, never ahead of it.
 
     The file is made together with the key, empty at first, so that a missing one was always taken away.
     """
 
-    def __init__(self, home: Path, seal: Seal) -> None:
+    def __init__(self, home: Path, seal: TextCipher) -> None:
         self._path, self._seal = home / HEAD_FILE, seal
         self._writing = threading.Lock()
         if seal.is_new:
@@ -48,17 +48,17 @@ class Heads:
         """Whether the file was taken away; the next note makes a new one."""
         return not self._path.exists()
 
-    def of(self, tenant: str) -> Head | None:
+    def of(self, tenant: str) -> AuditHead | None:
         """The last head that was noted, or None where none was."""
         told = self._read().get(tenant)
-        return None if told is None else Head.read(told)
+        return None if told is None else AuditHead.read(told)
 
-    def note(self, tenant: str, head: Head) -> None:
+    def note(self, tenant: str, head: AuditHead) -> None:
         """Write the head down; a folder that cannot be written now is no reason to lose the answer."""
         with self._writing, suppress(OSError):
             told = self._known()
             before = told.get(tenant)
-            if before is not None and Head.read(before).count >= head.count:
+            if before is not None and AuditHead.read(before).count >= head.count:
                 return
             told[tenant] = str(head)
             self._write(told)

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Row, and_, bindparam, insert, select, update
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.schema import document_history, documents
 from citewell.errors import ChangedMeanwhile, InputError
-from citewell.types import Scope, State
-from citewell.types.lifecycle import Change, is_step
+from citewell.types import LifecycleState, Scope
+from citewell.types.lifecycle import LifecycleEvent, is_step
 
 NO_SUCH_STEP = "A document that is {before} cannot become {after}. Nothing was changed."
 CHANGED_MEANWHILE = (
@@ -25,7 +25,13 @@ CHANGE_ONE = update(documents).where(documents.c.id == bindparam("which"))
 
 
 def note(
-    connection: Connection, row: Row[Any], change: str, *, by: str, state: State | None, detail: str | None = None
+    connection: Connection,
+    row: Row[Any],
+    change: str,
+    *,
+    by: str,
+    state: LifecycleState | None,
+    detail: str | None = None,
 ) -> None:
     """Write down what became of a document version."""
     change_made = {
@@ -43,10 +49,10 @@ def note(
 
 
 def move(
-    connection: Connection, row: Row[Any], after: State, *, by: str, detail: str | None = None, **values: Any
+    connection: Connection, row: Row[Any], after: LifecycleState, *, by: str, detail: str | None = None, **values: Any
 ) -> None:
     """Take a document from its state to the next, where the table of steps allows that."""
-    before = State(row.state)
+    before = LifecycleState(row.state)
     if not is_step(before, after):
         raise InputError(NO_SUCH_STEP.format(before=before.value, after=after.value))
     connection.execute(CHANGE_ONE, {"which": row.id, "state": after.value, **values})
@@ -69,14 +75,14 @@ def was_erased(connection: Connection, document_id: str, scope: Scope, *, by: st
     return connection.execute(erased.where(~is_there.exists())).first() is not None
 
 
-def change_of(row: Row[Any]) -> Change:
+def change_of(row: Row[Any]) -> LifecycleEvent:
     """A row of the history."""
-    return Change(
+    return LifecycleEvent(
         document_id=row.document_id,
         version=row.version,
         at=row.at.replace(tzinfo=UTC),
         by=row.by,
         change=row.change,
-        state=None if row.state is None else State(row.state),
+        state=None if row.state is None else LifecycleState(row.state),
         detail=row.detail,
     )

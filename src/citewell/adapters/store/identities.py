@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Engine, insert, select
 
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.people import SqlPeople, User
+from citewell.adapters.store.people import SqlPeople, UserAccount
 from citewell.adapters.store.schema import identities
 from citewell.errors import NotFound, SignInRefused
 from citewell.types import Role
@@ -23,7 +23,7 @@ class SqlIdentities:
 
     def let_in(
         self, *, tenant: str, issuer: str, subject: str, email: str, name: str, role: Role, tags: list[str] | None
-    ) -> tuple[User, str]:
+    ) -> tuple[UserAccount, str]:
         """The user with the rights that the provider gives now, and a new session's token."""
         key = {"tenant": tenant, "issuer": issuer, "subject": subject}
         with reading(self._engine, self._path) as connection:
@@ -39,7 +39,7 @@ class SqlIdentities:
             user = self._people.change(user.id, tenant=tenant, role=role, tags=tags)
         return user, self._people.open_session(user.id)
 
-    def _first_time(self, key: dict[str, str], *, email: str, name: str, role: Role) -> User:
+    def _first_time(self, key: dict[str, str], *, email: str, name: str, role: Role) -> UserAccount:
         tenant = key["tenant"]
         try:
             user = self._people.by_email(email, tenant=tenant)

@@ -18,7 +18,7 @@ from citewell.adapters.store.history import note
 from citewell.adapters.store.schema import conversations, document_journeys, documents, journeys
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.errors import AlreadyThere, ChangedMeanwhile, DoesNotFit, NotFound
-from citewell.types import EVERY, Asker, Entry, Filing, Scope, State
+from citewell.types import EVERY, Filing, LibraryEntry, LifecycleState, Scope, User
 from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
 
 NO_SUCH_JOURNEY = (
@@ -34,7 +34,13 @@ IN_USE = (
     "{count} documents are only in this journey. Nothing was removed. Choose where to move them: another journey, "
     "or everyone (--universal)."
 )
-STANDING = (State.PENDING, State.QUEUED, State.PROCESSING, State.COMPLETED, State.FAILED)
+STANDING = (
+    LifecycleState.PENDING,
+    LifecycleState.QUEUED,
+    LifecycleState.PROCESSING,
+    LifecycleState.COMPLETED,
+    LifecycleState.FAILED,
+)
 
 
 Refile = Callable[[frozenset[str]], frozenset[str]]
@@ -50,10 +56,10 @@ class JourneyChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class VersionStanding:
     """Where a document version stands now, as a scope sees it."""
 
-    state: State
+    state: LifecycleState
     is_current: bool
     is_visible: bool
 
@@ -84,7 +90,7 @@ class SqlJourneys(SqlShelf):
             raise NotFound(NO_SUCH_JOURNEY)
         return found
 
-    def held_in(self, conversation_id: str, asker: Asker, *, assistant: str) -> str | None:
+    def held_in(self, conversation_id: str, asker: User, *, assistant: str) -> str | None:
         """The journey that a conversation of the asker's is held in; None: that for everyone."""
         mine = and_(conversations.c.tenant == asker.tenant, conversations.c.user_id == asker.user_id)
         here = and_(mine, conversations.c.assistant == assistant, conversations.c.id == conversation_id)
@@ -94,7 +100,7 @@ class SqlJourneys(SqlShelf):
             raise NotFound(NO_SUCH_CONVERSATION)
         return None if row.journey is None else str(row.journey)
 
-    def placed(self, document_ids: Iterable[str], scope: Scope) -> dict[str, Placed]:
+    def placed(self, document_ids: Iterable[str], scope: Scope) -> dict[str, VersionStanding]:
         """What has become of document versions, in two queries; those that are no more are left out."""
         ids = sorted(set(document_ids))
         columns = select(documents.c.id, documents.c.state, documents.c.is_current)
@@ -102,7 +108,7 @@ class SqlJourneys(SqlShelf):
         with reading(self.engine, self.path) as connection:
             seen = set(connection.execute(select(documents.c.id).where(mine, visible(scope))).scalars())
             found = connection.execute(columns.where(mine)).all()
-        return {row.id: Placed(State(row.state), row.is_current, row.id in seen) for row in found}
+        return {row.id: VersionStanding(LifecycleState(row.state), row.is_current, row.id in seen) for row in found}
 
     def current_slug(self, slug: str | None, scope: Scope) -> str | None:
         """What a slug that was written down once is called now."""
@@ -173,12 +179,12 @@ class SqlJourneys(SqlShelf):
             self._touch(connection, scope.tenant)
         return len(filed)
 
-    def assign(self, slug: str, document_ids: Iterable[str], *, scope: Scope, by: str) -> list[Entry]:
+    def assign(self, slug: str, document_ids: Iterable[str], *, scope: Scope, by: str) -> list[LibraryEntry]:
         """File documents under a journey too; newer versions that are still being read go along."""
         wanted = self.one(slug, scope).slug
         return self._refiled(document_ids, scope, by, lambda held: held | {wanted})
 
-    def unassign(self, slug: str, document_ids: Iterable[str], *, scope: Scope, by: str) -> list[Entry]:
+    def unassign(self, slug: str, document_ids: Iterable[str], *, scope: Scope, by: str) -> list[LibraryEntry]:
         """Take documents out of a journey; one that is in no other is for everyone then."""
         wanted = self.one(slug, scope).slug
         return self._refiled(document_ids, scope, by, lambda held: held - {wanted})
@@ -189,12 +195,12 @@ class SqlJourneys(SqlShelf):
 
     # ------------------------------------------------------------------------------------------------------- inside
 
-    def going_along(self, document_ids: Iterable[str], scope: Scope) -> list[Entry]:
+    def going_along(self, document_ids: Iterable[str], scope: Scope) -> list[LibraryEntry]:
         """All versions that are filed anew with these, whoever may see them: the caller says whether that may be."""
         with reading(self.engine, self.path) as connection:
             return _going_along(connection, chosen(connection, list(dict.fromkeys(document_ids)), scope), scope)
 
-    def _refiled(self, document_ids: Iterable[str], scope: Scope, by: str, change: Refile) -> list[Entry]:
+    def _refiled(self, document_ids: Iterable[str], scope: Scope, by: str, change: Refile) -> list[LibraryEntry]:
         with writing(self.engine, self.path) as connection:
             named = chosen(connection, list(dict.fromkeys(document_ids)), scope)
             along = _going_along(connection, named, scope)
@@ -237,7 +243,7 @@ class SqlJourneys(SqlShelf):
         self._touch(connection, scope.tenant)
 
 
-def _going_along(connection: Connection, named: Sequence[Entry], scope: Scope) -> list[Entry]:
+def _going_along(connection: Connection, named: Sequence[LibraryEntry], scope: Scope) -> list[LibraryEntry]:
     """These documents with the versions of them that answer or may come to."""
     standing = and_(documents.c.lineage.in_({entry.lineage for entry in named}), documents.c.tenant == scope.tenant)
     states = documents.c.state.in_([one.value for one in STANDING])
@@ -251,7 +257,7 @@ def _note(connection: Connection, document_ids: Sequence[str], by: str) -> None:
     for batch in (document_ids[at : at + BATCH] for at in range(0, len(document_ids), BATCH)):
         mine = documents.c.id.in_(batch)
         for row in connection.execute(select(documents).where(mine)).all():
-            note(connection, row, "refiled", by=by, state=State(row.state))
+            note(connection, row, "refiled", by=by, state=LifecycleState(row.state))
         connection.execute(update(documents).where(mine).values(revision=documents.c.revision + 1))
 
 

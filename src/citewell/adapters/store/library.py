@@ -17,13 +17,13 @@ from citewell.adapters.store.verify import verify
 from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, refuse_illegal
 from citewell.errors import BlobsUnavailable, NotFound
 from citewell.ports import Verification
-from citewell.types import OWNER_ID, Chunk, Document, Entry, Filing, Scope, Source, State
+from citewell.types import OWNER_ID, Chunk, Document, Filing, LibraryEntry, LifecycleState, Scope, Source
 
 STILL_OUTSIDE = (
     "The document is erased from the library, but its file is still in external storage, which is not responding. "
     "Run `citewell evidence reingest --cleanup` when it is available again."
 )
-NEVER_READ = (State.PENDING, State.QUEUED, State.PROCESSING, State.FAILED)
+NEVER_READ = (LifecycleState.PENDING, LifecycleState.QUEUED, LifecycleState.PROCESSING, LifecycleState.FAILED)
 
 
 class SqlLibrary(SqlQueue, SqlReindex):
@@ -40,18 +40,18 @@ class SqlLibrary(SqlQueue, SqlReindex):
 
     # ---------------------------------------------------------------------------------------------------- reading
 
-    def entries(self, scope: Scope) -> list[Entry]:
+    def entries(self, scope: Scope) -> list[LibraryEntry]:
         """Every document version in scope, newest first."""
         query = rows.ENTRY.where(visible(scope)).order_by(documents.c.added_at.desc(), documents.c.id)
         with reading(self.engine, self.path) as connection:
             return rows.entries_of(connection, connection.execute(query).all())
 
-    def entry(self, document_id: str, scope: Scope) -> Entry:
+    def entry(self, document_id: str, scope: Scope) -> LibraryEntry:
         """One document version."""
         with reading(self.engine, self.path) as connection:
             return self._entry(connection, document_id, scope)
 
-    def opened(self, document_id: str, scope: Scope) -> tuple[Entry, Document, tuple[Chunk, ...]]:
+    def opened(self, document_id: str, scope: Scope) -> tuple[LibraryEntry, Document, tuple[Chunk, ...]]:
         """A document version with its text, structure and passages."""
         with reading(self.engine, self.path) as connection:
             entry = self._entry(connection, document_id, scope)
@@ -75,7 +75,7 @@ class SqlLibrary(SqlQueue, SqlReindex):
 
     def refile(
         self, document_id: str, *, filing: Filing, scope: Scope, by: str = OWNER_ID, revision: int | None = None
-    ) -> Entry:
+    ) -> LibraryEntry:
         """Change tags and journeys; no vector is touched."""
         refuse_illegal(filing)
         with writing(self.engine, self.path) as connection:
@@ -85,11 +85,13 @@ class SqlLibrary(SqlQueue, SqlReindex):
             rows.replace_filing(connection, document_id, filing)
             bumped = update(documents).where(documents.c.id == document_id).values(revision=row.revision + 1)
             connection.execute(bumped)
-            note(connection, row, "refiled", by=by, state=State(row.state))
+            note(connection, row, "refiled", by=by, state=LifecycleState(row.state))
             self._touch(connection, scope.tenant)
             return self._entry(connection, document_id)
 
-    def erase(self, document_id: str, scope: Scope, *, by: str = OWNER_ID, revision: int | None = None) -> list[Entry]:
+    def erase(
+        self, document_id: str, scope: Scope, *, by: str = OWNER_ID, revision: int | None = None
+    ) -> list[LibraryEntry]:
         """Remove all versions of a document for good; says which they were: none where it was erased before."""
         with writing(self.engine, self.path) as connection:
             if was_erased(connection, document_id, scope, by=by):

@@ -16,8 +16,8 @@ from citewell.adapters.store.schema import document_history, documents, generati
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, SqlVersions
 from citewell.errors import EmbedderMismatch, InputError, NotFound
-from citewell.types import Entry, Scope, State
-from citewell.types.lifecycle import SYSTEM, Beat, Change, QueueStatus, Rework
+from citewell.types import LibraryEntry, LifecycleState, Scope
+from citewell.types.lifecycle import SYSTEM, Beat, LifecycleEvent, QueueStatus, Rework
 
 SILENT = timedelta(minutes=2)
 """Who was not heard of for so long does not work."""
@@ -30,7 +30,7 @@ FRESH: dict[str, Any] = {"attempts": 0, "next_attempt_at": None, "error": None}
 class SqlLifecycle(SqlVersions):
     """Changes that a person asks for; each is one transaction, checked against what others did, and written down."""
 
-    def withdraw(self, document_id: str, scope: Scope, *, by: str, revision: int | None = None) -> Entry:
+    def withdraw(self, document_id: str, scope: Scope, *, by: str, revision: int | None = None) -> LibraryEntry:
         """Take the current version out of search; it is kept, and can be restored."""
         with writing(self.engine, self.path) as connection:
             row = self._editable(connection, document_id, scope, revision)
@@ -38,35 +38,39 @@ class SqlLifecycle(SqlVersions):
                 raise InputError(f"Only a document in use can be withdrawn; this one is {row.state}.")
             stamp = self._touch(connection, row.tenant)
             columns = {"is_current": False, "current_until": stamp, "rework": None, "revision": row.revision + 1}
-            move(connection, row, State.WITHDRAWN, by=by, claimed_by=None, claimed_until=None, **columns)
+            move(connection, row, LifecycleState.WITHDRAWN, by=by, claimed_by=None, claimed_until=None, **columns)
             return self._entry(connection, document_id)
 
-    def restore(self, document_id: str, scope: Scope, *, by: str, revision: int | None = None) -> Entry:
+    def restore(self, document_id: str, scope: Scope, *, by: str, revision: int | None = None) -> LibraryEntry:
         """Let a withdrawn document answer again."""
         with writing(self.engine, self.path) as connection:
             row = self._editable(connection, document_id, scope, revision)
-            if row.state != State.WITHDRAWN.value:
+            if row.state != LifecycleState.WITHDRAWN.value:
                 raise InputError(f"Only a withdrawn document can be restored; this one is {row.state}.")
             family = and_(documents.c.lineage == row.lineage, documents.c.is_current)
             if (current := connection.execute(select(documents.c.version).where(family)).scalar()) is not None:
                 raise InputError(f"Version {current} of this document is in use. Withdraw that one first.")
             self._touch(connection, row.tenant)
             columns = {"is_current": True, "current_until": None, "revision": row.revision + 1}
-            move(connection, row, State.COMPLETED, by=by, detail="restored", **columns)
+            move(connection, row, LifecycleState.COMPLETED, by=by, detail="restored", **columns)
             return self._entry(connection, document_id)
 
-    def requeue(self, document_id: str, scope: Scope, *, by: str, revision: int | None = None) -> Entry:
+    def requeue(self, document_id: str, scope: Scope, *, by: str, revision: int | None = None) -> LibraryEntry:
         """Queue a document again that could not be read."""
         with writing(self.engine, self.path) as connection:
             row = self._editable(connection, document_id, scope, revision)
-            if row.state not in (State.FAILED.value, State.PENDING.value, State.QUEUED.value):
+            if row.state not in (
+                LifecycleState.FAILED.value,
+                LifecycleState.PENDING.value,
+                LifecycleState.QUEUED.value,
+            ):
                 raise InputError("Only a document that could not be read can be tried again.")
             columns = FRESH | {"revision": row.revision + 1}
-            if row.state == State.QUEUED.value:  # it waits for its next attempt: now is as good
+            if row.state == LifecycleState.QUEUED.value:  # it waits for its next attempt: now is as good
                 connection.execute(update(documents).where(documents.c.id == row.id).values(**columns))
-                note(connection, row, "retried", by=by, state=State.QUEUED)
+                note(connection, row, "retried", by=by, state=LifecycleState.QUEUED)
             else:
-                move(connection, row, State.QUEUED, by=by, detail=TRIED_AGAIN, **columns)
+                move(connection, row, LifecycleState.QUEUED, by=by, detail=TRIED_AGAIN, **columns)
             return self._entry(connection, document_id)
 
     def reread(
@@ -132,7 +136,7 @@ class SqlLifecycle(SqlVersions):
 
     # ------------------------------------------------------------------------------------------------------- history
 
-    def history(self, document_id: str, scope: Scope) -> list[Change]:
+    def history(self, document_id: str, scope: Scope) -> list[LifecycleEvent]:
         """All that became of the versions of a document, oldest first; of one that is erased, for its owner alone."""
         here = and_(document_history.c.tenant == scope.tenant, document_history.c.document_id == document_id)
         with reading(self.engine, self.path) as connection:
@@ -171,18 +175,18 @@ class SqlLifecycle(SqlVersions):
     def status(self, scope: Scope) -> QueueStatus:
         """How the queue of a tenant stands, and who works on all of them."""
         mine = visible(scope)
-        waiting = and_(mine, documents.c.state == State.QUEUED.value)
+        waiting = and_(mine, documents.c.state == LifecycleState.QUEUED.value)
         by_state = select(documents.c.state, func.count()).where(mine).group_by(documents.c.state)
         rereading = select(func.count()).select_from(documents).where(mine, documents.c.rework.is_not(None))
         with reading(self.engine, self.path) as connection:
             now = clock(connection)
-            counted = {State(state): int(count) for state, count in connection.execute(by_state)}
+            counted = {LifecycleState(state): int(count) for state, count in connection.execute(by_state)}
             oldest = connection.execute(select(func.min(documents.c.added_at)).where(waiting)).scalar()
             later = and_(mine, documents.c.next_attempt_at.is_not(None))
             soonest = connection.execute(select(func.min(documents.c.next_attempt_at)).where(later)).scalar()
             beats = connection.execute(_beats(mine)).all()
             return QueueStatus(
-                states={state: counted.get(state, 0) for state in State},
+                states={state: counted.get(state, 0) for state in LifecycleState},
                 rereading=connection.execute(rereading).scalar_one(),
                 oldest_waiting_at=_aware(oldest),
                 next_attempt_at=_aware(soonest),
@@ -193,7 +197,7 @@ class SqlLifecycle(SqlVersions):
     def due(self) -> int:
         """How many documents wait for a worker now, of all tenants."""
         with reading(self.engine, self.path) as connection:
-            waits = or_(documents.c.state == State.QUEUED.value, documents.c.rework == "queued")
+            waits = or_(documents.c.state == LifecycleState.QUEUED.value, documents.c.rework == "queued")
             is_due = or_(documents.c.next_attempt_at.is_(None), documents.c.next_attempt_at <= clock(connection))
             return connection.execute(select(func.count()).select_from(documents).where(waits, is_due)).scalar_one()
 
@@ -231,12 +235,12 @@ class SqlLifecycle(SqlVersions):
         """Write down how far a second reading has come; the state stays as it is."""
         connection.execute(update(documents).where(documents.c.id == row.id).values(rework=now, **values))
         change = {"queued": "reread queued", "processing": "rereading", None: "reread failed"}[now]
-        note(connection, row, change, by=by, state=State(row.state), detail=detail)
+        note(connection, row, change, by=by, state=LifecycleState(row.state), detail=detail)
 
 
 def _stands() -> ColumnElement[bool]:
     """Versions that answer; older ones are read again only where their vectors must change."""
-    return and_(documents.c.is_current, documents.c.state == State.COMPLETED.value)
+    return and_(documents.c.is_current, documents.c.state == LifecycleState.COMPLETED.value)
 
 
 def _aware(moment: datetime | str | None) -> datetime | None:
@@ -247,7 +251,7 @@ def _aware(moment: datetime | str | None) -> datetime | None:
 
 def _beats(mine: ColumnElement[bool]) -> Select[Any]:
     """Who works, each with the document that it holds, and whether that is one of mine."""
-    in_work = or_(documents.c.state == State.PROCESSING.value, documents.c.rework == "processing")
+    in_work = or_(documents.c.state == LifecycleState.PROCESSING.value, documents.c.rework == "processing")
     held = documents.c.id.label("holds"), mine.label("is_seen")
     at = and_(documents.c.claimed_by == workers.c.name, in_work)
     return select(workers, *held).select_from(workers.outerjoin(documents, at)).order_by(workers.c.name)

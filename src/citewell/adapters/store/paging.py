@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Row, and_, or_
 
 from citewell.errors import NotFound
-from citewell.keeping import Page
+from citewell.keeping import HistoryPage
 
 T = TypeVar("T")
 
@@ -32,10 +32,10 @@ def cursor_of(row: Row[Any], *, moment: str, is_low: bool = False) -> str:
 
 def page_of(
     rows: Sequence[Row[Any]], *, limit: int, made: Callable[[Row[Any]], T], cursor: Callable[[Row[Any]], str]
-) -> Page[T]:
+) -> HistoryPage[T]:
     """So many of the rows, of which one more than that was asked for."""
     shown = rows[:limit]
-    return Page(tuple(made(row) for row in shown), cursor(shown[-1]) if len(rows) > limit else None)
+    return HistoryPage(tuple(made(row) for row in shown), cursor(shown[-1]) if len(rows) > limit else None)
 
 
 def _read(cursor: str) -> tuple[bool, datetime, str]:

@@ -19,7 +19,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.rows import hashed, now
 from citewell.adapters.store.schema import api_keys, sessions, tags, user_tags, users
 from citewell.errors import InputError, NotFound
-from citewell.types import EVERY, Asker, Role, Scope
+from citewell.types import EVERY, Role, Scope, User
 from citewell.types.tags import checked_tags
 
 SESSION_HOURS = 12
@@ -31,7 +31,7 @@ _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class UserAccount:
     """A person who may sign in."""
 
     id: str
@@ -42,14 +42,14 @@ class User:
     tags: frozenset[str]
     is_active: bool
 
-    def asker(self, *, journey: str | None = None, subject: str | None = None) -> Asker:
+    def asker(self, *, journey: str | None = None, subject: str | None = None) -> User:
         """This user as the desk knows them: an administrator asks of everything, others of their tags."""
         tags = frozenset({EVERY}) if self.role is Role.ADMIN else self.tags
-        return Asker(self.id, self.role, Scope(self.tenant, tags, journey, subject))
+        return User(self.id, self.role, Scope(self.tenant, tags, journey, subject))
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ApiKey:
     """A key for programs, as it is listed."""
 
     id: str
@@ -58,9 +58,9 @@ class Key:
     used_at: datetime | None
 
 
-def _key(row: Row[Any]) -> Key:
+def _key(row: Row[Any]) -> ApiKey:
     used_at = row.used_at.replace(tzinfo=UTC) if row.used_at else None
-    return Key(row.id, row.name, row.made_at.replace(tzinfo=UTC), used_at)
+    return ApiKey(row.id, row.name, row.made_at.replace(tzinfo=UTC), used_at)
 
 
 def _held(names: Iterable[str]) -> list[str]:
@@ -80,7 +80,7 @@ class SqlPeople:
 
     def add(
         self, *, tenant: str, email: str, name: str, role: Role, tags: Iterable[str], password: str | None = None
-    ) -> User:
+    ) -> UserAccount:
         """A new user."""
         if not _EMAIL.fullmatch(email):
             raise InputError("Enter a valid email address.")
@@ -112,7 +112,7 @@ class SqlPeople:
         tags: Iterable[str] | None = None,
         is_active: bool | None = None,
         password: str | None = None,
-    ) -> User:
+    ) -> UserAccount:
         """Change a user; a new password or a deactivation ends all of their sessions."""
         values: dict[str, Any] = {}
         if role is not None:
@@ -134,7 +134,7 @@ class SqlPeople:
                 connection.execute(delete(sessions).where(sessions.c.user_id == user_id))
             return self._user(connection, one)
 
-    def user(self, user_id: str, *, tenant: str) -> User:
+    def user(self, user_id: str, *, tenant: str) -> UserAccount:
         """One user of a tenant."""
         with reading(self._engine, self._path) as connection:
             return self._user(connection, self._query(tenant).where(users.c.id == user_id))
@@ -145,12 +145,12 @@ class SqlPeople:
         with reading(self._engine, self._path) as connection:
             return {row.id: row.name for row in connection.execute(query)}
 
-    def by_email(self, email: str, *, tenant: str) -> User:
+    def by_email(self, email: str, *, tenant: str) -> UserAccount:
         """The user of a tenant with this e-mail address."""
         with reading(self._engine, self._path) as connection:
             return self._user(connection, self._query(tenant).where(users.c.email == email.strip().lower()))
 
-    def all(self, *, tenant: str) -> list[User]:
+    def all(self, *, tenant: str) -> list[UserAccount]:
         """The users of a tenant, by e-mail."""
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(self._query(tenant).order_by(users.c.email)).all()
@@ -163,7 +163,7 @@ class SqlPeople:
 
     # ---------------------------------------------------------------------------------------------------- signing in
 
-    def sign_in(self, *, tenant: str, email: str, password: str) -> tuple[User, str] | None:
+    def sign_in(self, *, tenant: str, email: str, password: str) -> tuple[UserAccount, str] | None:
         """The user and a new session's token, or None; as slow for a user who does not exist."""
         query = self._query(tenant).where(users.c.email == email.lower())
         with reading(self._engine, self._path) as connection:
@@ -183,7 +183,7 @@ class SqlPeople:
             connection.execute(insert(sessions).values(**made))
         return token
 
-    def by_session(self, token: str) -> User | None:
+    def by_session(self, token: str) -> UserAccount | None:
         """Who holds this session, while it lasts."""
         held = select(sessions.c.user_id).where(sessions.c.token_hash == hashed(token), sessions.c.ends_at > now())
         return self._active(select(users).where(users.c.id.in_(held)))
@@ -202,7 +202,7 @@ class SqlPeople:
             connection.execute(insert(api_keys).values(**row))
         return key_id, key
 
-    def by_key(self, key: str) -> User | None:
+    def by_key(self, key: str) -> UserAccount | None:
         """Who holds this key; when it was last used is noted, to the hour."""
         user = self._active(select(users).join(api_keys).where(api_keys.c.key_hash == hashed(key)))
         if user is not None:
@@ -218,7 +218,7 @@ class SqlPeople:
         with writing(self._engine, self._path) as connection:
             connection.execute(update(api_keys).where(stale).values(used_at=now()))
 
-    def keys(self, user_id: str, *, tenant: str) -> list[Key]:
+    def keys(self, user_id: str, *, tenant: str) -> list[ApiKey]:
         """The keys of a user, oldest first; what they are nobody can tell any more."""
         self.user(user_id, tenant=tenant)
         query = select(api_keys).where(api_keys.c.user_id == user_id).order_by(api_keys.c.made_at, api_keys.c.id)
@@ -243,7 +243,7 @@ class SqlPeople:
             connection.execute(delete(tags).where(tags.c.tenant == tenant, tags.c.name == name))
             connection.execute(insert(tags).values(tenant=tenant, name=name, owner_id=owner_id))
 
-    def owner_of(self, tag: str, *, tenant: str) -> User | None:
+    def owner_of(self, tag: str, *, tenant: str) -> UserAccount | None:
         """Who answers questions about a tag, in this tenant."""
         owner = select(tags.c.owner_id).where(tags.c.tenant == tenant, tags.c.name == tag)
         return self._active(select(users).where(users.c.tenant == tenant, users.c.id.in_(owner)))
@@ -262,21 +262,21 @@ class SqlPeople:
     def _query(tenant: str) -> Select[Any]:
         return select(users).where(users.c.tenant == tenant)
 
-    def _user(self, connection: Connection, query: Select[Any]) -> User:
+    def _user(self, connection: Connection, query: Select[Any]) -> UserAccount:
         row = connection.execute(query).first()
         if row is None:
             raise NotFound("User not found. `citewell users list` shows all users.")
         return self._made(connection, row)
 
-    def _active(self, query: Select[Any]) -> User | None:
+    def _active(self, query: Select[Any]) -> UserAccount | None:
         with reading(self._engine, self._path) as connection:
             row = connection.execute(query.where(users.c.is_active)).first()
             return None if row is None else self._made(connection, row)
 
     @staticmethod
-    def _made(connection: Connection, row: Row[Any]) -> User:
+    def _made(connection: Connection, row: Row[Any]) -> UserAccount:
         held = connection.execute(select(user_tags.c.tag).where(user_tags.c.user_id == row.id)).scalars()
-        return User(row.id, row.tenant, row.email, row.name, Role(row.role), frozenset(held), row.is_active)
+        return UserAccount(row.id, row.tenant, row.email, row.name, Role(row.role), frozenset(held), row.is_active)
 
     def _hashed(self, password: str) -> str:
         if len(password) < MIN_PASSWORD_CHARACTERS:

@@ -17,8 +17,8 @@ from citewell.adapters.store.lifecycle import TRIED_AGAIN, SqlLifecycle
 from citewell.adapters.store.schema import document_history, document_tags, documents, generations
 from citewell.errors import BlobsUnavailable, EmbedderMismatch, NotFound, ScopeRefused
 from citewell.ingest.retries import RETRIES, STOPPED_PROGRAM
-from citewell.ports import Claim, Reading
-from citewell.types import OWNER_ID, Document, Entry, Filing, Scope, Source, State
+from citewell.ports import JobLease, ParsedFile
+from citewell.types import OWNER_ID, Document, Filing, LibraryEntry, LifecycleState, Scope, Source
 from citewell.types.lifecycle import SYSTEM
 
 LEASE = timedelta(minutes=2)
@@ -33,14 +33,14 @@ FREE: dict[str, Any] = {"claimed_by": None, "claimed_until": None}
 class SqlQueue(SqlLifecycle):
     """A worker takes the oldest document, holds it while it reads, and makes it current."""
 
-    def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> Entry:
+    def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> LibraryEntry:
         """Keep the bytes of a document that a worker will read."""
         with self._outside(source) as key, writing(self.engine, self.path) as connection:
-            made = self._insert(connection, source, filing, scope, filing.title, key=key, state=State.PENDING)
-            move(connection, made, State.QUEUED, by=filing.added_by or OWNER_ID)
+            made = self._insert(connection, source, filing, scope, filing.title, key=key, state=LifecycleState.PENDING)
+            move(connection, made, LifecycleState.QUEUED, by=filing.added_by or OWNER_ID)
             return self._entry(connection, made.id)
 
-    def claim(self, worker: str, *, embedder: str | None = None, document_id: str | None = None) -> Claim | None:
+    def claim(self, worker: str, *, embedder: str | None = None, document_id: str | None = None) -> JobLease | None:
         """Take the oldest document that waits, of any tenant, or the one named; new ones before second readings.
 
         A worker whose embedder fits neither is refused.
@@ -61,16 +61,16 @@ class SqlQueue(SqlLifecycle):
         with reading(self.engine, self.path) as connection:
             self._kinds(connection, embedder)
 
-    def _claimed(self, connection: Connection, row: Row[Any], worker: str) -> Claim:
+    def _claimed(self, connection: Connection, row: Row[Any], worker: str) -> JobLease:
         until = clock(connection) + LEASE
         held = {"claimed_by": worker, "claimed_until": until, "attempts": row.attempts + 1, "next_attempt_at": None}
         is_rework = row.rework is not None
         if is_rework:
             self._rework(connection, row, "processing", by=worker, **held)
         else:
-            move(connection, row, State.PROCESSING, by=worker, **held)
+            move(connection, row, LifecycleState.PROCESSING, by=worker, **held)
         is_reembedding = is_rework and self._fact(connection, "reindex_to") is not None
-        return Claim(
+        return JobLease(
             document_id=row.id,
             tenant=row.tenant,
             name=row.name,
@@ -84,7 +84,7 @@ class SqlQueue(SqlLifecycle):
 
     def _kinds(self, connection: Connection, embedder: str | None) -> tuple[ColumnElement[bool], ...]:
         """Which documents a worker with this embedder may read."""
-        new, again = documents.c.state == State.QUEUED.value, documents.c.rework == "queued"
+        new, again = documents.c.state == LifecycleState.QUEUED.value, documents.c.rework == "queued"
         known, target = self._fact(connection, "embedder"), self._fact(connection, "reindex_to")
         if embedder is None or known is None or (known == embedder and target in (None, embedder)):
             return (new, again)
@@ -135,7 +135,7 @@ class SqlQueue(SqlLifecycle):
             until = {"claimed_until": clock(connection) + LEASE}
             return connection.execute(update(documents).where(_held(document_id, worker)).values(**until)).rowcount == 1
 
-    def complete(self, document_id: str, reading: Reading, worker: str) -> Entry | None:
+    def complete(self, document_id: str, reading: ParsedFile, worker: str) -> LibraryEntry | None:
         """Make a claimed document current; None when it was deleted or taken over meanwhile."""
         with writing(self.engine, self.path) as connection:
             row = self._mine(connection, document_id, worker)
@@ -152,7 +152,7 @@ class SqlQueue(SqlLifecycle):
             self._make_current(connection, self._row(connection, document_id), reading, title, by=worker)
             return self._entry(connection, document_id)
 
-    def _reread(self, connection: Connection, row: Row[Any], reading: Reading, worker: str) -> None:
+    def _reread(self, connection: Connection, row: Row[Any], reading: ParsedFile, worker: str) -> None:
         """Put a second reading in the place of the first; of another embedder's, beside it until all are there."""
         generation = rows.insert_generation(connection, row.id, reading)
         columns = rows.read_columns(reading, row.title, at=clock(connection))
@@ -166,7 +166,14 @@ class SqlQueue(SqlLifecycle):
             mine = and_(generations.c.document_id == row.id, generations.c.embedder == reading.embedder)
             connection.execute(delete(generations).where(mine, generations.c.id != generation))
             self._touch(connection, row.tenant)
-        note(connection, row, "reread", by=worker, state=State(row.state), detail=f"{len(reading.chunks)} passages")
+        note(
+            connection,
+            row,
+            "reread",
+            by=worker,
+            state=LifecycleState(row.state),
+            detail=f"{len(reading.chunks)} passages",
+        )
 
     def fail(self, document_id: str, error: str, worker: str) -> None:
         """Record why a claimed document could not be read; one that was read before goes on answering."""
@@ -179,7 +186,7 @@ class SqlQueue(SqlLifecycle):
         if row.rework is not None:
             self._rework(connection, row, None, by=by, detail=error, **columns)
         else:
-            move(connection, row, State.FAILED, by=by, detail=error, processed_at=clock(connection), **columns)
+            move(connection, row, LifecycleState.FAILED, by=by, detail=error, processed_at=clock(connection), **columns)
 
     def retry_later(self, document_id: str, error: str, worker: str, *, pause_s: float) -> None:
         """Put a document back that may be read at another time, and say when and why."""
@@ -224,7 +231,7 @@ class SqlQueue(SqlLifecycle):
         if row.rework is not None:
             self._rework(connection, row, "queued", by=by, detail=detail, **FREE, **values)
         else:
-            move(connection, row, State.QUEUED, by=by, detail=detail, **FREE, **values)
+            move(connection, row, LifecycleState.QUEUED, by=by, detail=detail, **FREE, **values)
 
     @staticmethod
     def _mine(connection: Connection, document_id: str, worker: str) -> Row[Any] | None:
@@ -250,7 +257,7 @@ def _refuse_overtaken(connection: Connection, row: Row[Any]) -> None:
 
 
 def _in_work() -> ColumnElement[bool]:
-    return or_(documents.c.state == State.PROCESSING.value, documents.c.rework == "processing")
+    return or_(documents.c.state == LifecycleState.PROCESSING.value, documents.c.rework == "processing")
 
 
 def _held(document_id: str, worker: str) -> ColumnElement[bool]:

@@ -12,8 +12,8 @@ from citewell.adapters.store.history import note
 from citewell.adapters.store.schema import documents, generations
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.ports import Reading
-from citewell.types import Chunking, Document, State
+from citewell.ports import ParsedFile
+from citewell.types import Chunking, Document, LifecycleState
 from citewell.types.lifecycle import SYSTEM
 
 
@@ -35,7 +35,7 @@ class SqlReindex(SqlShelf):
             if row is not None:
                 yield document_id, rows.document_of(row), rows.chunking_of(row)
 
-    def regenerate(self, document_id: str, reading: Reading) -> None:
+    def regenerate(self, document_id: str, reading: ParsedFile) -> None:
         """Store another generation beside the one in use, unless the document was erased meanwhile."""
         with writing(self.engine, self.path) as connection:
             if connection.execute(select(documents.c.id).where(documents.c.id == document_id)).first() is not None:
@@ -66,7 +66,14 @@ class SqlReindex(SqlShelf):
                 for row in late:
                     mine = and_(documents.c.id == row.id, documents.c.rework.is_(None))
                     connection.execute(update(documents).where(mine).values(rework="queued", attempts=0))
-                    note(connection, row, "reread queued", by=SYSTEM, state=State(row.state), detail="came meanwhile")
+                    note(
+                        connection,
+                        row,
+                        "reread queued",
+                        by=SYSTEM,
+                        state=LifecycleState(row.state),
+                        detail="came meanwhile",
+                    )
         return None if stale else self.switch(embedder)
 
     def switch(self, embedder: str) -> int | None:

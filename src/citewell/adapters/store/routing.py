@@ -18,8 +18,8 @@ from citewell.adapters.store.schema import routed
 from citewell.adapters.store.seal import TextCipher
 from citewell.answer.route import told_to_others
 from citewell.errors import DoesNotFit, InputError, NotFound
-from citewell.keeping import PAGE_LENGTH, KeptOutcome, HistoryPage, RoutedQuestion
-from citewell.types import User, Route
+from citewell.keeping import PAGE_LENGTH, HistoryPage, KeptOutcome, RoutedQuestion
+from citewell.types import Route, User
 
 MAX_REPLY_CHARACTERS = 20_000
 NO_SUCH_QUESTION = "Question not found in the inbox. `citewell inbox` shows the ids."
@@ -138,7 +138,9 @@ class SqlInbox:
     def _asked_by(self, asker: User) -> ColumnElement[bool]:
         return and_(routed.c.tenant == asker.tenant, routed.c.asked_by == asker.user_id)
 
-    def _page(self, query: Select[Any], asker: User, limit: int, cursor: Callable[[Row[Any]], str]) -> HistoryPage[RoutedQuestion]:
+    def _page(
+        self, query: Select[Any], asker: User, limit: int, cursor: Callable[[Row[Any]], str]
+    ) -> HistoryPage[RoutedQuestion]:
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(query.limit(limit + 1)).all()
         return paging.page_of(rows, limit=limit, made=lambda row: self._made(row, asker), cursor=cursor)

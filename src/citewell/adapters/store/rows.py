@@ -14,8 +14,8 @@ from citewell.adapters.store import codec, vectors
 from citewell.adapters.store.schema import chunks, document_journeys, document_tags, documents, generations
 from citewell.ingest.chunk import default_chunking
 from citewell.ingest.postings import pack
-from citewell.ports import Reading
-from citewell.types import Chunk, Chunking, Document, Entry, Filing, Metadata, State
+from citewell.ports import ParsedFile
+from citewell.types import Chunk, Chunking, Document, Filing, LibraryEntry, LifecycleState, Metadata
 from citewell.words import terms
 
 
@@ -29,7 +29,7 @@ def hashed(data: bytes | str) -> str:
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
-def read_columns(reading: Reading, title: str | None, *, at: datetime) -> dict[str, Any]:
+def read_columns(reading: ParsedFile, title: str | None, *, at: datetime) -> dict[str, Any]:
     """The columns of `documents` that a reading decides, and when it came."""
     document, metadata = reading.document, reading.document.metadata
     return {
@@ -43,7 +43,7 @@ def read_columns(reading: Reading, title: str | None, *, at: datetime) -> dict[s
         "source_url": metadata.source_url,
         "identifiers": [list(pair) for pair in metadata.identifiers],
         "notes": list(document.notes),
-        "state": State.COMPLETED.value,
+        "state": LifecycleState.COMPLETED.value,
         "error": None,
         "processed_at": at,
         "took_s": reading.took_s,
@@ -62,7 +62,7 @@ def chunking_columns(chunking: Chunking | None) -> dict[str, Any]:
     }
 
 
-def insert_generation(connection: Connection, document_id: str, reading: Reading) -> int:
+def insert_generation(connection: Connection, document_id: str, reading: ParsedFile) -> int:
     """Store one reading: text, structure, passages, vectors; returns its number."""
     document = reading.document
     row = {
@@ -86,7 +86,7 @@ def insert_generation(connection: Connection, document_id: str, reading: Reading
     return generation
 
 
-def _chunk_rows(generation: int, reading: Reading) -> list[dict[str, Any]]:
+def _chunk_rows(generation: int, reading: ParsedFile) -> list[dict[str, Any]]:
     ends = np.cumsum([len(chunk.sentences) for chunk in reading.chunks])
     return [
         {
@@ -127,7 +127,7 @@ def insert_filing(
             connection.execute(insert(table), rows)
 
 
-def entries_of(connection: Connection, rows: Sequence[Row[Any]]) -> list[Entry]:
+def entries_of(connection: Connection, rows: Sequence[Row[Any]]) -> list[LibraryEntry]:
     """Entries for rows of `documents` joined with counts of their generation."""
     ids = [row.id for row in rows]
     filed: dict[tuple[str, str], list[str]] = {}
@@ -156,8 +156,8 @@ FILED = union_all(
 """What documents are filed under: the kind, the document, the name."""
 
 
-def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> Entry:
-    return Entry(
+def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> LibraryEntry:
+    return LibraryEntry(
         id=row.id,
         tenant=row.tenant,
         lineage=row.lineage,
@@ -165,7 +165,7 @@ def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> E
         name=row.name,
         title=row.title,
         media_type=row.media_type,
-        state=State(row.state),
+        state=LifecycleState(row.state),
         is_current=row.is_current,
         content_hash=row.content_hash,
         size_bytes=row.size_bytes,

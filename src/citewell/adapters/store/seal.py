@@ -21,7 +21,7 @@ KEY_BITS = 256
 NONCE_BYTES = 12
 
 
-class Seal:
+class TextCipher:
     """AES-GCM; what a text is about is sealed with it, so that no record can stand in for another."""
 
     def __init__(self, key: bytes, *, is_new: bool = False) -> None:
@@ -31,7 +31,7 @@ class Seal:
         self._printing = hmac.digest(key, b"fingerprint", "sha256")
 
     @classmethod
-    def of(cls, home: Path) -> Seal:
+    def of(cls, home: Path) -> TextCipher:
         """The seal of a library, made once."""
         path = home / KEY_FILE
         is_new = not path.exists()
@@ -51,7 +51,7 @@ class Seal:
         return cls(key, is_new=is_new)
 
     @classmethod
-    def inside(cls, connection: Connection) -> Seal:
+    def inside(cls, connection: Connection) -> TextCipher:
         """The seal of a vault, made once and kept among its own tables; the transaction must be a writing one."""
         kept = connection.execute(select(library.c.value).where(library.c.key == KEY_FILE)).scalar()
         if kept is None:

@@ -27,8 +27,8 @@ from citewell.adapters.store.access import searchable, visible
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.schema import chunks, document_tags, documents, generations, stamps
 from citewell.adapters.store.schema import library as facts
-from citewell.adapters.store.stamps import Stamps
-from citewell.ports import Candidate, Ranked, Sentences, Stored
+from citewell.adapters.store.stamps import VersionStamps
+from citewell.ports import Candidate, IndexedVersion, RankedCandidate, Sentences
 from citewell.types import Hit, Scope
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class SqlShelf:
     def __init__(self, engine: Engine, path: Path) -> None:
         self.engine = engine
         self.path = path
-        self.stamps = Stamps(engine, path)
+        self.stamps = VersionStamps(engine, path)
 
     def stamp(self) -> int:
         """Grows with every change of what is current or who may see it."""
@@ -69,7 +69,7 @@ class SqlShelf:
         with reading(self.engine, self.path) as connection:
             return list(connection.execute(query).scalars())
 
-    def load(self, generations_wanted: Sequence[int]) -> Iterator[Stored]:
+    def load(self, generations_wanted: Sequence[int]) -> Iterator[IndexedVersion]:
         """Vectors and postings of these generations, in any order."""
         columns = (generations.c.id, generations.c.chunk_count, generations.c.vectors, generations.c.postings)
         with reading(self.engine, self.path) as connection:
@@ -77,7 +77,7 @@ class SqlShelf:
                 for row in connection.execute(select(*columns).where(generations.c.id.in_(batch))):
                     if row.chunk_count:
                         vectors = codec.unpack_vectors(row.vectors, row.chunk_count)
-                        yield Stored(row.id, vectors, row.postings)
+                        yield IndexedVersion(row.id, vectors, row.postings)
 
     def sentences(self, candidates: Sequence[Candidate]) -> Sentences:
         """Sentence offsets and vectors of candidates; what is shown goes through `hits`."""
@@ -86,7 +86,7 @@ class SqlShelf:
             rows = [tuple(row) for row in _rows_of(connection, columns, candidates)]
         return codec.unpack_sentences(rows)
 
-    def hits(self, found: Sequence[Ranked], scope: Scope) -> list[Hit]:
+    def hits(self, found: Sequence[RankedCandidate], scope: Scope) -> list[Hit]:
         """Full hits, in the order given; what vanished meanwhile is left out."""
         with reading(self.engine, self.path) as connection:
             by_key = {
@@ -163,7 +163,7 @@ class PastShelf:
         """The same, each with the id of its document version."""
         return self._versions(visible(scope))
 
-    def load(self, generations_wanted: Sequence[int]) -> Iterator[Stored]:
+    def load(self, generations_wanted: Sequence[int]) -> Iterator[IndexedVersion]:
         """Vectors and postings of these generations."""
         return self._shelf.load(generations_wanted)
 
@@ -176,7 +176,7 @@ class PastShelf:
         return [one for one in found if self._only is None or one[0] in self._only]
 
 
-def _hit(item: Ranked, row: Row[Any], document: Row[Any], tags: tuple[str, ...]) -> Hit:
+def _hit(item: RankedCandidate, row: Row[Any], document: Row[Any], tags: tuple[str, ...]) -> Hit:
     return Hit(
         document_id=document.id,
         document=document.title,

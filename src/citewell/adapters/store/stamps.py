@@ -17,7 +17,7 @@ KEPT = 4
 QUESTION = "SELECT stamp FROM stamps WHERE tenant = %s"
 
 
-class Stamps:
+class VersionStamps:
     """Asks over connections of its own, which nobody tests before and nobody tidies up afterwards; threads share it."""
 
     def __init__(self, engine: Engine, path: Path) -> None:

@@ -13,7 +13,7 @@ from citewell.adapters.store.engine import reading
 from citewell.adapters.store.schema import documents, generations
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.adapters.store.stamps import stamp_of
-from citewell.ports import Stored, Vector
+from citewell.ports import IndexedVersion, Vector
 from citewell.types import Scope
 
 BATCH = 400
@@ -39,11 +39,11 @@ class TenantShelf:
         """The current generations that the scope may see."""
         return self._shelf.visible(scope)
 
-    def load(self, wanted: Sequence[int]) -> Iterator[Stored]:
+    def load(self, wanted: Sequence[int]) -> Iterator[IndexedVersion]:
         """Vectors and postings of these generations."""
         return self._shelf.load(wanted)
 
-    def load_words(self, wanted: Sequence[int]) -> Iterator[Stored]:
+    def load_words(self, wanted: Sequence[int]) -> Iterator[IndexedVersion]:
         """Postings alone; the vectors have no numbers."""
         columns = (generations.c.id, generations.c.chunk_count, generations.c.postings)
         with reading(self._shelf.engine, self._shelf.path) as connection:
@@ -51,7 +51,7 @@ class TenantShelf:
                 query = select(*columns).where(generations.c.id.in_(wanted[first : first + BATCH]))
                 for row in connection.execute(query):
                     if row.chunk_count:
-                        yield Stored(row.id, np.zeros((row.chunk_count, 0), np.float32), row.postings)
+                        yield IndexedVersion(row.id, np.zeros((row.chunk_count, 0), np.float32), row.postings)
 
     def vector_bytes(self) -> int:
         """How much memory the tenant's current vectors take."""

@@ -17,7 +17,7 @@ from citewell.errors import CitewellError, NotFound
 from citewell.ingest.postings import unpack
 from citewell.ports import Verification
 from citewell.ports.blobs import Blobs
-from citewell.types import State
+from citewell.types import LifecycleState
 
 
 def verify(connection: Connection, embedder: str | None, blobs: Blobs | None = None) -> Verification:
@@ -59,10 +59,10 @@ def _document(connection: Connection, row: Row[Any], embedder: str | None, blobs
         yield "its original file is missing"
     elif hashed(data) != row.content_hash:
         yield "its original file has changed"
-    finished = row.state in (State.COMPLETED, State.SUPERSEDED, State.WITHDRAWN)
+    finished = row.state in (LifecycleState.COMPLETED, LifecycleState.SUPERSEDED, LifecycleState.WITHDRAWN)
     if finished != (row.generation is not None):
         yield f"it is {row.state} but {'has no' if finished else 'already has a'} text in use"
-    if row.is_current and row.state != State.COMPLETED:
+    if row.is_current and row.state != LifecycleState.COMPLETED:
         yield f"it is current but {row.state}"
     if row.generation is None or row.text is None:
         return

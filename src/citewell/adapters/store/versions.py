@@ -19,9 +19,9 @@ from citewell.adapters.store.schema import document_tags, documents
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.errors import CitewellError, EmbedderMismatch, NotFound, ScopeRefused
-from citewell.ports import Reading
+from citewell.ports import ParsedFile
 from citewell.ports.blobs import Blobs
-from citewell.types import EVERY, OWNER_ID, Entry, Filing, Scope, Source, State
+from citewell.types import EVERY, OWNER_ID, Filing, LibraryEntry, LifecycleState, Scope, Source
 
 PUBLIC_ONLY = frozenset({PUBLIC})
 ONE_ENTRY = rows.ENTRY.where(documents.c.id == bindparam("which"))
@@ -39,19 +39,19 @@ class SqlVersions(SqlShelf):
     blobs: Blobs | None = None
     """Where original files are kept outside of the library; None: in it."""
 
-    def same(self, source: Source, *, subject: str | None, scope: Scope) -> Entry | None:
+    def same(self, source: Source, *, subject: str | None, scope: Scope) -> LibraryEntry | None:
         """The current document with the same bytes, if there is one."""
         with reading(self.engine, self.path) as connection:
             return self._same(connection, source, subject, scope)
 
     @staticmethod
-    def _same(connection: Connection, source: Source, subject: str | None, scope: Scope) -> Entry | None:
+    def _same(connection: Connection, source: Source, subject: str | None, scope: Scope) -> LibraryEntry | None:
         given = {"hash": rows.hashed(source.data)} | ({} if subject is None else {"whose": subject})
         query = _of_the_same_bytes(scope, is_general=subject is None)
         found = rows.entries_of(connection, connection.execute(query, given).all())
         return found[0] if found else None
 
-    def add(self, source: Source, reading: Reading, *, filing: Filing, scope: Scope) -> Entry:
+    def add(self, source: Source, reading: ParsedFile, *, filing: Filing, scope: Scope) -> LibraryEntry:
         """Store a document and make it current, superseding what it replaces, in one transaction."""
         with self._outside(source) as key, writing(self.engine, self.path) as connection:
             return self.add_within(connection, source, reading, filing=filing, scope=scope, key=key)
@@ -60,20 +60,20 @@ class SqlVersions(SqlShelf):
         self,
         connection: Connection,
         source: Source,
-        reading: Reading,
+        reading: ParsedFile,
         *,
         filing: Filing,
         scope: Scope,
         key: str | None = None,
-    ) -> Entry:
+    ) -> LibraryEntry:
         """The same inside a transaction that keeps more than the document."""
         same = None if filing.replaces else self._same(connection, source, filing.subject, scope)
         if same is not None:  # another process was quicker
             return same
         title = filing.title or reading.document.title
-        made = self._insert(connection, source, filing, scope, title, key=key, state=State.PROCESSING)
+        made = self._insert(connection, source, filing, scope, title, key=key, state=LifecycleState.PROCESSING)
         by = filing.added_by or OWNER_ID
-        note(connection, made, State.PROCESSING.value, by=by, state=State.PROCESSING)
+        note(connection, made, LifecycleState.PROCESSING.value, by=by, state=LifecycleState.PROCESSING)
         self._make_current(connection, made, reading, filing.title, by=by)
         return self._entry(connection, made.id)
 
@@ -120,7 +120,7 @@ class SqlVersions(SqlShelf):
         title: str | None,
         *,
         key: str | None,
-        state: State,
+        state: LifecycleState,
     ) -> Row[Any]:
         """A row that is not current yet, with its bytes and filing."""
         refuse_illegal(filing)
@@ -151,7 +151,7 @@ class SqlVersions(SqlShelf):
         originals.keep(connection, scope.tenant, content_hash, source.data, key=key, blobs=self.blobs)
         tags, journeys = self._inherited(connection, filing, before)
         rows.insert_filing(connection, document_id, tags=tags, journeys=journeys)
-        note(connection, made, "added", by=filing.added_by or OWNER_ID, state=State.PENDING)
+        note(connection, made, "added", by=filing.added_by or OWNER_ID, state=LifecycleState.PENDING)
         return made
 
     @staticmethod
@@ -210,7 +210,7 @@ class SqlVersions(SqlShelf):
         return int(connection.execute(query).scalar_one()) + 1
 
     def _make_current(
-        self, connection: Connection, row: Row[Any], reading: Reading, title: str | None, *, by: str
+        self, connection: Connection, row: Row[Any], reading: ParsedFile, title: str | None, *, by: str
     ) -> None:
         """Write the generation, then flip: this version answers from now on, the last one no more.
 
@@ -224,15 +224,15 @@ class SqlVersions(SqlShelf):
         newest = max((other.version for other in others), default=0)
         passages = f"{len(reading.chunks)} passages"
         if newest > row.version:
-            move(connection, row, State.COMPLETED, by=by, detail=passages, **columns)
+            move(connection, row, LifecycleState.COMPLETED, by=by, detail=passages, **columns)
             read = self._row(connection, row.id)
-            return move(connection, read, State.SUPERSEDED, by=by, detail=f"version {newest}")
+            return move(connection, read, LifecycleState.SUPERSEDED, by=by, detail=f"version {newest}")
         stamp = self._touch(connection, row.tenant)
         for old in others:
             retired = {"is_current": False, "current_until": stamp, "rework": None, "claimed_by": None}
-            move(connection, old, State.SUPERSEDED, by=by, detail=f"version {row.version}", **retired)
+            move(connection, old, LifecycleState.SUPERSEDED, by=by, detail=f"version {row.version}", **retired)
         columns |= {"is_current": True, "current_from": stamp}
-        return move(connection, row, State.COMPLETED, by=by, detail=passages, **columns)
+        return move(connection, row, LifecycleState.COMPLETED, by=by, detail=passages, **columns)
 
     def _check_embedder(self, connection: Connection, fingerprint: str) -> None:
         known = self._fact(connection, "embedder")
@@ -244,7 +244,7 @@ class SqlVersions(SqlShelf):
                 "index it again, or restore the previous embedding model if you changed it."
             )
 
-    def _entry(self, connection: Connection, document_id: str, scope: Scope | None = None) -> Entry:
+    def _entry(self, connection: Connection, document_id: str, scope: Scope | None = None) -> LibraryEntry:
         query = ONE_ENTRY.where(visible(scope)) if scope else ONE_ENTRY
         found = connection.execute(query, {"which": document_id}).all()
         if not found:
@@ -275,7 +275,7 @@ def _of_the_same_bytes(scope: Scope, *, is_general: bool) -> Select[Any]:
         documents.c.content_hash == bindparam("hash"),
         documents.c.subject.is_(None) if is_general else documents.c.subject == bindparam("whose"),
         documents.c.is_current,
-        documents.c.state == State.COMPLETED.value,
+        documents.c.state == LifecycleState.COMPLETED.value,
     )
 
 

@@ -12,25 +12,25 @@ import sqlcipher3.dbapi2
 from sqlalchemy import Engine
 
 from citewell.adapters.store.engine import Driver
-from citewell.adapters.vault.keys import Key
+from citewell.adapters.vault.keys import VaultKey
 from citewell.errors import LibraryError
 
 TRIES = 3
 PAUSE_S = 0.2
 
 
-def keyed(key: Key) -> Driver:
+def keyed(key: VaultKey) -> Driver:
     """A driver that gives every new connection the key; it stands in no address, log or message."""
     return Driver(sqlcipher3.dbapi2, partial(_unlock, key))
 
 
-def _unlock(key: Key, connection: Any) -> None:
+def _unlock(key: VaultKey, connection: Any) -> None:
     """A raw key: it was made slowly already, so that SQLCipher derives nothing more from it."""
     connection.execute(f"PRAGMA key = \"x'{key.read().hex()}'\"")
     connection.execute("PRAGMA temp_store = MEMORY")
 
 
-def copy_whole(engine: Engine, key: Key, target: Path) -> None:
+def copy_whole(engine: Engine, key: VaultKey, target: Path) -> None:
     """Write an equally encrypted copy of an open vault, consistent even while another window writes.
 
     The file is not read directly: closing it again would drop this process's locks on it.

@@ -19,8 +19,8 @@ from typing import IO
 from citewell.adapters.store.engine import plain_errors
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.vault.cipher import copy_whole, keyed, prove_whole
-from citewell.adapters.vault.header import HEADER_FILE, Header, Way, Wrong, alone, sync
-from citewell.adapters.vault.keys import Derivation, Key, Wrapped
+from citewell.adapters.vault.header import HEADER_FILE, FailedAttempts, Header, Way, alone, sync
+from citewell.adapters.vault.keys import Derivation, VaultKey, WrappedKey
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
 from citewell.errors import InputError, LibraryError, LibraryReadOnly
 
@@ -33,7 +33,7 @@ ENCRYPTED = 1
 """The flag of a file that its archive encrypts."""
 DRAFT = ".new-"
 STALE_S = 3600
-EMPTY = Wrapped(b"", b"")
+EMPTY = WrappedKey(b"", b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class VaultFolder:
     def data(self) -> Path:
         return self.path / DATA_FILE
 
-    def unlock(self, phrase: str, *, way: Way = "passphrase", now: datetime | None = None) -> Key:
+    def unlock(self, phrase: str, *, way: Way = "passphrase", now: datetime | None = None) -> VaultKey:
         """The vault's key. A try is counted before it is made, so that stopping the program does not save one."""
         if way == "recovery":
             phrase = read_phrase(phrase)
@@ -60,10 +60,10 @@ class VaultFolder:
             header.write(self.path)
         key = header.unwrapped(way, phrase)
         with alone(self.path):  # read anew: another window may have changed the passphrase meanwhile
-            replace(self.header, wrong=Wrong()).write(self.path)
+            replace(self.header, wrong=FailedAttempts()).write(self.path)
         return key
 
-    def library(self, key: Key) -> SqlLibrary:
+    def library(self, key: VaultKey) -> SqlLibrary:
         """The record itself, after the seal of every page was checked."""
         if not self.data.is_file():
             raise LibraryError(f"{DATA_FILE} is missing from {self.path}. Restore the vault from an export.")
@@ -75,19 +75,19 @@ class VaultFolder:
             raise
         return library
 
-    def rewrap(self, key: Key, passphrase: str) -> None:
+    def rewrap(self, key: VaultKey, passphrase: str) -> None:
         """Another passphrase for the same data; none of it is encrypted again."""
         with alone(self.path):
             self.header.wrapped(key, "passphrase", checked(passphrase)).write(self.path)
 
-    def new_recovery(self, key: Key) -> str:
+    def new_recovery(self, key: VaultKey) -> str:
         """Another recovery phrase; the old one opens this vault no more."""
         phrase = new_phrase()
         with alone(self.path):
             self.header.wrapped(key, "recovery", phrase).write(self.path)
         return phrase
 
-    def export(self, key: Key, target: Path) -> None:
+    def export(self, key: VaultKey, target: Path) -> None:
         """Copy the vault as it is at this moment into one file, as encrypted as it is here."""
         library = self.library(key)
         copy = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
@@ -96,7 +96,9 @@ class VaultFolder:
                 copy_whole(library.engine, key, copy)
             with zipfile.ZipFile(target, "x", zipfile.ZIP_STORED) as archive:
                 target.chmod(0o600)
-                archive.writestr(HEADER_FILE, json.dumps(replace(self.header, wrong=Wrong()).as_json(), indent=1))
+                archive.writestr(
+                    HEADER_FILE, json.dumps(replace(self.header, wrong=FailedAttempts()).as_json(), indent=1)
+                )
                 archive.write(copy, DATA_FILE)
         except FileExistsError as error:
             raise InputError(f"{target} already exists. Choose another name.") from error
@@ -124,7 +126,7 @@ class VaultFolder:
 def make_vault(vaults: Path, label: str, passphrase: str) -> tuple[VaultFolder, str]:
     """A new vault and its recovery phrase; a half-made one is never seen."""
     label, passphrase = label_of(label), checked(passphrase)
-    vault_id, phrase, key = str(uuid.uuid4()), new_phrase(), Key.new()
+    vault_id, phrase, key = str(uuid.uuid4()), new_phrase(), VaultKey.new()
     header = Header(vault_id, label, datetime.now(UTC), Derivation.measured(), EMPTY, EMPTY)
     with _made_apart(vaults, vault_id) as draft:
         header.wrapped(key, "passphrase", passphrase).wrapped(key, "recovery", phrase).write(draft)
@@ -160,7 +162,7 @@ def _header_in(archive: zipfile.ZipFile) -> Header:
     if told.file_size > MAX_HEADER_BYTES:
         raise ValueError("no header is that long")
     header = Header.of(json.loads(archive.read(told)), Path("the copy"))
-    return replace(header, id=str(uuid.UUID(header.id)), label=label_of(header.label), wrong=Wrong())
+    return replace(header, id=str(uuid.UUID(header.id)), label=label_of(header.label), wrong=FailedAttempts())
 
 
 def _as_it_is(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:

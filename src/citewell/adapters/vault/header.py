@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from citewell.adapters.vault.keys import Derivation, Key, Wrapped
+from citewell.adapters.vault.keys import Derivation, VaultKey, WrappedKey
 from citewell.errors import LibraryError, LibraryReadOnly, NotFound, SchemaTooNew, VaultWaits
 
 FORMAT = 1
@@ -24,7 +24,7 @@ Way = Literal["passphrase", "recovery"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class FailedAttempts:
     """How many wrong phrases were given in a row, and when the last one was."""
 
     count: int = 0
@@ -34,7 +34,7 @@ class Wrong:
         """Seconds until the next try: none at first, then twice as many each time.
 
         >>> then = datetime(2026, 1, 1, tzinfo=UTC)
-        >>> [Wrong(count, then).wait_s(then) for count in (2, 3, 4, 9, 40)]
+        >>> [FailedAttempts(count, then).wait_s(then) for count in (2, 3, 4, 9, 40)]
         [0, 1, 2, 64, 900]
         """
         if self.count < FREE_TRIES or self.last_at is None:
@@ -54,16 +54,16 @@ class Header:
     """Chosen to be seen by anybody who can read the folder, such as “me” or “mum”."""
     made_at: datetime
     derivation: Derivation
-    passphrase: Wrapped
-    recovery: Wrapped
-    wrong: Wrong = Wrong()
+    passphrase: WrappedKey
+    recovery: WrappedKey
+    wrong: FailedAttempts = FailedAttempts()
 
-    def wrapped(self, key: Key, way: Way, phrase: str) -> Header:
+    def wrapped(self, key: VaultKey, way: Way, phrase: str) -> Header:
         """The same vault with its key wrapped anew by another phrase."""
-        made = Wrapped.of(key, phrase, derivation=self.derivation, about=self._about(way))
+        made = WrappedKey.of(key, phrase, derivation=self.derivation, about=self._about(way))
         return replace(self, passphrase=made) if way == "passphrase" else replace(self, recovery=made)
 
-    def unwrapped(self, way: Way, phrase: str) -> Key:
+    def unwrapped(self, way: Way, phrase: str) -> VaultKey:
         """The vault's key; a wrong phrase is an error that says nothing else."""
         kept = self.passphrase if way == "passphrase" else self.recovery
         return kept.open(phrase, derivation=self.derivation, about=self._about(way))
@@ -72,7 +72,7 @@ class Header:
         """With one more try, unless it has to wait."""
         if wait_s := self.wrong.wait_s(now):
             raise VaultWaits(f"Too many wrong attempts. Wait {wait_s} s, then try again.", wait_s=wait_s)
-        return replace(self, wrong=Wrong(self.wrong.count + 1, now))
+        return replace(self, wrong=FailedAttempts(self.wrong.count + 1, now))
 
     def _about(self, way: Way) -> str:
         return f"{FORMAT}:{self.id}:{way}"
@@ -107,9 +107,9 @@ class Header:
                 label=told["label"],
                 made_at=datetime.fromisoformat(told["made_at"]),
                 derivation=Derivation(**told["derivation"]),
-                passphrase=Wrapped.read(told["passphrase"]),
-                recovery=Wrapped.read(told["recovery"]),
-                wrong=Wrong(int(told["wrong"]["count"]), None if last_at is None else _moment(last_at)),
+                passphrase=WrappedKey.read(told["passphrase"]),
+                recovery=WrappedKey.read(told["recovery"]),
+                wrong=FailedAttempts(int(told["wrong"]["count"]), None if last_at is None else _moment(last_at)),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise _damaged(folder) from error

@@ -25,7 +25,7 @@ LOWEST_MEMORY_KIB, HIGHEST_MEMORY_KIB = 64 * 1024, 1024 * 1024
 HIGHEST_LANES = 16
 
 
-class Key:
+class VaultKey:
     """The 256-bit key of one vault, in memory that is overwritten when the vault is locked."""
 
     __slots__ = ("_bytes",)
@@ -34,7 +34,7 @@ class Key:
         self._bytes = bytearray(data)
 
     @classmethod
-    def new(cls) -> Key:
+    def new(cls) -> VaultKey:
         """A random one."""
         return cls(os.urandom(KEY_BYTES))
 
@@ -100,25 +100,25 @@ class Derivation:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapped:
+class WrappedKey:
     """The vault's key, sealed by a key that a phrase makes; the seal is also what proves the phrase."""
 
     salt: bytes
     sealed: bytes
 
     @classmethod
-    def of(cls, key: Key, phrase: str, *, derivation: Derivation, about: str) -> Wrapped:
+    def of(cls, key: VaultKey, phrase: str, *, derivation: Derivation, about: str) -> WrappedKey:
         """Wrap a key; `about` binds it to its vault and its use."""
         salt, nonce = os.urandom(SALT_BYTES), os.urandom(NONCE_BYTES)
         cipher = AESGCM(derivation.derive(phrase, salt=salt))
         return cls(salt, nonce + cipher.encrypt(nonce, key.read(), _bound(about, derivation)))
 
-    def open(self, phrase: str, *, derivation: Derivation, about: str) -> Key:
+    def open(self, phrase: str, *, derivation: Derivation, about: str) -> VaultKey:
         """The key again; whatever is wrong, it takes as long and says the same."""
         cipher = AESGCM(derivation.derive(phrase, salt=self.salt))
         nonce, rest = self.sealed[:NONCE_BYTES], self.sealed[NONCE_BYTES:]
         try:
-            return Key(cipher.decrypt(nonce, rest, _bound(about, derivation)))
+            return VaultKey(cipher.decrypt(nonce, rest, _bound(about, derivation)))
         except (InvalidTag, ValueError) as error:
             raise WrongSecret from error
 
@@ -127,7 +127,7 @@ class Wrapped:
         return {"salt": self.salt.hex(), "sealed": self.sealed.hex()}
 
     @classmethod
-    def read(cls, told: Any) -> Wrapped:
+    def read(cls, told: Any) -> WrappedKey:
         """As vault.json held it."""
         wrapped = cls(bytes.fromhex(told["salt"]), bytes.fromhex(told["sealed"]))
         if len(wrapped.salt) != SALT_BYTES or len(wrapped.sealed) <= NONCE_BYTES + KEY_BYTES:

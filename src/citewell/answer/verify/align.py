@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from citewell.answer.verify.amounts import Agreement, matched_amounts
-from citewell.answer.verify.read import Reading, read
+from citewell.answer.verify.amounts import AmountMatch, matched_amounts
+from citewell.answer.verify.read import ReadSentence, read
 from citewell.clinical import Lexicon
 
 Change = tuple[int, int, str]
@@ -37,13 +37,13 @@ def aligned(claim: str, source: str, lexicon: Lexicon) -> str:
     return text
 
 
-def _amounts(ours: Reading, theirs: Reading) -> Iterator[Change]:
+def _amounts(ours: ReadSentence, theirs: ReadSentence) -> Iterator[Change]:
     for amount, (same, level) in matched_amounts(ours, theirs).items():
-        if level == Agreement.SAME and len(amount.values) == len(same.values):
+        if level == AmountMatch.SAME and len(amount.values) == len(same.values):
             yield amount.start, amount.end, same.text
 
 
-def _medicines(ours: Reading, theirs: Reading, claim: str, source: str) -> Iterator[Change]:
+def _medicines(ours: ReadSentence, theirs: ReadSentence, claim: str, source: str) -> Iterator[Change]:
     for medicine in ours.medicines:
         same = next((other for other in theirs.medicines if other.name == medicine.name), None)
         if same and not _is_in(claim[medicine.start : medicine.end], source):
@@ -57,7 +57,7 @@ def _names(claim: str, source: str, lexicon: Lexicon) -> Iterator[Change]:
             yield hit.start, hit.end, there[hit.concept.id]
 
 
-def _synonyms(ours: Reading, theirs: Reading, source: str) -> Iterator[Change]:
+def _synonyms(ours: ReadSentence, theirs: ReadSentence, source: str) -> Iterator[Change]:
     forms = {word.form for word in theirs.words}
     for word in ours.words:
         if word.meanings and word.form not in forms:

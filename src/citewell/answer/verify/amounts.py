@@ -8,12 +8,12 @@ from enum import IntEnum
 from itertools import combinations
 
 from citewell.answer.illnesses import illnesses
-from citewell.answer.verify.findings import Finding, Grade
-from citewell.answer.verify.read import Reading, Word, form, forms
+from citewell.answer.verify.findings import Mismatch, MismatchGrade
+from citewell.answer.verify.read import ContentWord, ReadSentence, form, forms
 from citewell.clinical.quantities import BARE, CHANCE, Quantity
 
 
-class Agreement(IntEnum):
+class AmountMatch(IntEnum):
     """How far two quantities mean the same."""
 
     OTHER = 0
@@ -25,23 +25,23 @@ class Agreement(IntEnum):
     SAME = 3
 
 
-def agreement(claim: Quantity, source: Quantity) -> Agreement:
+def agreement(claim: Quantity, source: Quantity) -> AmountMatch:
     """Whether a source's quantity is the claim's.
 
     >>> from citewell.clinical.quantities import quantities
     >>> one, other = quantities("at least 500 mg")[0], quantities("0.5 g or more")[0]
     >>> agreement(one, other), agreement(one, quantities("up to 500 mg")[0])
-    (<Agreement.SAME: 3>, <Agreement.OPPOSED: 1>)
+    (<AmountMatch.SAME: 3>, <AmountMatch.OPPOSED: 1>)
     """
     if claim.dimension == source.dimension == "date":
         fits = all(said in (0, held) for said, held in zip(claim.values, source.values, strict=True))
-        return Agreement.SAME if fits else Agreement.OTHER
+        return AmountMatch.SAME if fits else AmountMatch.OTHER
     if _is_in_band(claim, source):
-        return Agreement.SAME
+        return AmountMatch.SAME
     if _is_rounded(claim, source) or _is_rounded(source, claim):
-        return Agreement.SAME
+        return AmountMatch.SAME
     if not _equal(claim, source):
-        return Agreement.OTHER
+        return AmountMatch.OTHER
     return _limits(claim, source)
 
 
@@ -151,14 +151,14 @@ def _share_of(pair: Quantity, percent: Quantity) -> bool:
     return abs(100 * pair.values[0] / pair.values[1] - percent.values[0]) <= 0.5
 
 
-def _limits(claim: Quantity, source: Quantity) -> Agreement:
+def _limits(claim: Quantity, source: Quantity) -> AmountMatch:
     if claim.sign == source.sign:
-        return Agreement.SAME
+        return AmountMatch.SAME
     if (claim.sign == "=" and source.loose) or (source.sign == "=" and claim.loose):
-        return Agreement.SAME
+        return AmountMatch.SAME
     if {claim.sign[0], source.sign[0]} == {"<", ">"}:
-        return Agreement.OPPOSED
-    return Agreement.CLOSE
+        return AmountMatch.OPPOSED
+    return AmountMatch.CLOSE
 
 
 _OF_DRUG = re.compile(r"\s*(?:of\s+|once\s+|twice\s+|oral\s+|intravenous\s+)?$")
@@ -168,7 +168,7 @@ _BINDS_AHEAD = 12
 _BINDS_BACK = 80
 
 
-def amounts_missing(claim: Reading, source: Reading, *, is_row: bool = False) -> list[Finding]:
+def amounts_missing(claim: ReadSentence, source: ReadSentence, *, is_row: bool = False) -> list[Mismatch]:
     """Each quantity of the claim that the source sentence lacks, changes or gives to something else.
 
     What a row of a table says, it says of all the medicines that it names.
@@ -183,7 +183,7 @@ def amounts_missing(claim: Reading, source: Reading, *, is_row: bool = False) ->
     return [finding for finding in found if finding is not None] + _exchanged(claim, source, matched)
 
 
-def _is_in_illness(ours: Quantity, claim: Reading, source: Reading) -> bool:
+def _is_in_illness(ours: Quantity, claim: ReadSentence, source: ReadSentence) -> bool:
     """Whether a number is a part of the name of an illness that the source names otherwise: T2DM is type 2 diabetes."""
     if not ours.dimension.startswith("label"):
         return False
@@ -191,11 +191,11 @@ def _is_in_illness(ours: Quantity, claim: Reading, source: Reading) -> bool:
     return bool(inside) and any(one.name in inside for one in illnesses(source.text))
 
 
-Matched = dict[Quantity, tuple[Quantity, Agreement]]
+Matched = dict[Quantity, tuple[Quantity, AmountMatch]]
 """For each quantity of the claim the one of the source that comes nearest to it."""
 
 
-def matched_amounts(claim: Reading, source: Reading, *, is_row: bool = False) -> Matched:
+def matched_amounts(claim: ReadSentence, source: ReadSentence, *, is_row: bool = False) -> Matched:
     """Each quantity of the claim beside the one of the source that is the same, or comes nearest to it."""
     found: Matched = {}
     for ours in claim.quantities:
@@ -211,18 +211,18 @@ def matched_amounts(claim: Reading, source: Reading, *, is_row: bool = False) ->
     return _with_parts(claim, source, found)
 
 
-def _with_parts(claim: Reading, source: Reading, matched: Matched) -> Matched:
+def _with_parts(claim: ReadSentence, source: ReadSentence, matched: Matched) -> Matched:
     """“36 of 120” is said by “of 120 patients, 36 …”, and a range by both of its ends, each on its own."""
     found = dict(matched)
     for whole in claim.quantities:
         if whole not in found and len(whole.values) == 2:
             ends = [part for part in source.quantities if _is_end(part, whole)]
             if {part.values[0] for part in ends} == set(whole.values):
-                found[whole] = ends[0], Agreement.SAME
+                found[whole] = ends[0], AmountMatch.SAME
     for whole in source.quantities:
         parts = [part for part in claim.quantities if part not in found and _is_end(part, whole)]
         if len(whole.values) == 2 and {part.values[0] for part in parts} == set(whole.values):
-            found |= dict.fromkeys(parts, (whole, Agreement.SAME))
+            found |= dict.fromkeys(parts, (whole, AmountMatch.SAME))
     return found
 
 
@@ -232,16 +232,20 @@ def _is_end(part: Quantity, whole: Quantity) -> bool:
 
 
 def _finding(
-    ours: Quantity, match: tuple[Quantity, Agreement] | None, unused: list[Quantity], claim: Reading, source: Reading
-) -> Finding | None:
+    ours: Quantity,
+    match: tuple[Quantity, AmountMatch] | None,
+    unused: list[Quantity],
+    claim: ReadSentence,
+    source: ReadSentence,
+) -> Mismatch | None:
     """What is wrong with one quantity of the claim, if anything is."""
     if match is not None:
         theirs, level = match
-        if level == Agreement.SAME:
+        if level == AmountMatch.SAME:
             return None
-        grade = Grade.WEAKER if level == Agreement.CLOSE else Grade.AGAINST
+        grade = MismatchGrade.WEAKER if level == AmountMatch.CLOSE else MismatchGrade.AGAINST
         reason = f"“{ours.text}” is not what the source says: “{theirs.text}”"
-        return Finding(grade, "amount", reason, ours.start, ours.end)
+        return Mismatch(grade, "amount", reason, ours.start, ours.end)
     if _is_name(ours, claim, source):
         return None
     context = claim.near(ours.start, ours.end)
@@ -260,13 +264,13 @@ def _finding(
         reason = f"“{ours.text}” is not in the source, which says “{nearest.text}”"
         if ours.text == nearest.text:
             reason = f"“{ours.text}” is said of something else in the source"
-        return Finding(Grade.AGAINST, "amount", reason, ours.start, ours.end)
+        return Mismatch(MismatchGrade.AGAINST, "amount", reason, ours.start, ours.end)
     if ours.is_word:
         return None
-    return Finding(Grade.MISSING, "amount", f"“{ours.text}” is not in the source", ours.start, ours.end)
+    return Mismatch(MismatchGrade.MISSING, "amount", f"“{ours.text}” is not in the source", ours.start, ours.end)
 
 
-def _is_name(ours: Quantity, claim: Reading, source: Reading) -> bool:
+def _is_name(ours: Quantity, claim: ReadSentence, source: ReadSentence) -> bool:
     """Whether the source writes the number as part of a name: “BRCA 1” is BRCA1 there."""
     before = re.search(r"([^\W_]+)[\s-]*$", claim.text[: ours.start])
     return before is not None and form(before.group(1) + ours.text) in forms(source.text)
@@ -282,7 +286,7 @@ def _rivals(ours: Quantity, theirs: Quantity) -> bool:
 # ------------------------------------------------------------------------------------------- beside the same thing
 
 
-def _bound(amount: Quantity, reading: Reading) -> str | None:
+def _bound(amount: Quantity, reading: ReadSentence) -> str | None:
     """The medicine that an amount belongs to."""
     after = [drug for drug in reading.medicines if 0 <= drug.start - amount.end <= _BINDS_AHEAD]
     if after and _OF_DRUG.fullmatch(reading.text[amount.end : after[0].start]):
@@ -291,7 +295,7 @@ def _bound(amount: Quantity, reading: Reading) -> str | None:
     return before[-1].name if before else None
 
 
-def _same_drug(ours: Quantity, theirs: Quantity, claim: Reading, source: Reading) -> bool:
+def _same_drug(ours: Quantity, theirs: Quantity, claim: ReadSentence, source: ReadSentence) -> bool:
     """False where both sentences name the claim's drug, and the source gives the amount to another one."""
     if len({drug.name for drug in source.medicines}) < 2:
         return True
@@ -301,7 +305,7 @@ def _same_drug(ours: Quantity, theirs: Quantity, claim: Reading, source: Reading
     return wanted not in {drug.name for drug in source.medicines} or "respectively" in source.text
 
 
-def _exchanged(claim: Reading, source: Reading, matched: Matched) -> list[Finding]:
+def _exchanged(claim: ReadSentence, source: ReadSentence, matched: Matched) -> list[Mismatch]:
     """Two numbers of one kind that changed places between the same two things."""
     found = []
     for one, other in combinations([ours for ours in claim.quantities if ours in matched], 2):
@@ -314,17 +318,17 @@ def _exchanged(claim: Reading, source: Reading, matched: Matched) -> list[Findin
         crossed = min(len(ours_one & theirs_other), len(ours_other & theirs_one))
         if crossed and not kept and "respectively" not in source.text:
             reason = f"“{one.text}” and “{other.text}” belong to other things in the source"
-            found.append(Finding(Grade.AGAINST, "amount", reason, one.start, one.end))
+            found.append(Mismatch(MismatchGrade.AGAINST, "amount", reason, one.start, one.end))
     return found
 
 
-def _own(reading: Reading, one: Quantity, other: Quantity) -> tuple[frozenset[str], frozenset[str]]:
+def _own(reading: ReadSentence, one: Quantity, other: Quantity) -> tuple[frozenset[str], frozenset[str]]:
     """The words beside each of two quantities, as far as the next number; without those beside both."""
     left, right = _beside(reading, one), _beside(reading, other)
     return left - right, right - left
 
 
-def _beside(reading: Reading, amount: Quantity) -> frozenset[str]:
+def _beside(reading: ReadSentence, amount: Quantity) -> frozenset[str]:
     low = max((other.end for other in reading.quantities if other.end <= amount.start), default=0)
     high = min((other.start for other in reading.quantities if other.start >= amount.end), default=len(reading.text))
     before = [word.form for word in reading.words if low <= word.start < amount.start][-2:]
@@ -336,28 +340,30 @@ _END = re.compile(r"[;(\[]|\.\s")
 """Where the words of a number end."""
 
 
-def other_arm(claim: Reading, source: Reading) -> list[Finding]:
+def other_arm(claim: ReadSentence, source: ReadSentence) -> list[Mismatch]:
     """Each number of the claim that the source sentence gives to something else that the claim names."""
     found = []
     for ours in claim.quantities:
         theirs = [one for one in source.quantities if one.dimension == ours.dimension]
-        same = [one for one in theirs if agreement(ours, one) == Agreement.SAME]
+        same = [one for one in theirs if agreement(ours, one) == AmountMatch.SAME]
         if len(theirs) < 2 or len(same) != 1 or not _is_told(ours, claim):
             continue
         bound = _after(source, theirs) or _before(source, theirs)
         if bound and _is_crossed(claim.words, bound[theirs.index(same[0])], bound, theirs.index(same[0])):
             reason = f"“{ours.text}” is said of something else in the source"
-            found.append(Finding(Grade.AGAINST, "amount", reason, ours.start, ours.end))
+            found.append(Mismatch(MismatchGrade.AGAINST, "amount", reason, ours.start, ours.end))
     return found
 
 
-def _is_told(ours: Quantity, claim: Reading) -> bool:
+def _is_told(ours: Quantity, claim: ReadSentence) -> bool:
     """Whether a number has a unit, and is the only one with it."""
     is_alone = sum(one.dimension == ours.dimension for one in claim.quantities) == 1
     return is_alone and ours.dimension not in (BARE, CHANCE, "date") and not ours.dimension.startswith("label")
 
 
-def _is_crossed(claimed: Sequence[Word], own: list[Word], bound: list[list[Word]], place: int) -> bool:
+def _is_crossed(
+    claimed: Sequence[ContentWord], own: list[ContentWord], bound: list[list[ContentWord]], place: int
+) -> bool:
     """Whether the claim has words of another number and none of its own."""
     others = [word for number, words in enumerate(bound) if number != place for word in words]
     alone = [word for word in own if not _has(others, word)]
@@ -365,18 +371,18 @@ def _is_crossed(claimed: Sequence[Word], own: list[Word], bound: list[list[Word]
     return any(_has(claimed, word) for word in foreign) and not any(_has(claimed, word) for word in alone)
 
 
-def _has(words: Sequence[Word], wanted: Word) -> bool:
+def _has(words: Sequence[ContentWord], wanted: ContentWord) -> bool:
     return any(word.form == wanted.form or word.meanings & wanted.meanings for word in words)
 
 
-def _after(source: Reading, numbers: Sequence[Quantity]) -> list[list[Word]] | None:
+def _after(source: ReadSentence, numbers: Sequence[Quantity]) -> list[list[ContentWord]] | None:
     """The words that follow each number, if each has some of its own."""
     ends = [*(one.start for one in numbers[1:]), len(source.text)]
     parts = [(one.end, end) for one, end in zip(numbers, ends, strict=True)]
     return _each_own(source, [(start, _cut(source.text, start, end)) for start, end in parts])
 
 
-def _before(source: Reading, numbers: Sequence[Quantity]) -> list[list[Word]] | None:
+def _before(source: ReadSentence, numbers: Sequence[Quantity]) -> list[list[ContentWord]] | None:
     """The words that lead to each number, if each has some of its own."""
     edges = [0, *(one.end for one in numbers)]
     parts = [(edge, one.start) for edge, one in zip(edges, numbers, strict=False)]
@@ -393,12 +399,12 @@ def _begin(text: str, start: int, end: int) -> int:
     return max((stop.end() for stop in _END.finditer(text, start, end)), default=start)
 
 
-def _each_own(source: Reading, parts: Sequence[tuple[int, int]]) -> list[list[Word]] | None:
+def _each_own(source: ReadSentence, parts: Sequence[tuple[int, int]]) -> list[list[ContentWord]] | None:
     found = [[word for word in source.words if start <= word.start < end] for start, end in parts]
     return found if all(_is_each_own(place, found) for place in range(len(found))) else None
 
 
-def _is_each_own(place: int, found: Sequence[list[Word]]) -> bool:
+def _is_each_own(place: int, found: Sequence[list[ContentWord]]) -> bool:
     """Whether a number has a word that no other has."""
     others = [word for number, words in enumerate(found) if number != place for word in words]
     return any(not _has(others, word) for word in found[place])

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from citewell.answer.verify.amounts import Agreement, agreement
-from citewell.answer.verify.coverage import Profile, profile
-from citewell.answer.verify.findings import Grade
+from citewell.answer.verify.amounts import AmountMatch, agreement
+from citewell.answer.verify.coverage import WordProfile, profile
+from citewell.answer.verify.findings import MismatchGrade
 from citewell.answer.verify.matches import Match
-from citewell.answer.verify.read import Reading, Word, form, forms, is_light, read
+from citewell.answer.verify.read import ContentWord, ReadSentence, form, forms, is_light, read
 from citewell.clinical.quantities import Quantity
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 
 _SAYS = re.compile(
     r"\b(?:is|are|was|were|be|can|could|may|might|must|should|will|would|has|have|had|do|does|did|led|leads?|causes?|caused"
@@ -29,7 +29,7 @@ _SAYS = re.compile(
 """What stands before it can be told as the subject."""
 
 
-def rearranged(claim: Reading, source: Reading) -> Iterator[str]:
+def rearranged(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """How a claim puts together anew what one source sentence says."""
     yield from _of_other_clause(claim, source)
     yield from _turned_round(claim, source)
@@ -52,11 +52,11 @@ _Places = frozenset[int]
 class _Clauses:
     """The clauses of a source sentence."""
 
-    source: Reading
+    source: ReadSentence
     edges: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, source: Reading) -> _Clauses:
+    def of(cls, source: ReadSentence) -> _Clauses:
         """Cut at the words that join clauses."""
         cuts = (
             match.span() for match in _SPLIT.finditer(source.text) if not _BETWEEN.search(source.text, 0, match.start())
@@ -70,7 +70,7 @@ class _Clauses:
             place for place, (low, high) in enumerate(self.edges) if any(low <= start < high for start in starts)
         )
 
-    def of_word(self, word: Word) -> _Places:
+    def of_word(self, word: ContentWord) -> _Places:
         """The clauses that have a word, in its form or another of its meaning."""
         return self.having(
             [one.start for one in self.source.words if one.form == word.form or one.meanings & word.meanings]
@@ -78,7 +78,7 @@ class _Clauses:
 
     def of_amount(self, amount: Quantity) -> _Places:
         """The clauses that have an amount; all where it comes last and may be said of each: “… for three days”."""
-        same = [one for one in self.source.quantities if agreement(amount, one) == Agreement.SAME]
+        same = [one for one in self.source.quantities if agreement(amount, one) == AmountMatch.SAME]
         last = [one for one in self.source.quantities if one.start >= self.edges[-1][0]]
         if any(one in last[1:] for one in same):
             return frozenset(range(len(self.edges)))
@@ -89,7 +89,7 @@ class _Clauses:
         return _SAYS.search(self.source.text, *self.edges[place]) is not None
 
 
-def _of_other_clause(claim: Reading, source: Reading) -> Iterator[str]:
+def _of_other_clause(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """The thing or the number of one clause with what another clause says."""
     clauses = _Clauses.of(source)
     if len(clauses.edges) < 2 or _JOINS.search(claim.text):
@@ -115,7 +115,7 @@ def _amounts(clauses: _Clauses, amounts: dict[Quantity, _Places]) -> Iterator[st
                 yield f"“{one.text}” is said of something else in the source"
 
 
-def _medicines(claim: Reading, clauses: _Clauses, places: dict[Word, _Places]) -> Iterator[str]:
+def _medicines(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord, _Places]) -> Iterator[str]:
     """A medicine of one clause with what another clause says of another medicine."""
     ours = {drug.name for drug in claim.medicines}
     drugs = {word for word in places for drug in claim.medicines if drug.start <= word.start < drug.end}
@@ -129,7 +129,7 @@ def _medicines(claim: Reading, clauses: _Clauses, places: dict[Word, _Places]) -
             yield f"the source says this of {rivals[0].name}"
 
 
-def _subjects(claim: Reading, clauses: _Clauses, places: dict[Word, _Places]) -> Iterator[str]:
+def _subjects(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord, _Places]) -> Iterator[str]:
     """The subject of one clause with what another clause says of its own."""
     verb = _SAYS.search(claim.text)
     if verb is None:
@@ -193,7 +193,7 @@ class _Act:
     """What stands behind “before”, “when” and the like."""
 
 
-def _turned_round(claim: Reading, source: Reading) -> Iterator[str]:
+def _turned_round(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """The doer in the place of what is done to, or an effect made of what is to be done."""
     ours, theirs = _act(claim.text), _act(source.text)
     if ours is None or theirs is None or not ours.by or not ours.on:
@@ -225,7 +225,7 @@ def _act(text: str) -> _Act | None:
     return None
 
 
-def _things(reading: Reading, start: int, end: int | None) -> frozenset[str]:
+def _things(reading: ReadSentence, start: int, end: int | None) -> frozenset[str]:
     stop = len(reading.text) if end is None else end
     words = (word.form for word in reading.words if start <= word.start < stop)
     return frozenset(word for word in words if word not in _MEASURES and not is_light(word))
@@ -238,7 +238,7 @@ _AFTER = re.compile(r"\b(?:after|following|preceded\s+by)\b", re.IGNORECASE)
 _FROM_TO = re.compile(r"\bfrom\s+(?P<one>[^,;.]{2,40}?)\s+to\s+(?P<other>[^,;.]{2,40})", re.IGNORECASE)
 
 
-def _in_other_order(claim: Reading, source: Reading) -> Iterator[str]:
+def _in_other_order(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """First this and then that, where the source says first that and then this."""
     ours, theirs = _steps(claim.text), _steps(source.text)
     if not ours or not theirs or ours[0] & theirs[0] or ours[1] & theirs[1]:
@@ -278,14 +278,14 @@ _LEANS = re.compile(
 """In a source sentence: its subject may be one that another sentence names."""
 
 
-def borrowed(claim: Reading, match: Match, close: Sequence[Match], parts: Sequence[Span]) -> Iterator[str]:
+def borrowed(claim: ReadSentence, match: Match, close: Sequence[Match], parts: Sequence[EvidenceSpan]) -> Iterator[str]:
     """What a claim says of its own thing, and the source only of another."""
     there = profile(match.part.text)
     lacks = [word for word in claim.words if not is_light(word.form) and not _has(there, word)]
     if not lacks:
         return
     for other in close:
-        is_rival = any(one.grade == Grade.AGAINST and one.kind == "medicine" for one in other.findings)
+        is_rival = any(one.grade == MismatchGrade.AGAINST and one.kind == "medicine" for one in other.findings)
         if other.part != match.part and is_rival and _has_all(profile(other.part.text), lacks):
             yield f"the source says “{claim.text[lacks[0].start : lacks[0].end]}” of something else"
     subject = _subject(claim)
@@ -293,7 +293,7 @@ def borrowed(claim: Reading, match: Match, close: Sequence[Match], parts: Sequen
         yield f"the source does not say it of “{claim.text[subject[0].start : subject[0].end]}”"
 
 
-def _is_of_another(claim: Reading, subject: Sequence[Word], parts: Sequence[Span]) -> bool:
+def _is_of_another(claim: ReadSentence, subject: Sequence[ContentWord], parts: Sequence[EvidenceSpan]) -> bool:
     """Whether one sentence names the subject of the claim, another says all that it says, and none does both."""
     said = [word for word in claim.words if word not in subject and not is_light(word.form)]
     named = [part.text for part in parts if _has_all(profile(_before_verb(part.text)), subject)]
@@ -305,7 +305,7 @@ def _is_of_another(claim: Reading, subject: Sequence[Word], parts: Sequence[Span
     return max(shares) < _MOST_SHARED and not any(_has(profile(text), word) for text in telling for word in subject)
 
 
-def _subject(claim: Reading) -> list[Word]:
+def _subject(claim: ReadSentence) -> list[ContentWord]:
     """The words before the first verb that can be told as one."""
     verb = _SAYS.search(claim.text)
     if verb is None:
@@ -318,9 +318,9 @@ def _before_verb(text: str) -> str:
     return text[: verb.start()] if verb else ""
 
 
-def _has(there: Profile, word: Word) -> bool:
+def _has(there: WordProfile, word: ContentWord) -> bool:
     return word.form in there.forms or not word.meanings.isdisjoint(there.meanings)
 
 
-def _has_all(there: Profile, words: Sequence[Word]) -> bool:
+def _has_all(there: WordProfile, words: Sequence[ContentWord]) -> bool:
     return all(_has(there, word) for word in words)

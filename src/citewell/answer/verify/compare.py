@@ -8,32 +8,32 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
-from citewell.answer.rows import Row, tabled
-from citewell.answer.verify.amounts import Agreement, agreement, amounts_missing, other_arm
-from citewell.answer.verify.coverage import Profile, coverage, names_of, profile
+from citewell.answer.rows import TableRow, tabled
+from citewell.answer.verify.amounts import AmountMatch, agreement, amounts_missing, other_arm
+from citewell.answer.verify.coverage import WordProfile, coverage, names_of, profile
 from citewell.answer.verify.edits import edits, opposites
-from citewell.answer.verify.findings import Finding, Grade
-from citewell.answer.verify.matches import Judged, Match, Passage, support
+from citewell.answer.verify.findings import Mismatch, MismatchGrade
+from citewell.answer.verify.matches import Match, PairScores, SourceMatch, support
 from citewell.answer.verify.names import Topic, grades_differ, is_of_other_medicine, known_of, medicines_differ
-from citewell.answer.verify.read import Reading, Word, forms, is_light, read
-from citewell.answer.verify.rows import Said, apart, denied, is_other_case, is_same_case, said, swapped
+from citewell.answer.verify.read import ContentWord, ReadSentence, forms, is_light, read
+from citewell.answer.verify.rows import RowStatement, apart, denied, is_other_case, is_same_case, said, swapped
 from citewell.answer.verify.sources import in_context, is_heading, may_tell_one, of_others, only_names_it, parts_of
 from citewell.clinical import Lexicon
 from citewell.clinical.medicines import medicines
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 
 
-class Compared(TypedDict):
+class ComparedSentence(TypedDict):
     """What a match knows of one source sentence once it was read closely."""
 
     coverage: float
     words: float
     reverse_coverage: float
-    findings: tuple[Finding, ...]
+    findings: tuple[Mismatch, ...]
 
 
 @lru_cache(maxsize=512)
-def compared(claimed: str, said_there: str, lexicon: Lexicon, row: Said | None = None) -> Compared:
+def compared(claimed: str, said_there: str, lexicon: Lexicon, row: RowStatement | None = None) -> ComparedSentence:
     """A claim held against one source text; both rounds of a check ask for the same pairs.
 
     In a row, what belongs to what is said by its headers: the rules for the clauses of a sentence are not asked.
@@ -53,7 +53,7 @@ def compared(claimed: str, said_there: str, lexicon: Lexicon, row: Said | None =
         *opposites(claim, source, coverage=share),
         *(other_arm(claim, source) if row is None else ()),
     )
-    return Compared(
+    return ComparedSentence(
         coverage=share,
         words=coverage(claim, known, there, drugs=drugs),
         reverse_coverage=coverage(source, (), profile(claim.text)),
@@ -68,16 +68,16 @@ _GAP = re.compile(r"\W+")
 
 
 @lru_cache(maxsize=256)
-def passage_of(sentence: str, spans: tuple[Span, ...], source_id: str, lexicon: Lexicon) -> Passage:
+def passage_of(sentence: str, spans: tuple[EvidenceSpan, ...], source_id: str, lexicon: Lexicon) -> SourceMatch:
     """What the words cited of one source have of a claim."""
     claim, spans = read(sentence), tuple(span for span in spans if span.source_id == source_id)
     known, everything = known_of(claim.text, lexicon), whole(spans)
     unknown = _unknown(claim, known, everything)
     strange = sum(not is_light(word.form) for word in unknown)
-    return Passage(coverage(claim, known, everything), strange, _letters(claim, unknown, spans))
+    return SourceMatch(coverage(claim, known, everything), strange, _letters(claim, unknown, spans))
 
 
-def _unknown(claim: Reading, known: Sequence[Topic], source: Profile) -> list[Word]:
+def _unknown(claim: ReadSentence, known: Sequence[Topic], source: WordProfile) -> list[ContentWord]:
     """The words of a claim that the source does not say in any wording, nor names under another name."""
     named = [(topic.start, topic.end) for topic in known if topic.is_in(source.forms)]
     return [
@@ -89,7 +89,7 @@ def _unknown(claim: Reading, known: Sequence[Topic], source: Profile) -> list[Wo
     ]
 
 
-def _letters(claim: Reading, unknown: Sequence[Word], spans: tuple[Span, ...]) -> float:
+def _letters(claim: ReadSentence, unknown: Sequence[ContentWord], spans: tuple[EvidenceSpan, ...]) -> float:
     """The share of a claim's words that the source says, one that it does not say counting by its runs of letters.
 
     It sees a part of “thrombotic” in “antithrombin”.
@@ -105,7 +105,7 @@ def _letters(claim: Reading, unknown: Sequence[Word], spans: tuple[Span, ...]) -
 
 
 @lru_cache(maxsize=256)
-def _letters_of(spans: tuple[Span, ...]) -> str:
+def _letters_of(spans: tuple[EvidenceSpan, ...]) -> str:
     return "\n".join(_GAP.sub(" ", span.text.casefold()) for span in spans)
 
 
@@ -115,26 +115,28 @@ def _runs(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def whole(spans: tuple[Span, ...]) -> Profile:
+def whole(spans: tuple[EvidenceSpan, ...]) -> WordProfile:
     """All the cited words as one."""
     profiles = [profile(part.text) for part in (*parts_of(spans), *tabled(spans).others)]
     profiles += [profile(title) for span in spans for title in span.titles]
-    return Profile(
+    return WordProfile(
         frozenset().union(*(one.forms for one in profiles)), frozenset().union(*(one.meanings for one in profiles))
     )
 
 
-def filled(claim: Reading, match: Match, close: Sequence[Match], parts: Sequence[Span]) -> Match:
+def filled(claim: ReadSentence, match: Match, close: Sequence[Match], parts: Sequence[EvidenceSpan]) -> Match:
     """Without the gaps that other cited sentences fill; a row of a table speaks of its own case alone."""
-    if all(finding.grade != Grade.MISSING for finding in match.findings):
+    if all(finding.grade != MismatchGrade.MISSING for finding in match.findings):
         return match
     kept = tuple(finding for finding in match.findings if not _is_filled(claim, finding, match, close, parts))
     return replace(match, findings=kept)
 
 
-def _is_filled(claim: Reading, finding: Finding, match: Match, close: Sequence[Match], parts: Sequence[Span]) -> bool:
+def _is_filled(
+    claim: ReadSentence, finding: Mismatch, match: Match, close: Sequence[Match], parts: Sequence[EvidenceSpan]
+) -> bool:
     """Whether another sentence says what this one leaves out, beside the same words or as the passage's subject."""
-    if finding.grade != Grade.MISSING or finding.kind == "heading":
+    if finding.grade != MismatchGrade.MISSING or finding.kind == "heading":
         return False
     if finding.kind == "medicine" and not read(match.text).medicines:
         wanted = {drug.name for drug in claim.medicines if drug.start == finding.start}
@@ -166,12 +168,12 @@ def _is_filled(claim: Reading, finding: Finding, match: Match, close: Sequence[M
     )
 
 
-def _says(claim: Reading, finding: Finding, text: str) -> bool:
+def _says(claim: ReadSentence, finding: Mismatch, text: str) -> bool:
     """Whether a text holds the quantity of the claim that was found missing, and does not deny it."""
     ours = next(amount for amount in claim.quantities if amount.start == finding.start)
     source, is_denied = read(text), claim.is_clause_denied(ours.start)
     return any(
-        agreement(ours, theirs) == Agreement.SAME and (is_denied or not source.is_clause_denied(theirs.start))
+        agreement(ours, theirs) == AmountMatch.SAME and (is_denied or not source.is_clause_denied(theirs.start))
         for theirs in source.quantities
     )
 
@@ -198,30 +200,30 @@ SAME_FROM = 0.85
 class Similarity(Protocol):
     """Cosines between a sentence and parts of documents, each a sentence with its exact place."""
 
-    def __call__(self, sentence: str, parts: Sequence[Span]) -> Sequence[float]: ...
+    def __call__(self, sentence: str, parts: Sequence[EvidenceSpan]) -> Sequence[float]: ...
 
 
-class Pair(Protocol):
+class SentencePair(Protocol):
     """Reads a sentence and its evidence together, as the pair reader does."""
 
-    def __call__(self, sentence: str, evidence: str) -> Judged: ...
+    def __call__(self, sentence: str, evidence: str) -> PairScores: ...
 
 
 @runtime_checkable
-class Rounded(Pair, Protocol):
+class ApproximateReader(SentencePair, Protocol):
     """A pair reader that is quick and a little off."""
 
     within: float
     """How far its log-odds may be off."""
 
-    def exactly(self, sentence: str, evidence: str) -> Judged:
+    def exactly(self, sentence: str, evidence: str) -> PairScores:
         """What it would say if it were not."""
         ...
 
 
 def matches(
     sentence: str,
-    spans: Sequence[Span],
+    spans: Sequence[EvidenceSpan],
     *,
     lexicon: Lexicon,
     similarity: Similarity | None,
@@ -253,7 +255,7 @@ def matches(
     return sorted(read_closely, key=lambda match: -match.nearness)
 
 
-def with_reader(found: Sequence[Match], judged: Judged) -> list[Match]:
+def with_reader(found: Sequence[Match], judged: PairScores) -> list[Match]:
     """The same matches with the word of the pair reader."""
     return [replace(match, passage=replace(match.passage, judged=judged)) for match in found]
 
@@ -280,8 +282,8 @@ def evidence(texts: Sequence[str], cosines: Sequence[float]) -> str:
 
 @lru_cache(maxsize=64)
 def _rough(
-    sentence: str, spans: tuple[Span, ...], lexicon: Lexicon
-) -> tuple[Reading, tuple[Span, ...], tuple[Match, ...]]:
+    sentence: str, spans: tuple[EvidenceSpan, ...], lexicon: Lexicon
+) -> tuple[ReadSentence, tuple[EvidenceSpan, ...], tuple[Match, ...]]:
     """The claim, the source sentences, and each of them weighed by its words; made once for both rounds of a check."""
     claim, parts = read(sentence), tuple(parts_of(spans))
     if not parts or not (claim.words or claim.quantities):
@@ -295,13 +297,13 @@ def _rough(
     return claim, parts, tuple(found)
 
 
-def _read_there(claim: Reading, known: Sequence[Topic], part: Span) -> Match:
+def _read_there(claim: ReadSentence, known: Sequence[Topic], part: EvidenceSpan) -> Match:
     """A sentence as it reads under its titles, with the share of the claim that it says."""
     context = in_context(part, claim.text) if part.titles else part.text
     return Match(part, coverage(claim, known, profile(context)), None, context=context)
 
 
-def _weighed(claim: Reading, known: Sequence[Topic], part: Span, row: Row) -> Match:
+def _weighed(claim: ReadSentence, known: Sequence[Topic], part: EvidenceSpan, row: TableRow) -> Match:
     """A row with the share of the claim that it says; rows differ in their numbers, so these count too."""
     told = said(row, claim.text)
     lost = len({finding.start for finding in amounts_missing(claim, read(told.text), is_row=True)})
@@ -309,7 +311,7 @@ def _weighed(claim: Reading, known: Sequence[Topic], part: Span, row: Row) -> Ma
     return Match(part, share, None, row=row, said=told)
 
 
-def _close(claim: Reading, match: Match, lexicon: Lexicon) -> Match:
+def _close(claim: ReadSentence, match: Match, lexicon: Lexicon) -> Match:
     """The same match with its findings, and coverage that counts amounts and brands."""
     # Where no other row shows what is a header, a row is read as prose.
     row = match.said if match.row is not None and len(match.row.table.rows) > 1 else None
@@ -320,13 +322,15 @@ def _close(claim: Reading, match: Match, lexicon: Lexicon) -> Match:
     findings = (*close.findings, *swapped(claim, match.row, known), *apart(claim, match.row))
     rows = (replace(match.row, cells=cells) for cells in match.row.table.rows)
     if not any(is_same_case(claim, row) for row in rows):  # no number of a case speaks against a claim that names none
-        findings = tuple(replace(one, grade=Grade.MISSING) if one.kind == "amount" else one for one in findings)
+        findings = tuple(replace(one, grade=MismatchGrade.MISSING) if one.kind == "amount" else one for one in findings)
     if is_other_case(known, match.row):
-        findings = tuple(replace(one, grade=Grade.MISSING) if one.grade == Grade.AGAINST else one for one in findings)
+        findings = tuple(
+            replace(one, grade=MismatchGrade.MISSING) if one.grade == MismatchGrade.AGAINST else one for one in findings
+        )
     return replace(close, findings=findings, is_same_case=is_same_case(claim, match.row))
 
 
-def _without_other_cases(claim: Reading, close: Sequence[Match]) -> list[Match]:
+def _without_other_cases(claim: ReadSentence, close: Sequence[Match]) -> list[Match]:
     """Without what says otherwise of other cases, where one row carries the claim: the other rows of its table.
 
     A row that has two numbers of a claim, that of the case and that of the matter, is not outvoted by other numbers in
@@ -349,25 +353,25 @@ def _without_other_cases(claim: Reading, close: Sequence[Match]) -> list[Match]:
 
 def _is_of_another_case(match: Match) -> bool:
     """Whether a row, or in prose nothing but numbers, speaks against a claim."""
-    against = [one for one in match.findings if one.grade == Grade.AGAINST]
+    against = [one for one in match.findings if one.grade == MismatchGrade.AGAINST]
     return match.row is not None or all(one.kind == "amount" for one in against)
 
 
 def _unheaded(match: Match) -> Match:
     """The same match at a heading, which can neither deny a claim nor, unless it says nearly all of it, carry it."""
-    findings = [replace(one, grade=Grade.MISSING) for one in match.findings if one.kind != "denial"]
+    findings = [replace(one, grade=MismatchGrade.MISSING) for one in match.findings if one.kind != "denial"]
     if only_names_it(match.part.text) or match.both_ways < HEADED_FROM:
-        findings.append(Finding(Grade.MISSING, "heading", "the source only names it, in a heading", 0, 0))
+        findings.append(Mismatch(MismatchGrade.MISSING, "heading", "the source only names it, in a heading", 0, 0))
     return replace(match, findings=tuple(findings))
 
 
-def _for_others(claim: Reading, match: Match, parts: Sequence[Span]) -> Match:
+def _for_others(claim: ReadSentence, match: Match, parts: Sequence[EvidenceSpan]) -> Match:
     """The same match, told where it stands under a heading of other people."""
     found = tuple(of_others(claim.text, match.part, parts))
     return replace(match, findings=(*match.findings, *found)) if found else match
 
 
-def _settles(first: Match, claim: Reading, rough: Sequence[Match]) -> bool:
+def _settles(first: Match, claim: ReadSentence, rough: Sequence[Match]) -> bool:
     """Whether the nearest sentence carries the claim so clearly that no other one, read closely, could change that."""
     alone, others = rough[0].coverage, rough[1:]
     if not first.findings and first.both_ways >= SAME_FROM:
@@ -380,7 +384,7 @@ def _settles(first: Match, claim: Reading, rough: Sequence[Match]) -> bool:
     return all((other.coverage * claim.weight + more) / total <= first.coverage for other in others)
 
 
-def _together(claim: Reading, known: Sequence[Topic], close: Sequence[Match], lexicon: Lexicon) -> list[Match]:
+def _together(claim: ReadSentence, known: Sequence[Topic], close: Sequence[Match], lexicon: Lexicon) -> list[Match]:
     """The nearest sentence read with another one, where both say clearly more: an opening line and its list item."""
     first = close[0]
     if first.is_against:

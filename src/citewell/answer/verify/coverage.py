@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from citewell.answer.verify.names import Topic
-from citewell.answer.verify.read import Reading, forms, meanings
+from citewell.answer.verify.read import ReadSentence, forms, meanings
 from citewell.clinical.medicines import Medicine
 
 SYNONYM_CREDIT = 0.9
@@ -15,7 +15,7 @@ SYNONYM_CREDIT = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class WordProfile:
     """The word forms of a source sentence and all that they may mean."""
 
     forms: frozenset[str]
@@ -23,16 +23,16 @@ class Profile:
 
 
 @lru_cache(maxsize=20_000)
-def profile(text: str) -> Profile:
+def profile(text: str) -> WordProfile:
     """The profile of a text; equal texts are read once."""
     words = forms(text)
-    return Profile(words, frozenset().union(*filter(None, map(meanings, words))))
+    return WordProfile(words, frozenset().union(*filter(None, map(meanings, words))))
 
 
 def coverage(
-    claim: Reading,
+    claim: ReadSentence,
     topics: Iterable[Topic],
-    source: Profile,
+    source: WordProfile,
     *,
     drugs: frozenset[str] = frozenset(),
     amounts_missing: int | None = None,

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from citewell.answer.negation import Denial
-from citewell.answer.verify.findings import Finding, Grade
-from citewell.answer.verify.read import Reading, Word, meanings
+from citewell.answer.verify.findings import Mismatch, MismatchGrade
+from citewell.answer.verify.read import ContentWord, ReadSentence, meanings
 
 _LACK = re.compile(r"\b(?:lack\w*|absence|absent|without|devoid)\b", re.IGNORECASE)
 _WANT = re.compile(
@@ -32,13 +32,13 @@ _ANSWERED = ((_LACK, _WANT), (_AVOID, _PREVENT))
 """Words of denial, each with the words by which another text says the same."""
 
 
-def shared(claim: Reading, source: Reading) -> list[tuple[Word, Word]]:
+def shared(claim: ReadSentence, source: ReadSentence) -> list[tuple[ContentWord, ContentWord]]:
     """Pairs of words that say the same, the claim's first; those that agree in denial go before others."""
-    by_form: dict[str, list[Word]] = {}
+    by_form: dict[str, list[ContentWord]] = {}
     for word in source.words:
         by_form.setdefault(word.form, []).append(word)
     free = {place: list(words) for place, words in by_form.items()}
-    pairs: dict[Word, Word] = {}
+    pairs: dict[ContentWord, ContentWord] = {}
     for must_agree in (True, False):
         for word in claim.words:
             same = free.get(word.form, ())
@@ -55,7 +55,7 @@ def shared(claim: Reading, source: Reading) -> list[tuple[Word, Word]]:
     return list(pairs.items())
 
 
-def _alikes(word: Word, source: Reading, by_form: dict[str, list[Word]]) -> list[Word]:
+def _alikes(word: ContentWord, source: ReadSentence, by_form: dict[str, list[ContentWord]]) -> list[ContentWord]:
     """The words of the source that are like one of the claim."""
     is_denial = any(f"{prefix}{word.form}" in by_form for prefix in ("un", "non")) or word.form.startswith(
         ("un", "non")
@@ -65,7 +65,7 @@ def _alikes(word: Word, source: Reading, by_form: dict[str, list[Word]]) -> list
     return [other for other in source.words if _alike(word, other)]
 
 
-def _alike(ours: Word, theirs: Word) -> bool:
+def _alike(ours: ContentWord, theirs: ContentWord) -> bool:
     """Whether two words mean the same, or one the denial of the other, as “uncontrolled” and “controlled” do."""
     if ours.meanings & theirs.meanings:
         return True
@@ -73,13 +73,13 @@ def _alike(ours: Word, theirs: Word) -> bool:
     return len(shorter) > 3 and longer in (f"un{shorter}", f"non{shorter}")
 
 
-def _agree(ours: Word, theirs: Word, claim: Reading, source: Reading) -> bool:
+def _agree(ours: ContentWord, theirs: ContentWord, claim: ReadSentence, source: ReadSentence) -> bool:
     """Whether a word is denied in both or in neither; “unexplained” agrees with “no explanation”."""
     turned = ours.is_negative != theirs.is_negative
     return (claim.denied(ours.start) != source.denied(theirs.start)) == turned
 
 
-def denials_differ(claim: Reading, source: Reading) -> list[Finding]:
+def denials_differ(claim: ReadSentence, source: ReadSentence) -> list[Mismatch]:
     """Where one of the two denies what the other says."""
     if not claim.denials and not source.denials:
         return []
@@ -99,7 +99,7 @@ def denials_differ(claim: Reading, source: Reading) -> list[Finding]:
             reason = f"“{claim.text[denial.start : denial.end]}” is not in the source there"
             if not claim.denied(wrong[0].start) and source.denials:
                 reason = f"the source denies it: “{source.text[source.denials[0].start : source.denials[0].end]}”"
-            return [Finding(Grade.AGAINST, "denial", reason, denial.start, denial.end)]
+            return [Mismatch(MismatchGrade.AGAINST, "denial", reason, denial.start, denial.end)]
     for denial in source.denials:
         if _is_want(source, denial, claim) or any(denial.reaches(theirs.start) for _, theirs in answered):
             continue
@@ -109,11 +109,11 @@ def denials_differ(claim: Reading, source: Reading) -> list[Finding]:
         lost = [(ours, theirs) for ours, theirs in differs if denial.reaches(theirs.start)]
         if lost and _weight([theirs for _, theirs in lost]) > 0.5 * _weight(held):
             reason = f"the source denies it: “{source.text[denial.start : denial.end]}”"
-            return [Finding(Grade.AGAINST, "denial", reason, lost[0][0].start, lost[0][0].end)]
+            return [Mismatch(MismatchGrade.AGAINST, "denial", reason, lost[0][0].start, lost[0][0].end)]
     return []
 
 
-def _is_said_of_it(claim: Reading, pairs: list[tuple[Word, Word]]) -> bool:
+def _is_said_of_it(claim: ReadSentence, pairs: list[tuple[ContentWord, ContentWord]]) -> bool:
     """Whether the claim denies with no more than a word for what it named before: “…, so it is best avoided”."""
     for denial in claim.denials:
         reached = claim.text[denial.reach_start : denial.reach_end]
@@ -122,7 +122,7 @@ def _is_said_of_it(claim: Reading, pairs: list[tuple[Word, Word]]) -> bool:
     return False
 
 
-def _is_of_others(source: Reading, denial: Denial, pairs: list[tuple[Word, Word]]) -> bool:
+def _is_of_others(source: ReadSentence, denial: Denial, pairs: list[tuple[ContentWord, ContentWord]]) -> bool:
     """Whether a denial only tells who is spoken of, and the source says nothing else of the claim's matter.
 
     “Someone who does not take warfarin has an INR of about 1” denies nobody their warfarin.
@@ -135,7 +135,7 @@ def _is_of_others(source: Reading, denial: Denial, pairs: list[tuple[Word, Word]
     return closing is not None and all(clause.start() <= theirs.start < end for _, theirs in pairs)
 
 
-def _unframed(reading: Reading, other: Reading) -> Reading:
+def _unframed(reading: ReadSentence, other: ReadSentence) -> ReadSentence:
     """Without the verbs of not doing that the other text has too: “do not withhold” against “withhold”."""
     if not any(denial.undoes for denial in reading.denials):
         return reading
@@ -145,11 +145,11 @@ def _unframed(reading: Reading, other: Reading) -> Reading:
     return replace(reading, denials=tuple(one for one in reading.denials if one not in shared))
 
 
-def _is_want(reading: Reading, denial: Denial, other: Reading) -> bool:
+def _is_want(reading: ReadSentence, denial: Denial, other: ReadSentence) -> bool:
     """Whether a “lack of” is answered by a “deficiency”, or “avoid” by “prevent”: both deny the same in other words."""
     said = reading.text[denial.start : denial.end]
     return any(one.search(said) is not None and answer.search(other.text) is not None for one, answer in _ANSWERED)
 
 
-def _weight(words: list[Word]) -> float:
+def _weight(words: list[ContentWord]) -> float:
     return sum(word.weight for word in words)

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from rapidfuzz.distance import Levenshtein
 
 from citewell import vocabulary
-from citewell.answer.verify.coverage import Profile, profile
-from citewell.answer.verify.findings import Finding, Grade
+from citewell.answer.verify.coverage import WordProfile, profile
+from citewell.answer.verify.findings import Mismatch, MismatchGrade
 from citewell.answer.verify.names import Topic
-from citewell.answer.verify.read import Reading, Word, form, is_empty, is_light, meanings
+from citewell.answer.verify.read import ContentWord, ReadSentence, form, is_empty, is_light, meanings
 
 LEAST_AROUND = 2
 """Words on both sides of a place, together, that must be the same in both."""
@@ -109,7 +109,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EditPlace:
     """What the source says somewhere, what the claim has there, and how many words around are the same."""
 
     said: tuple[Token, ...]
@@ -134,24 +134,24 @@ def _compared(word: str) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=1024)
-def _places(claim: str, source: str) -> tuple[Place, ...]:
+def _places(claim: str, source: str) -> tuple[EditPlace, ...]:
     """Where a few words of the claim stand for a few of the source."""
     ours, theirs = _tokens(claim), _tokens(source)
     steps = Levenshtein.opcodes([token.form for token in theirs], [token.form for token in ours])
-    found: list[Place] = []
+    found: list[EditPlace] = []
     before, said, put = 0, (0, 0), (0, 0)
     for step in steps:
         if step.tag != "equal":
             said, put = (said[0], step.src_end), (put[0], step.dest_end)
             continue
         size = step.src_end - step.src_start
-        found.append(Place(theirs[slice(*said)], ours[slice(*put)], before + size))
+        found.append(EditPlace(theirs[slice(*said)], ours[slice(*put)], before + size))
         before, said, put = size, (step.src_end,) * 2, (step.dest_end,) * 2
-    found.append(Place(theirs[slice(*said)], ours[slice(*put)], before))
+    found.append(EditPlace(theirs[slice(*said)], ours[slice(*put)], before))
     return tuple(one for one in found if one.put)
 
 
-def edits(claim: Reading, source: Reading) -> Iterator[Finding]:
+def edits(claim: ReadSentence, source: ReadSentence) -> Iterator[Mismatch]:
     """Where a claim has the opposite of a word of the source in the same surroundings, or two things exchanged."""
     every = _places(claim.text, source.text)
     places = [one for one in every if one.is_short and one.said and one.around >= LEAST_AROUND]
@@ -161,7 +161,7 @@ def edits(claim: Reading, source: Reading) -> Iterator[Finding]:
         yield from (*opposed, *exchanged)
 
 
-def _opposed(claim: Reading, source: Reading, places: Sequence[Place]) -> Iterator[Finding]:
+def _opposed(claim: ReadSentence, source: ReadSentence, places: Sequence[EditPlace]) -> Iterator[Mismatch]:
     for place in places:
         said, put = _only(place.said), _only(place.put)
         grade = opposition(said.word, put.word) if said and put else None
@@ -170,16 +170,16 @@ def _opposed(claim: Reading, source: Reading, places: Sequence[Place]) -> Iterat
         if not (_is_more(said, source, claim) and _is_more(put, claim, source)):
             continue
         reason = f"the source says “{source.text[said.start : said.end]}” there"
-        yield Finding(grade, "opposite", reason, put.start, put.end)
+        yield Mismatch(grade, "opposite", reason, put.start, put.end)
 
 
-def _is_more(token: Token, here: Reading, there: Reading) -> bool:
+def _is_more(token: Token, here: ReadSentence, there: ReadSentence) -> bool:
     """Whether one text has a word more often than the other: else it has only changed its place."""
     counts = [sum(one.form == token.form for one in _tokens(text.text)) for text in (here, there)]
     return counts[0] > counts[1]
 
 
-def _exchanged(source: Reading, places: Sequence[Place]) -> Iterator[Finding]:
+def _exchanged(source: ReadSentence, places: Sequence[EditPlace]) -> Iterator[Mismatch]:
     """Two places, each with what the other had."""
     if not _EVEN.isdisjoint(token.form for token in _tokens(source.text)):
         return
@@ -195,10 +195,10 @@ def _exchanged(source: Reading, places: Sequence[Place]) -> Iterator[Finding]:
         ):
             first, second = (source.text[it.said[0].start : it.said[-1].end] for it in (one, other))
             reason = f"the source has “{first}” and “{second}” the other way round"
-            yield Finding(Grade.AGAINST, "opposite", reason, one.put[0].start, one.put[-1].end)
+            yield Mismatch(MismatchGrade.AGAINST, "opposite", reason, one.put[0].start, one.put[-1].end)
 
 
-def opposites(claim: Reading, source: Reading, *, coverage: float) -> Iterator[Finding]:
+def opposites(claim: ReadSentence, source: ReadSentence, *, coverage: float) -> Iterator[Mismatch]:
     """Where a claim has one value of an axis and the source only another, of the same things."""
     ours, theirs = _on_axes(claim.text), _on_axes(source.text)
     for axis in ours.keys() & theirs.keys():
@@ -213,7 +213,7 @@ def opposites(claim: Reading, source: Reading, *, coverage: float) -> Iterator[F
             is_near = coverage >= 0.7 or beside & source.near(rival.start, rival.end, words=3)
             if is_near and claim.denied(token.start) == source.denied(rival.start):
                 reason = f"the source says “{source.text[rival.start : rival.end]}”"
-                yield Finding(Grade.AGAINST, "opposite", reason, token.start, token.end)
+                yield Mismatch(MismatchGrade.AGAINST, "opposite", reason, token.start, token.end)
                 break
 
 
@@ -246,15 +246,15 @@ def _only(tokens: Sequence[Token]) -> Token | None:
 
 
 @lru_cache(maxsize=4096)
-def opposition(one: str, other: str) -> Grade | None:
+def opposition(one: str, other: str) -> MismatchGrade | None:
     """How two words, put in the same place, exclude each other.
 
     >>> opposition("higher", "lower"), opposition("safe", "unsafe"), opposition("raised", "higher")
-    (<Grade.AGAINST: 3>, <Grade.AGAINST: 3>, None)
+    (<MismatchGrade.AGAINST: 3>, <MismatchGrade.AGAINST: 3>, None)
     """
     here, there = _poles().get(form(one), {}), _poles().get(form(other), {})
     grades = [pole.grade for axis, pole in here.items() if axis in there and there[axis].value != pole.value]
-    return max(grades, default=Grade.AGAINST if _is_prefixed(one, other) else None)
+    return max(grades, default=MismatchGrade.AGAINST if _is_prefixed(one, other) else None)
 
 
 def _is_prefixed(one: str, other: str) -> bool:
@@ -268,21 +268,21 @@ def _is_prefixed(one: str, other: str) -> bool:
     )
 
 
-class _Pole(NamedTuple):
+class _AxisPole(NamedTuple):
     """The end of an axis on which a word stands, and how grave the other end is."""
 
     value: str
-    grade: Grade
+    grade: MismatchGrade
     is_firm: bool
     """It counts anywhere, and not only where one word is put for the other."""
 
 
 @cache
-def _poles() -> dict[str, dict[str, _Pole]]:
+def _poles() -> dict[str, dict[str, _AxisPole]]:
     """Each word of the table with its end of every axis."""
-    found: dict[str, dict[str, _Pole]] = {}
+    found: dict[str, dict[str, _AxisPole]] = {}
     for axis, weight, value, words in vocabulary.rows("antonyms.tsv"):
-        pole = _Pole(value, Grade.WEAKER if weight == "mild" else Grade.AGAINST, weight == "firm")
+        pole = _AxisPole(value, MismatchGrade.WEAKER if weight == "mild" else MismatchGrade.AGAINST, weight == "firm")
         for word in words.split("|"):
             found.setdefault(form(word), {})[axis] = pole
     return found
@@ -321,7 +321,7 @@ def _wordings(form_of_word: str) -> frozenset[int]:
 # ---------------------------------------------------------------------------------------------------- words of nowhere
 
 
-def added(claim: Reading, said: str, cited: Profile, known: Sequence[Topic]) -> str | None:
+def added(claim: ReadSentence, said: str, cited: WordProfile, known: Sequence[Topic]) -> str | None:
     """Why a claim that repeats a sentence is not carried: it adds, or puts in a place, what no cited words name."""
     there = profile(said)
     for place in _places(claim.text, said):
@@ -344,7 +344,7 @@ def added(claim: Reading, said: str, cited: Profile, known: Sequence[Topic]) -> 
     return None
 
 
-def replaced(claim: Reading, said: str, cited: str, known: Sequence[Topic]) -> str | None:
+def replaced(claim: ReadSentence, said: str, cited: str, known: Sequence[Topic]) -> str | None:
     """Why one sentence does not carry a claim that repeats it: where it has one thing, the claim has another."""
     there, ours = profile(said), {token.form for token in _tokens(claim.text)}
     labels = [amount for amount in claim.quantities if amount.dimension.startswith("label")]
@@ -386,14 +386,14 @@ def _is_short_for(one: str, other: str, cited: str) -> bool:
     return first == other.casefold() or second == one.casefold() or f"({one})" in cited or f"({other})" in cited
 
 
-def _repeats(claim: Reading, but: Sequence[Word], there: Profile) -> bool:
+def _repeats(claim: ReadSentence, but: Sequence[ContentWord], there: WordProfile) -> bool:
     """Whether a sentence says nearly all words of a claim but these."""
     others = [word for word in claim.words if word not in but]
     same = sum(word.form in there.forms or not word.meanings.isdisjoint(there.meanings) for word in others)
     return same >= REPEATED_FROM * len(others)
 
 
-def _is_strange(word: Word, claim: Reading, cited: Profile, known: Sequence[Topic]) -> bool:
+def _is_strange(word: ContentWord, claim: ReadSentence, cited: WordProfile, known: Sequence[Topic]) -> bool:
     """Whether no cited words name a thing in any wording; a medicine is checked as such."""
     if word.form in cited.forms or not word.meanings.isdisjoint(cited.meanings):
         return False
@@ -404,7 +404,7 @@ def _is_strange(word: Word, claim: Reading, cited: Profile, known: Sequence[Topi
     return not any(topic.start <= word.start < topic.end and topic.is_in(cited.forms) for topic in known)
 
 
-def _is_thing(word: Word | Token, text: str, *, is_put: bool) -> bool:
+def _is_thing(word: ContentWord | Token, text: str, *, is_put: bool) -> bool:
     """Whether a word is a thing by the words beside it; what is done may be said in many ways.
 
     What stands in the place of another word is one unless it looks like a verb; what is added stands as a noun does.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from citewell.answer.verify.amounts import Agreement, agreement
-from citewell.answer.verify.coverage import Profile, profile
+from citewell.answer.verify.amounts import AmountMatch, agreement
+from citewell.answer.verify.coverage import WordProfile, profile
 from citewell.answer.verify.names import Topic, is_of_other_medicine
-from citewell.answer.verify.read import Reading, Word, is_light
+from citewell.answer.verify.read import ContentWord, ReadSentence, is_light
 from citewell.answer.verify.sources import in_context
 from citewell.clinical.quantities import Quantity, quantities
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 
 MOST_BESIDE = 2
 """Sentences beside the nearest one; what is left then is said in too many places to be shown."""
@@ -19,12 +19,17 @@ MOST_BESIDE = 2
 _WORD = re.compile(r"[^\W\d_]")
 """The number of a list item, cut off from it, says nothing."""
 
-_Said = Word | Quantity
+_Said = ContentWord | Quantity
 
 
 def beside(
-    claim: Reading, known: Sequence[Topic], first: Span, parts: Iterable[Span], *, opposed: frozenset[Span]
-) -> tuple[Span, ...]:
+    claim: ReadSentence,
+    known: Sequence[Topic],
+    first: EvidenceSpan,
+    parts: Iterable[EvidenceSpan],
+    *,
+    opposed: frozenset[EvidenceSpan],
+) -> tuple[EvidenceSpan, ...]:
     """The source sentences that say what one leaves out of a claim.
 
     One that speaks against the claim is among them only where no other names what the claim is about.
@@ -38,10 +43,14 @@ def beside(
 
 
 def _telling(
-    claim: Reading, known: Sequence[Topic], first: Span, others: list[Span], lacking: Sequence[_Said]
-) -> tuple[list[Span], Sequence[_Said]]:
+    claim: ReadSentence,
+    known: Sequence[Topic],
+    first: EvidenceSpan,
+    others: list[EvidenceSpan],
+    lacking: Sequence[_Said],
+) -> tuple[list[EvidenceSpan], Sequence[_Said]]:
     """The sentences that say most of what is lacking, one after another, and what none of them says."""
-    found: list[Span] = []
+    found: list[EvidenceSpan] = []
     while lacking and others and len(found) < MOST_BESIDE:
         left = {part: _lacking(claim, known, in_context(part, claim.text), of=lacking) for part in others}
         best = min(others, key=lambda part: (_weight(left[part]), part.source_id != first.source_id))
@@ -54,7 +63,7 @@ def _telling(
 
 
 def _lacking(
-    claim: Reading, known: Sequence[Topic], text: str, *, of: Sequence[_Said] | None = None
+    claim: ReadSentence, known: Sequence[Topic], text: str, *, of: Sequence[_Said] | None = None
 ) -> tuple[_Said, ...]:
     """Of the words and amounts of a claim those that a text does not say, in its words or others."""
     there = profile(text)
@@ -65,19 +74,19 @@ def _lacking(
     return tuple(one for one in left if not _is_named(one, named))
 
 
-def _telling_words(claim: Reading) -> list[Word]:
+def _telling_words(claim: ReadSentence) -> list[ContentWord]:
     """The words that need a sentence to say them; those of many sentences need none."""
     return [word for word in claim.words if not is_light(word.form)]
 
 
-def _is_said(one: _Said, there: Profile, text: str) -> bool:
+def _is_said(one: _Said, there: WordProfile, text: str) -> bool:
     if isinstance(one, Quantity):
-        return any(agreement(one, theirs) == Agreement.SAME for theirs in quantities(text))
+        return any(agreement(one, theirs) == AmountMatch.SAME for theirs in quantities(text))
     return one.form in there.forms or not one.meanings.isdisjoint(there.meanings)
 
 
 def _is_named(one: _Said, named: Sequence[tuple[int, int]]) -> bool:
-    return isinstance(one, Word) and any(start <= one.start < end for start, end in named)
+    return isinstance(one, ContentWord) and any(start <= one.start < end for start, end in named)
 
 
 def _weight(lacking: Sequence[_Said]) -> float:

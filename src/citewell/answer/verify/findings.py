@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Grade(IntEnum):
+class MismatchGrade(IntEnum):
     """How a finding bears on the verdict."""
 
     MISSING = 1
@@ -18,10 +18,10 @@ class Grade(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Mismatch:
     """One thing of the claim that the source sentence does not carry."""
 
-    grade: Grade
+    grade: MismatchGrade
     kind: str
     reason: str
     start: int

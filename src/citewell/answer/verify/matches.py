@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from citewell.answer.rows import Row
-from citewell.answer.verify.findings import Finding, Grade
-from citewell.answer.verify.rows import Said
+from citewell.answer.rows import TableRow
+from citewell.answer.verify.findings import Mismatch, MismatchGrade
+from citewell.answer.verify.rows import RowStatement
 from citewell.answer.verify.score import READ, carried
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 
 FIRM_FROM = 0.7
 """Coverage from which a denial or a turned direction is a veto; below, it only lowers support."""
@@ -42,23 +42,23 @@ MOST_ODDS = 6.0
 _SOFT = frozenset(("denial", "direction"))
 
 
-def _is_firm(finding: Finding) -> bool:
+def _is_firm(finding: Mismatch) -> bool:
     """Whether a finding speaks against a claim in whatever words."""
-    return finding.grade == Grade.AGAINST and finding.kind not in _SOFT
+    return finding.grade == MismatchGrade.AGAINST and finding.kind not in _SOFT
 
 
-class Judged(NamedTuple):
+class PairScores(NamedTuple):
     """What the pair reader says of a claim and the words it cites, as log-odds."""
 
     carried: float
     opposed: float
 
     @classmethod
-    def of(cls, carried: float, opposed: float, neither: float) -> Judged:
+    def of(cls, carried: float, opposed: float, neither: float) -> PairScores:
         """The log-odds from the three scores of the reader, or the logarithms of its probabilities.
 
-        >>> Judged.of(2.0, 2.0, -50.0)
-        Judged(carried=0.0, opposed=0.0)
+        >>> PairScores.of(2.0, 2.0, -50.0)
+        PairScores(carried=0.0, opposed=0.0)
         """
         return cls(carried - _summed(opposed, neither), opposed - _summed(carried, neither))
 
@@ -69,7 +69,7 @@ def _summed(one: float, other: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class SourceMatch:
     """What the words cited of one source have of a claim together."""
 
     coverage: float = 0.0
@@ -81,7 +81,7 @@ class Passage:
     """How like the claim its sentences are, where there are cosines."""
     likest: str = ""
     """The sentences most like the claim, as the pair reader gets them, where there are cosines."""
-    judged: Judged | None = None
+    judged: PairScores | None = None
     """What the pair reader says of the claim and the sentences most like it, where it was asked."""
 
 
@@ -89,18 +89,18 @@ class Passage:
 class Match:
     """One source sentence, or two read together, held against the claim."""
 
-    part: Span
+    part: EvidenceSpan
     coverage: float
     cosine: float | None
-    passage: Passage = Passage()
+    passage: SourceMatch = SourceMatch()
     words: float = 0.0
     """Coverage without the quantities."""
     reverse_coverage: float = 0.0
     """Coverage of the source sentence by the claim."""
-    findings: tuple[Finding, ...] = ()
-    row: Row | None = None
+    findings: tuple[Mismatch, ...] = ()
+    row: TableRow | None = None
     """The row of a table that it is."""
-    said: Said | None = None
+    said: RowStatement | None = None
     """What a row says of the matter of the claim."""
     context: str = ""
     """The words as they read where they stand; nothing where they are those of the part."""
@@ -120,7 +120,7 @@ class Match:
         return share if self.cosine is None else 0.5 * share + 0.5 * max(0.0, self.cosine)
 
     @property
-    def vetoes(self) -> tuple[Finding, ...]:
+    def vetoes(self) -> tuple[Mismatch, ...]:
         """The findings that no score outweighs, the gravest first."""
         if self.is_read:
             is_close = self.words >= FIRM_FROM and self.reverse_coverage >= CLOSE_FROM
@@ -164,12 +164,12 @@ class Match:
     @property
     def is_against(self) -> bool:
         """Whether something in it speaks against the claim."""
-        return any(finding.grade == Grade.AGAINST for finding in self.findings)
+        return any(finding.grade == MismatchGrade.AGAINST for finding in self.findings)
 
     @property
     def is_opposed(self) -> bool:
         """Whether it speaks against the claim so that no score outweighs it."""
-        return any(finding.grade == Grade.AGAINST for finding in self.vetoes)
+        return any(finding.grade == MismatchGrade.AGAINST for finding in self.vetoes)
 
 
 def support(nearest: Match) -> float:

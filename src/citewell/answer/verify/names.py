@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from citewell.answer.illnesses import illnesses, other_names
-from citewell.answer.verify.findings import Finding, Grade
-from citewell.answer.verify.read import Reading, form, forms
+from citewell.answer.verify.findings import Mismatch, MismatchGrade
+from citewell.answer.verify.read import ReadSentence, form, forms
 from citewell.clinical import Concept, Hit, Lexicon
 from citewell.clinical.grades import graded, says_grade
 from citewell.clinical.medicines import Medicine, medicines
@@ -22,7 +22,7 @@ _GIVEN = re.compile(
 """In a claim: a medicine is to be given."""
 
 
-def medicines_differ(claim: Reading, source: Reading) -> list[Finding]:
+def medicines_differ(claim: ReadSentence, source: ReadSentence) -> list[Mismatch]:
     """Each medicine of the claim that the source sentence does not name."""
     held = {drug.name for drug in source.medicines}
     named = {drug.name for drug in claim.medicines}
@@ -36,7 +36,7 @@ def medicines_differ(claim: Reading, source: Reading) -> list[Finding]:
     return found
 
 
-def is_of_other_medicine(claim: Reading, text: str) -> bool:
+def is_of_other_medicine(claim: ReadSentence, text: str) -> bool:
     """Whether a text speaks of medicines, and of none of the claim's, nor of their kin: its numbers are not theirs.
 
     >>> from citewell.answer.verify.read import read
@@ -49,40 +49,42 @@ def is_of_other_medicine(claim: Reading, text: str) -> bool:
     return bool(there) and not any({drug.name, drug.family} & kin for drug in there)
 
 
-def _refused(drug: Medicine, claim: Reading, source: Reading) -> list[Finding]:
+def _refused(drug: Medicine, claim: ReadSentence, source: ReadSentence) -> list[Mismatch]:
     """A medicine that is to be given as the claim has it, of which the source only says when it is not to be."""
     there = [other for other in source.medicines if other.name == drug.name]
     is_given = _GIVEN.search(claim.text) is not None and not claim.denials
     if not there or not is_given or not all(source.is_clause_denied(other.start) for other in there):
         return []
     reason = f"the source only says when {claim.text[drug.start : drug.end]} is not given"
-    return [Finding(Grade.WEAKER, "medicine", reason, drug.start, drug.end)]
+    return [Mismatch(MismatchGrade.WEAKER, "medicine", reason, drug.start, drug.end)]
 
 
-def _medicine_finding(drug: Medicine, claim: Reading, others: list[Medicine]) -> Finding:
+def _medicine_finding(drug: Medicine, claim: ReadSentence, others: list[Medicine]) -> Mismatch:
     written = claim.text[drug.start : drug.end]
     kin = [other for other in others if other.family == drug.family and other.is_class != drug.is_class]
     if kin:
         reason = f"the source speaks of {kin[0].name}, not of {written}"
-        return Finding(Grade.WEAKER, "medicine", reason, drug.start, drug.end)
+        return Mismatch(MismatchGrade.WEAKER, "medicine", reason, drug.start, drug.end)
     rivals = [other for other in others if other.is_class == drug.is_class]
     if rivals:
         reason = f"{written} is not in the source, which speaks of {rivals[0].name}"
-        return Finding(Grade.AGAINST, "medicine", reason, drug.start, drug.end)
-    return Finding(Grade.MISSING, "medicine", f"{written} is not in the source", drug.start, drug.end)
+        return Mismatch(MismatchGrade.AGAINST, "medicine", reason, drug.start, drug.end)
+    return Mismatch(MismatchGrade.MISSING, "medicine", f"{written} is not in the source", drug.start, drug.end)
 
 
 # ------------------------------------------------------------------------------------------------------- conditions
 
 
-def grades_differ(claim: Reading, source: Reading) -> Iterator[Finding]:
+def grades_differ(claim: ReadSentence, source: ReadSentence) -> Iterator[Mismatch]:
     """Each grade of an illness of the claim where the source has another grade of the same alone."""
     theirs = graded(source.text)
     for ours in graded(claim.text):
         rival = next((one for one in theirs if (one.scale, one.noun) == (ours.scale, ours.noun)), None)
         if rival is not None and not says_grade(source.text, ours):
             start = claim.text.find(ours.text)
-            yield Finding(Grade.AGAINST, "condition", f"the source says “{rival.text}”", start, start + len(ours.text))
+            yield Mismatch(
+                MismatchGrade.AGAINST, "condition", f"the source says “{rival.text}”", start, start + len(ours.text)
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from citewell import vocabulary
 from citewell.answer.illnesses import Illness, are_related, illnesses
-from citewell.answer.verify.read import Reading, form, forms, read
+from citewell.answer.verify.read import ReadSentence, form, forms, read
 from citewell.clinical.populations import ages_in, any_age
 from citewell.words import STOP_WORDS
 
@@ -27,7 +27,7 @@ _ELIDED, _ELIDED_NOT = (re.compile(rf"{_VERB}{end}\s*(?=[.,;:)]|\Z)", re.IGNOREC
 """“Those who did”, “those who did not”: a denial of what is left out."""
 
 
-def otherwise(claim: Reading, source: Reading, cited: str, *, words: float, reverse: float) -> Iterator[str]:
+def otherwise(claim: ReadSentence, source: ReadSentence, cited: str, *, words: float, reverse: float) -> Iterator[str]:
     """How a claim says otherwise than one source sentence, which says this share of its words, and it the reverse."""
     yield from _other_way(claim, source, is_same_matter=words >= WORDS_FROM and reverse >= REVERSE_FROM)
     yield from _by_chance(claim, source)
@@ -82,7 +82,7 @@ _GAINS = re.compile(
 _OWNS_UP = re.compile(r"\b(?:non-?\s?significan|not\b.*\bsignifican|numerical|trend)", re.IGNORECASE)
 
 
-def _other_way(claim: Reading, source: Reading, *, is_same_matter: bool) -> Iterator[str]:
+def _other_way(claim: ReadSentence, source: ReadSentence, *, is_same_matter: bool) -> Iterator[str]:
     """More where the source says less, or both compared the other way round."""
     if _AIM.search(source.text):
         return
@@ -96,7 +96,7 @@ def _other_way(claim: Reading, source: Reading, *, is_same_matter: bool) -> Iter
         yield f"the source says that there is {'more' if theirs > 0 else 'less'} of it"
 
 
-def _way(claim: Reading, text: str) -> int | None:
+def _way(claim: ReadSentence, text: str) -> int | None:
     """1 for more, -1 for less in the clause that shares most words with the claim; None where it says neither."""
     wanted = frozenset(word.form for word in claim.words) - frozenset(_ways())
     clause = max(_clauses(text), key=lambda one: len(wanted & one[0]))
@@ -128,7 +128,7 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     return tuple(_clause(source, start, end) for start, end in pairwise(edges))
 
 
-def _clause(source: Reading, start: int, end: int) -> _Clause:
+def _clause(source: ReadSentence, start: int, end: int) -> _Clause:
     words = [word for word in source.words if start <= word.start < end]
     named = [(drug.start, drug.end) for drug in source.medicines]
     named += [(amount.start, amount.end) for amount in source.quantities]
@@ -145,13 +145,13 @@ def _clause(source: Reading, start: int, end: int) -> _Clause:
     return frozenset(word.form for word in words), tuple(found)
 
 
-def _is_reversed(claim: Reading, source: Reading) -> bool:
+def _is_reversed(claim: ReadSentence, source: ReadSentence) -> bool:
     """Whether the two compare the same things the other way round."""
     ours, theirs = _sides(claim), _sides(source)
     return bool(ours and theirs and ours[1] & theirs[0] and ours[0] & theirs[1])
 
 
-def _sides(reading: Reading) -> tuple[frozenset[str], frozenset[str]] | None:
+def _sides(reading: ReadSentence) -> tuple[frozenset[str], frozenset[str]] | None:
     """The words of what is compared, and of what it is compared with; those of both left out."""
     than = _THAN.search(reading.text)
     if than is None:
@@ -168,7 +168,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(form(word) for word in _WORD.findall(text) if word.casefold() not in STOP_WORDS)
 
 
-def _by_chance(claim: Reading, source: Reading) -> Iterator[str]:
+def _by_chance(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """That something helped or harmed, where the source gives it as not significant."""
     is_said = _way(claim, claim.text) is not None or _GAINS.search(claim.text)
     if is_said and not claim.denials and not _OWNS_UP.search(claim.text) and _is_insignificant(source.text):
@@ -206,7 +206,7 @@ _OF_PATIENTS = frozenset("in with has have had having of for treat treats treati
 """Words after which an illness is that of the patient: “fever in malaria”, “children with dengue”."""
 
 
-def _other_illness(claim: Reading, source: Reading) -> Iterator[str]:
+def _other_illness(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """An illness that the source does not name, where it names another."""
     ours = [one for one in illnesses(claim.text) if one.is_sure and not _RELATED.match(claim.text, one.end)]
     theirs = illnesses(source.text) if ours else ()
@@ -219,7 +219,7 @@ def _other_illness(claim: Reading, source: Reading) -> Iterator[str]:
             yield f"{written} is not in the source, which speaks of {source.text[rival.start : rival.end]}"
 
 
-def _is_in_place(illness: Illness, other: Illness, claim: Reading, source: Reading) -> bool:
+def _is_in_place(illness: Illness, other: Illness, claim: ReadSentence, source: ReadSentence) -> bool:
     """Whether two illnesses stand after the same words, or beside them."""
     here, there = (_place(text.text, one) for text, one in ((claim, illness), (source, other)))
     is_same = here == there == "against" or {here, there} <= _OF_PATIENTS
@@ -255,7 +255,7 @@ def _told(text: str) -> tuple[tuple[str, str, str], ...]:
     return tuple((*values[match.group().casefold()], match.group()) for match in found)
 
 
-def _other_phrase(claim: Reading, source: Reading) -> Iterator[str]:
+def _other_phrase(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """A phrase of the claim, where the source has only others that exclude it."""
     for axis, value, _ in _told(claim.text):
         same = [one for one in _told(source.text) if one[0] == axis]

@@ -61,7 +61,7 @@ def is_empty(word: str) -> bool:
     return word.casefold() in _EMPTY
 
 
-class Word(NamedTuple):
+class ContentWord(NamedTuple):
     """A content word: where it stands, its form and the meanings it may have."""
 
     start: int
@@ -77,11 +77,11 @@ class Word(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadSentence:
     """All that the check knows of one sentence."""
 
     text: str
-    words: tuple[Word, ...]
+    words: tuple[ContentWord, ...]
     quantities: tuple[Quantity, ...]
     medicines: tuple[Medicine, ...]
     denials: tuple[Denial, ...]
@@ -145,23 +145,23 @@ def without_references(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def read(text: str) -> Reading:
+def read(text: str) -> ReadSentence:
     """Read one sentence; equal sentences are read once."""
     plain = _NON.sub("not ", without_references(text))
     amounts = quantities(plain)
     denied = denials(plain)
     frames = framed(plain, denied)
     words = tuple(_words(plain, amounts, frames))
-    return Reading(plain, words, amounts, medicines(plain), (*denied, *frames), sum(word.weight for word in words))
+    return ReadSentence(plain, words, amounts, medicines(plain), (*denied, *frames), sum(word.weight for word in words))
 
 
-def _words(text: str, amounts: Iterable[Quantity], frames: Iterable[Denial]) -> Iterable[Word]:
+def _words(text: str, amounts: Iterable[Quantity], frames: Iterable[Denial]) -> Iterable[ContentWord]:
     taken = [(amount.start, amount.end) for amount in amounts if not amount.dimension.startswith("label")]
     taken += [(frame.start, frame.end) for frame in frames]
     for match in _WORD.finditer(text):
         known = _known(match.group())
         if known is not None and not (taken and any(start <= match.start() < end for start, end in taken)):
-            yield Word(match.start(), match.end(), *known)
+            yield ContentWord(match.start(), match.end(), *known)
 
 
 @lru_cache(maxsize=100_000)

@@ -12,13 +12,13 @@ from itertools import pairwise
 
 from citewell import vocabulary
 from citewell.answer.negation import denials
-from citewell.answer.rows import Cell, Row, Table
-from citewell.answer.verify.amounts import Agreement, agreement, comparable
+from citewell.answer.rows import RowCell, RowTable, TableRow
+from citewell.answer.verify.amounts import AmountMatch, agreement, comparable
 from citewell.answer.verify.coverage import names_of
 from citewell.answer.verify.denials import denials_differ
-from citewell.answer.verify.findings import Finding, Grade
+from citewell.answer.verify.findings import Mismatch, MismatchGrade
 from citewell.answer.verify.names import Topic
-from citewell.answer.verify.read import Reading, Word, form, forms, is_light, meanings, read
+from citewell.answer.verify.read import ContentWord, ReadSentence, form, forms, is_light, meanings, read
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import BARE, Quantity, quantities
 from citewell.words import STOP_WORDS
@@ -88,7 +88,7 @@ def with_unit(value: str, unit: str) -> str:
     return _LAST_NUMBER.sub(lambda found: f"{found.group()} {unit}", value, count=1)
 
 
-def with_units(cells: Sequence[Cell], caption: str) -> tuple[Cell, ...]:
+def with_units(cells: Sequence[RowCell], caption: str) -> tuple[RowCell, ...]:
     """The cells of a row, each number with the unit that its header, a column of units or the caption gives."""
     # A first column of that name holds wards, and a cell that is no unit is none of the others'.
     units = {
@@ -100,7 +100,7 @@ def with_units(cells: Sequence[Cell], caption: str) -> tuple[Cell, ...]:
     told = [(cell, *unit_of(cell.header)) for cell in cells if cell.header not in units]
     # What a row is about, its first cell says: a day, a weight, a name; the unit of the values is not its own.
     return tuple(
-        Cell(header, with_unit(cell.value, unit or (whole if place else "")))
+        RowCell(header, with_unit(cell.value, unit or (whole if place else "")))
         for place, (cell, header, unit) in enumerate(told)
     )
 
@@ -109,7 +109,7 @@ def with_units(cells: Sequence[Cell], caption: str) -> tuple[Cell, ...]:
 
 
 @lru_cache(maxsize=512)
-def parallel(table: Table) -> tuple[frozenset[str], ...]:
+def parallel(table: RowTable) -> tuple[frozenset[str], ...]:
     """Groups of headers whose columns stand for each other, as those of two groups of people or of three doses do."""
     rows = [with_units(row, table.caption) for row in table.rows]
     keys = frozenset(row[0].header for row in rows if row)
@@ -153,7 +153,7 @@ def _dimensions(header: str) -> frozenset[str]:
     return frozenset(one.dimension for one in quantities(header) if one.dimension != BARE)
 
 
-def chosen(row: Row, claim: Reading) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
+def chosen(row: TableRow, claim: ReadSentence) -> tuple[tuple[RowCell, ...], tuple[RowCell, ...]]:
     """The cells of a row that a claim may speak of, and those of the columns beside them that it does not name."""
     cells = with_units(row.cells, row.table.caption)
     said = forms(claim.text)
@@ -169,7 +169,7 @@ def chosen(row: Row, claim: Reading) -> tuple[tuple[Cell, ...], tuple[Cell, ...]
     )
 
 
-def _score(header: str, group: frozenset[str], said: frozenset[str], claim: Reading) -> float:
+def _score(header: str, group: frozenset[str], said: frozenset[str], claim: ReadSentence) -> float:
     """How much of what tells a header from those beside it a claim says."""
     if re.search(rf"\bafter\s+(?:the\s+|that\s+)?{re.escape(header)}\b", claim.text, re.IGNORECASE):
         return 0.0  # “after the first year” is what comes later
@@ -193,9 +193,9 @@ def _words(header: str) -> frozenset[str]:
 
 
 def _match(ours: Quantity, theirs: Quantity) -> float:
-    if is_within(ours, theirs) or agreement(ours, theirs) == Agreement.SAME:
+    if is_within(ours, theirs) or agreement(ours, theirs) == AmountMatch.SAME:
         return 1.0
-    return 0.5 if agreement(ours, theirs) == Agreement.CLOSE else 0.0
+    return 0.5 if agreement(ours, theirs) == AmountMatch.CLOSE else 0.0
 
 
 # ------------------------------------------------------------------------------------------------------- bands
@@ -242,7 +242,7 @@ MAX_NAME_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RowStatement:
     """What a row says of the matter of a claim, as a sentence and in its parts."""
 
     above: str
@@ -260,7 +260,7 @@ class Said:
 
 
 @lru_cache(maxsize=2048)
-def said(row: Row, claimed: str) -> Said:
+def said(row: TableRow, claimed: str) -> RowStatement:
     """What a row says of the matter of a claim: the columns that it names, under the caption.
 
     A range that stands for every value in it is read as the value that the claim gives.
@@ -270,10 +270,10 @@ def said(row: Row, claimed: str) -> Said:
     values = {cell: _told(cell, claim, is_key=False) for cell in rest if _is_spoken_of(cell, claim)}
     answers = [cell.value if yes_or_no(cell.value) is None and denials(cell.value) else values[cell] for cell in values]
     above = "; ".join(part for part in (row.table.caption, _narrowed(row.heading, claim)) if part)
-    return Said(above, _told(key, claim, is_key=True), "; ".join(values.values()), "; ".join(answers))
+    return RowStatement(above, _told(key, claim, is_key=True), "; ".join(values.values()), "; ".join(answers))
 
 
-def denied(claim: Reading, source: Reading, row: Said | None) -> list[Finding]:
+def denied(claim: ReadSentence, source: ReadSentence, row: RowStatement | None) -> list[Mismatch]:
     """Where one of the two denies what the other says; a claim denies the value of a row, not its case.
 
     Under a caption that denies (“Hours without food”) a plain cell denies too, and no more can be told.
@@ -286,7 +286,7 @@ def denied(claim: Reading, source: Reading, row: Said | None) -> list[Finding]:
     return [*denials_differ(claim, read(row.answers)), *(denials_differ(claim, case) if case.denials else ())]
 
 
-def _is_spoken_of(cell: Cell, claim: Reading) -> bool:
+def _is_spoken_of(cell: RowCell, claim: ReadSentence) -> bool:
     """Whether a claim says a word of a cell or of its header, or gives a quantity of the same kind."""
     words = {word.form for word in claim.words if word.weight == 1.0}
     senses = {sense for word in claim.words for sense in word.meanings if word.weight == 1.0}
@@ -297,7 +297,7 @@ def _is_spoken_of(cell: Cell, claim: Reading) -> bool:
     return any(comparable(ours, theirs) for ours in claim.quantities for theirs in amounts)
 
 
-def _told(cell: Cell, claim: Reading, *, is_key: bool) -> str:
+def _told(cell: RowCell, claim: ReadSentence, *, is_key: bool) -> str:
     header, value = _narrowed(cell.header.replace(" / ", " "), claim), cell.value
     if is_key or is_band_header(cell.header):
         value = _narrowed(value, claim)
@@ -319,7 +319,7 @@ def _numbered(header: str, value: str) -> str:
     return f"{header} {what}" if is_label and what != header else header
 
 
-def _narrowed(text: str, claim: Reading) -> str:
+def _narrowed(text: str, claim: ReadSentence) -> str:
     """A text with each range that a quantity of the claim lies in, or gives without its unit, as the claim has it."""
     for band in reversed(quantities(text)):
         ours = next((one for one in claim.quantities if is_within(one, band) or _is_unitless(one, band)), None)
@@ -333,14 +333,14 @@ def _is_unitless(ours: Quantity, theirs: Quantity) -> bool:
     return ours.dimension == BARE and (ours.written, ours.sign) == (theirs.written, theirs.sign)
 
 
-def is_same_case(claim: Reading, row: Row) -> bool:
+def is_same_case(claim: ReadSentence, row: TableRow) -> bool:
     """Whether a claim names what the row is about: its first cell, by a word or a quantity that is only there.
 
     Where several rows are about one thing, as about pneumonia, their medicine may tell which of them is meant.
     """
     key = with_units(row.cells, row.table.caption)[0]
     told = _narrowed(key.value, claim)
-    if any(agreement(ours, theirs) == Agreement.SAME for ours in claim.quantities for theirs in quantities(told)):
+    if any(agreement(ours, theirs) == AmountMatch.SAME for ours in claim.quantities for theirs in quantities(told)):
         return True
     words, cases, own = {word.form for word in claim.words}, _cases(row.table), forms(row.cells[0].value)
     if any(word in words and cases[word] == (word in own) for word in forms(key.value)):
@@ -353,12 +353,12 @@ def is_same_case(claim: Reading, row: Row) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def _given(cells: tuple[Cell, ...]) -> frozenset[str]:
+def _given(cells: tuple[RowCell, ...]) -> frozenset[str]:
     """The medicines that a row names beside its case."""
     return frozenset().union(*(names_of(medicines(cell.value)) for cell in cells[1:]))
 
 
-def is_other_case(known: Sequence[Topic], row: Row) -> bool:
+def is_other_case(known: Sequence[Topic], row: TableRow) -> bool:
     """Whether a claim names a condition that other rows are about, and this one does not name."""
     own = forms(" ".join((row.table.caption, row.heading, *(cell.value for cell in row.cells))))
     absent = [topic for topic in known if not topic.is_in(own)]
@@ -366,23 +366,23 @@ def is_other_case(known: Sequence[Topic], row: Row) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _cases(table: Table) -> Counter[str]:
+def _cases(table: RowTable) -> Counter[str]:
     """In how many first cells of a table each word stands."""
     firsts = dict.fromkeys(cells[0] for cells in table.rows)
     return Counter(word for first in firsts for word in forms(first.value))
 
 
 @lru_cache(maxsize=512)
-def _columns(table: Table) -> dict[str, tuple[Cell, ...]]:
+def _columns(table: RowTable) -> dict[str, tuple[RowCell, ...]]:
     """The different cells of each column, by its header."""
-    columns: dict[str, dict[Cell, None]] = {}
+    columns: dict[str, dict[RowCell, None]] = {}
     for cells in table.rows:
         for cell in with_units(cells, table.caption):
             columns.setdefault(cell.header, {})[cell] = None
     return {header: tuple(cells) for header, cells in columns.items()}
 
 
-def swapped(claim: Reading, row: Row, known: Sequence[Topic] = ()) -> Iterator[Finding]:
+def swapped(claim: ReadSentence, row: TableRow, known: Sequence[Topic] = ()) -> Iterator[Mismatch]:
     """Where a claim has the words of another row, or of a column that it does not name, in place of this row's.
 
     The words of a name are one: who coughs up blood has no cough where the row says haemoptysis.
@@ -410,11 +410,11 @@ def swapped(claim: Reading, row: Row, known: Sequence[Topic] = ()) -> Iterator[F
         word = _put(claim.text, words, own.value, other.value, there)
         if word is not None:
             reason = f"the table says “{own.value}” there, not “{other.value}”"
-            yield Finding(Grade.AGAINST, "cell", reason, *word)
+            yield Mismatch(MismatchGrade.AGAINST, "cell", reason, *word)
             return
 
 
-def apart(claim: Reading, row: Row) -> Iterator[Finding]:
+def apart(claim: ReadSentence, row: TableRow) -> Iterator[Mismatch]:
     """Where a claim says how often an amount is given, and the row says that in another cell than the amount."""
     cells = [quantities(cell.value) for cell in chosen(row, claim)[0][1:]]
     for before, after in pairwise(claim.quantities):
@@ -424,17 +424,19 @@ def apart(claim: Reading, row: Row) -> Iterator[Finding]:
         said_there = [one.text for place in given for one in cells[place] if one.dimension == "period"]
         if given and often and said_there and given.isdisjoint(often):
             reason = f"“{after.text}” is not what the table says of “{before.text}”: “{said_there[0]}”"
-            yield Finding(Grade.AGAINST, "cell", reason, after.start, after.end)
+            yield Mismatch(MismatchGrade.AGAINST, "cell", reason, after.start, after.end)
 
 
 def _holding(wanted: Quantity, cells: Sequence[Sequence[Quantity]]) -> frozenset[int]:
     """The places of the cells that hold a quantity."""
     return frozenset(
-        place for place, held in enumerate(cells) if any(agreement(wanted, one) == Agreement.SAME for one in held)
+        place for place, held in enumerate(cells) if any(agreement(wanted, one) == AmountMatch.SAME for one in held)
     )
 
 
-def _put(claimed: str, words: dict[str, Word], own: str, other: str, there: frozenset[str]) -> tuple[int, int] | None:
+def _put(
+    claimed: str, words: dict[str, ContentWord], own: str, other: str, there: frozenset[str]
+) -> tuple[int, int] | None:
     """Where the claim says another cell and nothing that is only in this one."""
     theirs, ours = forms(other) - forms(own), forms(own) - forms(other)
     if not theirs or _is_said(ours, [word for word in words.values() if word.form not in theirs]):
@@ -445,7 +447,7 @@ def _put(claimed: str, words: dict[str, Word], own: str, other: str, there: froz
     return None if stranger is None else (words[stranger].start, words[stranger].end)
 
 
-def _is_said(cell: frozenset[str], claimed: Sequence[Word]) -> bool:
+def _is_said(cell: frozenset[str], claimed: Sequence[ContentWord]) -> bool:
     """Whether one of the words of a cell is claimed, or another word for it."""
     senses = {sense for word in claimed for sense in word.meanings}
     said_so = {word.form for word in claimed}

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal
 
 from citewell import vocabulary
-from citewell.types import Check, Verdict
+from citewell.types import SentenceCheck, Verdict
 
 BASE = "base"
 READ = "read as carried"
@@ -71,7 +71,7 @@ def calibration() -> Mapping[str, float]:
     return {name: float(weight) for name, weight, _ in vocabulary.rows("calibration.tsv")}
 
 
-def calibrated(checks: Sequence[Check]) -> float:
+def calibrated(checks: Sequence[SentenceCheck]) -> float:
     """The probability that a sentence of these is truly carried by what it cites, on average.
 
     >>> calibrated([])
@@ -91,7 +91,7 @@ def log_odds(probability: float) -> float:
     return math.log(max(probability, 1e-3) / max(1 - probability, 1e-3))
 
 
-def _chance(check: Check) -> float:
+def _chance(check: SentenceCheck) -> float:
     if check.span is None:
         return 0.0
     known = calibration()

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from citewell.answer.rows import Tabled, tabled
-from citewell.answer.verify.findings import Finding, Grade
+from citewell.answer.rows import QuotedTables, tabled
+from citewell.answer.verify.findings import Mismatch, MismatchGrade
 from citewell.answer.verify.read import form, is_empty
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import age_groups, ages_in
 from citewell.clinical.quantities import Quantity, quantities
-from citewell.types import Span
+from citewell.types import EvidenceSpan
 from citewell.words import sentences
 
 _OPENING = re.compile(r"\W*(?:\d[\d.)]*\s+)?([^\W\d_]+)")
@@ -22,9 +22,9 @@ MAX_PART = 1_500
 
 
 @lru_cache(maxsize=1024)
-def _cut(span: Span, low: int = 0, high: int | None = None) -> tuple[Span, ...]:
+def _cut(span: EvidenceSpan, low: int = 0, high: int | None = None) -> tuple[EvidenceSpan, ...]:
     return tuple(
-        Span(
+        EvidenceSpan(
             span.source_id,
             span.start + first,
             span.start + min(first + MAX_PART, end),
@@ -36,22 +36,22 @@ def _cut(span: Span, low: int = 0, high: int | None = None) -> tuple[Span, ...]:
     )
 
 
-def parts_of(spans: Iterable[Span]) -> list[Span]:
+def parts_of(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
     """The sentences of spans, each with its exact place; a row of a table is one, and what was cited twice comes once.
 
-    >>> [(part.start, part.text) for part in parts_of([Span("a:0", 100, 115, "Rest. Drink up.")])]
+    >>> [(part.start, part.text) for part in parts_of([EvidenceSpan("a:0", 100, 115, "Rest. Drink up.")])]
     [(100, 'Rest.'), (106, 'Drink up.')]
     """
     spans = tuple(spans)
     tables = tabled(spans)
-    lines: dict[str, list[Span]] = {}
+    lines: dict[str, list[EvidenceSpan]] = {}
     for line in sorted((*tables.rows, *tables.others), key=lambda line: line.start):
         lines.setdefault(line.source_id, []).append(line)
     cut = (part for span in spans for part in (_beside(span, lines.get(span.source_id, ()), tables)))
     return list({(part.source_id, part.start, part.end): part for part in cut}.values())
 
 
-def _beside(span: Span, lines: Iterable[Span], tables: Tabled) -> Iterator[Span]:
+def _beside(span: EvidenceSpan, lines: Iterable[EvidenceSpan], tables: QuotedTables) -> Iterator[EvidenceSpan]:
     """The rows in a span, and the sentences between tables; a caption is read with the rows below it."""
     low = 0
     for line in lines:
@@ -63,11 +63,11 @@ def _beside(span: Span, lines: Iterable[Span], tables: Tabled) -> Iterator[Span]
     yield from _cut(span, low)
 
 
-def may_tell_one(part: Span, other: Span) -> bool:
+def may_tell_one(part: EvidenceSpan, other: EvidenceSpan) -> bool:
     """Whether two sentences may say one thing together: both of one passage, and not each a rule of its own.
 
     >>> rules = ("Restart warfarin in the evening.", "Restart apixaban after 48 hours.", "The dose is 5 mg.")
-    >>> one, two, three = (Span("a:0", 0, len(text), text) for text in rules)
+    >>> one, two, three = (EvidenceSpan("a:0", 0, len(text), text) for text in rules)
     >>> may_tell_one(one, two), may_tell_one(one, three)
     (False, True)
     """
@@ -94,10 +94,11 @@ _IT = re.compile(
 
 
 @lru_cache(maxsize=4096)
-def in_context(part: Span, claim: str) -> str:
+def in_context(part: EvidenceSpan, claim: str) -> str:
     """The words of a sentence, with what its titles add of the plan, stage or medicine that a claim speaks of.
 
-    >>> in_context(Span("d:0", 0, 19, "Take it once a day.", ("Taking warfarin safely",)), "Warfarin is taken daily.")
+    >>> span = EvidenceSpan("d:0", 0, 19, "Take it once a day.", ("Taking warfarin safely",))
+    >>> in_context(span, "Warfarin is taken daily.")
     'Take warfarin once a day.'
     """
     if not part.titles:
@@ -122,7 +123,7 @@ def _amounts(text: str) -> frozenset[tuple[str, tuple[float, ...]]]:
     return frozenset((one.dimension, one.values) for one in found if not one.dimension.startswith("label"))
 
 
-def _named(part: Span, claim: str) -> str:
+def _named(part: EvidenceSpan, claim: str) -> str:
     """With the one medicine of the titles for “it”, where the claim names it and the sentence names none."""
     found = _IT.match(part.text)
     if found is None or medicines(part.text):
@@ -178,7 +179,7 @@ def only_names_it(text: str) -> bool:
     return bool(_ASKS.search(text) or _OPENS_WITH_ING.match(text))
 
 
-def of_others(claim: str, part: Span, parts: Sequence[Span]) -> Iterator[Finding]:
+def of_others(claim: str, part: EvidenceSpan, parts: Sequence[EvidenceSpan]) -> Iterator[Mismatch]:
     """An adult's dose for a child: the sentence names no people, and the nearest heading that does names others."""
     ours = age_groups(claim)
     if not ours or age_groups(part.text):
@@ -186,11 +187,11 @@ def of_others(claim: str, part: Span, parts: Sequence[Span]) -> Iterator[Finding
     heading = _above(part, tuple(parts))
     is_same_age = any(one.meets(other) for one in ages_in(claim) for other in ages_in(heading))
     if heading and ours.isdisjoint(age_groups(heading)) and not is_same_age:
-        yield Finding(Grade.AGAINST, "opposite", f"the source says it under “{heading}”", 0, len(claim))
+        yield Mismatch(MismatchGrade.AGAINST, "opposite", f"the source says it under “{heading}”", 0, len(claim))
 
 
 @lru_cache(maxsize=1024)
-def _above(part: Span, parts: tuple[Span, ...]) -> str:
+def _above(part: EvidenceSpan, parts: tuple[EvidenceSpan, ...]) -> str:
     """The nearest heading above a part that names people, in its passage or among its titles; nothing without one."""
     before = [one for one in parts if one.source_id == part.source_id and one.start < part.start]
     headings = [one.text for one in sorted(before, key=lambda one: -one.start) if _is_heading(one.text)]

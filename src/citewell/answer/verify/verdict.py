@@ -11,18 +11,26 @@ from typing import Protocol
 from citewell.answer.rows import is_title
 from citewell.answer.verify.align import aligned
 from citewell.answer.verify.arrangement import borrowed, rearranged
-from citewell.answer.verify.compare import CLEAR_FROM, Pair, Rounded, Similarity, matches, whole, with_reader
+from citewell.answer.verify.compare import (
+    CLEAR_FROM,
+    ApproximateReader,
+    SentencePair,
+    Similarity,
+    matches,
+    whole,
+    with_reader,
+)
 from citewell.answer.verify.edits import added, replaced
 from citewell.answer.verify.evidence import beside
-from citewell.answer.verify.findings import Grade
-from citewell.answer.verify.matches import MOST_ODDS, REPEATED_FROM, Judged, Match, Passage, bearing, support
+from citewell.answer.verify.findings import MismatchGrade
+from citewell.answer.verify.matches import MOST_ODDS, REPEATED_FROM, Match, PairScores, SourceMatch, bearing, support
 from citewell.answer.verify.names import known_of
 from citewell.answer.verify.otherwise import otherwise
 from citewell.answer.verify.read import forms, is_light, read, without_references
 from citewell.answer.verify.score import Known, never_from, opposed_from, supported_from
 from citewell.answer.verify.sources import parts_of
 from citewell.clinical import Lexicon
-from citewell.types import Check, Span, Verdict
+from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 
 ALIKE_FROM = 0.2
 """Support from which a sentence is carried that says what the source says in much the same words."""
@@ -74,23 +82,23 @@ SURE = 0.8
 
 def verify(
     sentence: str,
-    spans: Sequence[Span],
+    spans: Sequence[EvidenceSpan],
     *,
     lexicon: Lexicon,
     similarity: Similarity | None,
-    pair: Pair | None = None,
+    pair: SentencePair | None = None,
     entailment: Entailment | None = None,
-) -> Check:
+) -> SentenceCheck:
     """Say whether the cited words carry a sentence, and which of them decided."""
     spans = tuple(spans)
     same = _by_words(spans).get(_flat(sentence))
     if same is not None:
-        return Check(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
+        return SentenceCheck(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
     if (refused := _refused(sentence, spans)) is not None:
         return refused
     found = matches(sentence, spans, lexicon=lexicon, similarity=None)
     if not found:
-        return Check(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
+        return SentenceCheck(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
     check = _judged(found)
     if similarity is not None and not _is_clear(check, found, is_read=pair is not None):
         found = matches(sentence, spans, lexicon=lexicon, similarity=similarity)
@@ -104,7 +112,7 @@ def verify(
     return _with_entailment(check, sentence, entailment, is_open=_is_open(check, found)) if entailment else check
 
 
-def _is_open(check: Check, found: Sequence[Match]) -> bool:
+def _is_open(check: SentenceCheck, found: Sequence[Match]) -> bool:
     """Whether nothing speaks against a sentence but that the words do not carry it: no veto, no finding, no reader."""
     if check.is_vetoed or _is_read_as_opposed(found[0].passage, never_from()):
         return False
@@ -112,30 +120,34 @@ def _is_open(check: Check, found: Sequence[Match]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _by_words(spans: tuple[Span, ...]) -> dict[str, Span]:
+def _by_words(spans: tuple[EvidenceSpan, ...]) -> dict[str, EvidenceSpan]:
     """The cited words and their sentences by how they read."""
-    found: dict[str, Span] = {}
+    found: dict[str, EvidenceSpan] = {}
     for part in (*spans, *parts_of(spans)):
         found.setdefault(_flat(part.text), part)
     return found
 
 
-def _refused(sentence: str, spans: Sequence[Span]) -> Check | None:
+def _refused(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck | None:
     """The verdict of a sentence that cannot be read as it will be seen, is too long to be one, or only asks."""
     if len(sentence) > MAX_CHARACTERS:
         told = f"it is longer than {MAX_CHARACTERS:,} characters: give shorter sentences"
-        return Check(Verdict.NOT_FOUND, (told,), None, 0.0, is_vetoed=True)
+        return SentenceCheck(Verdict.NOT_FOUND, (told,), None, 0.0, is_vetoed=True)
     if _ASKS.search(_flat(sentence)):
-        return Check(Verdict.NOT_FOUND, ("it asks, and says nothing that could be checked",), None, 0.0, is_vetoed=True)
+        return SentenceCheck(
+            Verdict.NOT_FOUND, ("it asks, and says nothing that could be checked",), None, 0.0, is_vetoed=True
+        )
     strange = set(_STRANGE.findall(sentence))
     if strange and strange - set("".join(span.text for span in spans)):
-        return Check(Verdict.NOT_FOUND, ("it holds letters that the source does not use",), None, 0.0, is_vetoed=True)
+        return SentenceCheck(
+            Verdict.NOT_FOUND, ("it holds letters that the source does not use",), None, 0.0, is_vetoed=True
+        )
     return None
 
 
 def _without_additions(
-    check: Check, sentence: str, found: Sequence[Match], spans: Sequence[Span], lexicon: Lexicon
-) -> Check:
+    check: SentenceCheck, sentence: str, found: Sequence[Match], spans: Sequence[EvidenceSpan], lexicon: Lexicon
+) -> SentenceCheck:
     """The same verdict, unless the sentence repeats its source and adds what no cited words say, or names another."""
     if check.is_vetoed or check.verdict is Verdict.NOT_FOUND:
         return check
@@ -154,11 +166,13 @@ def _without_additions(
     return replace(check, verdict=verdict, reasons=(told,), is_vetoed=True)
 
 
-def _joined(spans: Sequence[Span]) -> str:
+def _joined(spans: Sequence[EvidenceSpan]) -> str:
     return "\n".join(span.text for span in spans)
 
 
-def _without_rearrangement(check: Check, sentence: str, found: Sequence[Match], spans: tuple[Span, ...]) -> Check:
+def _without_rearrangement(
+    check: SentenceCheck, sentence: str, found: Sequence[Match], spans: tuple[EvidenceSpan, ...]
+) -> SentenceCheck:
     """The same verdict, unless the sentence arranges the words that carry it otherwise, or turns what they say."""
     match = next((match for match in found if match.part == check.span), None)
     if check.verdict is not Verdict.SUPPORTED or match is None or match.row is not None:
@@ -172,7 +186,9 @@ def _without_rearrangement(check: Check, sentence: str, found: Sequence[Match], 
     return replace(check, verdict=Verdict.CONTRADICTED, reasons=told[:1], is_vetoed=True) if told else check
 
 
-def _with_all(check: Check, sentence: str, found: Sequence[Match], spans: tuple[Span, ...], lexicon: Lexicon) -> Check:
+def _with_all(
+    check: SentenceCheck, sentence: str, found: Sequence[Match], spans: tuple[EvidenceSpan, ...], lexicon: Lexicon
+) -> SentenceCheck:
     """The same verdict with every source sentence that it rests on."""
     if check.span is None or check.verdict in (Verdict.CONTRADICTED, Verdict.NOT_FOUND):
         return check
@@ -182,7 +198,7 @@ def _with_all(check: Check, sentence: str, found: Sequence[Match], spans: tuple[
     return replace(check, beside=others) if others else check
 
 
-def _is_clear(check: Check, found: Sequence[Match], *, is_read: bool) -> bool:
+def _is_clear(check: SentenceCheck, found: Sequence[Match], *, is_read: bool) -> bool:
     """Whether the sentence repeats what carries or vetoes it; embedding and reading it costs far more.
 
     Without a reader, words that carry most of it are enough.
@@ -205,43 +221,45 @@ def _flat(text: str) -> str:
     return " ".join(without_references(text).split())
 
 
-def _judged(found: Sequence[Match]) -> Check:
+def _judged(found: Sequence[Match]) -> SentenceCheck:
     """The verdict of the nearest sentence without a veto where it carries the claim, or else of the nearest one."""
     nearest, able, share = found[0], best_support(found), support(found[0])
     is_turned = _is_read_as_opposed(nearest.passage, never_from())
     least = ALIKE_FROM if able is not None and able.is_alike else supported_from(_known(nearest.passage))
     if able is not None and not is_turned and share >= least:
-        return Check(Verdict.SUPPORTED, ("the cited words say so",), able.part, share)
+        return SentenceCheck(Verdict.SUPPORTED, ("the cited words say so",), able.part, share)
     opposed = _opposed(found, nearest.nearness)
     if opposed is not None:
-        against = [finding.reason for finding in opposed.findings if finding.grade == Grade.AGAINST]
+        against = [finding.reason for finding in opposed.findings if finding.grade == MismatchGrade.AGAINST]
         reasons = tuple(dict.fromkeys(against))
-        return Check(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
+        return SentenceCheck(Verdict.CONTRADICTED, reasons, opposed.part, share, is_vetoed=True)
     # The pair reader has learned from prose: what it reads out of a row or a heading is no contradiction.
     is_prose = nearest.row is None and all(finding.kind != "heading" for finding in nearest.findings)
     if is_prose and _is_read_as_opposed(nearest.passage, opposed_from()):
-        return Check(Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share)
+        return SentenceCheck(
+            Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share
+        )
     if bearing(nearest) < PARTLY_FROM:
-        return Check(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
+        return SentenceCheck(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
     reasons = tuple(dict.fromkeys(finding.reason for finding in nearest.findings))
     told = reasons or ("the cited words carry only a part of it",)
-    is_vetoed = any(finding.grade != Grade.WEAKER for finding in nearest.vetoes)
-    return Check(Verdict.PARTLY, told, nearest.part, share, is_vetoed)
+    is_vetoed = any(finding.grade != MismatchGrade.WEAKER for finding in nearest.vetoes)
+    return SentenceCheck(Verdict.PARTLY, told, nearest.part, share, is_vetoed)
 
 
 def _read(
-    sentence: str, found: list[Match], pair: Pair, lexicon: Lexicon, *, is_asked: bool
-) -> tuple[Check, list[Match]]:
+    sentence: str, found: list[Match], pair: SentencePair, lexicon: Lexicon, *, is_asked: bool
+) -> tuple[SentenceCheck, list[Match]]:
     """The verdict with the reader's word, and the matches with it; it is asked where it could change something.
 
     What it says in eight bits counts where the same in full, which may be a little more or less, gives one verdict.
     """
-    check = _same(found, Judged(0.0, 0.0), within=MOST_ODDS)
+    check = _same(found, PairScores(0.0, 0.0), within=MOST_ODDS)
     if check is not None and not is_asked:
         return replace(check, support=support(found[0])), found
     pieces = evidence_of(sentence, found[0], lexicon)
     judged = pair(*pieces)
-    if isinstance(pair, Rounded) and _same(found, judged, within=pair.within) is None:
+    if isinstance(pair, ApproximateReader) and _same(found, judged, within=pair.within) is None:
         judged = pair.exactly(*pieces)
     read_there = with_reader(found, judged)
     check = _judged(read_there)
@@ -259,22 +277,22 @@ def evidence_of(sentence: str, nearest: Match, lexicon: Lexicon) -> tuple[str, s
     return aligned(read(sentence).text, evidence, lexicon), evidence
 
 
-def _same(found: Sequence[Match], judged: Judged, *, within: float) -> Check | None:
+def _same(found: Sequence[Match], judged: PairScores, *, within: float) -> SentenceCheck | None:
     """The verdict with every word of the pair reader that is so near to this one, if it is the same with all.
 
     Support grows with the one of its odds and falls with the other, and no sentence is carried that it surely reads as
     opposed: where the two extremes lead to one verdict, so does all between.
     """
     carried, opposed = judged
-    best, worst = (_judged(with_reader(found, Judged(carried + off, opposed - off))) for off in (within, -within))
+    best, worst = (_judged(with_reader(found, PairScores(carried + off, opposed - off))) for off in (within, -within))
     return worst if replace(best, support=0.0) == replace(worst, support=0.0) else None
 
 
-def _is_read_as_opposed(passage: Passage, least: float) -> bool:
+def _is_read_as_opposed(passage: SourceMatch, least: float) -> bool:
     return passage.judged is not None and passage.judged.opposed >= least
 
 
-def _known(passage: Passage) -> Known:
+def _known(passage: SourceMatch) -> Known:
     return "pair" if passage.judged is not None else "words" if passage.likeness is None else "likeness"
 
 
@@ -325,7 +343,7 @@ def _opposed(found: Sequence[Match], nearness: float) -> Match | None:
     return min(of_the_case, key=lambda match: len(match.findings), default=next(iter(against), None))
 
 
-def _with_entailment(check: Check, sentence: str, entailment: Entailment, *, is_open: bool) -> Check:
+def _with_entailment(check: SentenceCheck, sentence: str, entailment: Entailment, *, is_open: bool) -> SentenceCheck:
     """An entailment model may settle what support left open, or turn a verdict; it never lifts a veto or a finding."""
     if check.span is None or check.verdict is Verdict.CONTRADICTED:
         return check

@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool
 from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody
 from citewell.assistants.consult.interview import InterviewQuestion
 from citewell.types import Emergency
-from citewell.types.consult import FindingSource, Category, Contradiction, InterviewTurn, ConsultState, UnusedWords
+from citewell.types.consult import Category, ConsultState, Contradiction, FindingSource, InterviewTurn, UnusedWords
 from citewell.types.consult import MessageWords as WordsOfMessage
 
 MessageWords = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]

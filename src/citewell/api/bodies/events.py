@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_type_hints
 
-from citewell.answer.events import AnswerFailed, Notice, AnswerStarted, StageStarted
+from citewell.answer.events import AnswerFailed, AnswerStarted, Notice, StageStarted
 from citewell.api.bodies.answers import AnswerResponse, CitationResponse
 from citewell.api.bodies.base import ResponseBody
 from citewell.types import Verdict

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from citewell.api.bodies.base import RequestBody, ResponseBody
-from citewell.assistants.guidelines.account import UsedWords, Unused
+from citewell.assistants.guidelines.account import Unused, UsedWords
 from citewell.assistants.guidelines.patient import OLDEST
 from citewell.assistants.guidelines.state import CriterionState
 from citewell.assistants.guidelines.word import Wording

@@ -37,7 +37,9 @@ def queue(site: Here, visitor: Editor) -> Response:
 
 def _queue(site: ServerState, visitor: Visitor, *, queued: int | None) -> Response:
     scope = visitor.whole
-    failed = site.app.catalogue.listed(DocumentFilter(state=LifecycleState.FAILED), ListOrder(limit=FAILED_SHOWN), scope)
+    failed = site.app.catalogue.listed(
+        DocumentFilter(state=LifecycleState.FAILED), ListOrder(limit=FAILED_SHOWN), scope
+    )
     return site.page(
         "admin_queue.html",
         visitor,

@@ -22,7 +22,7 @@ from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.view import listed_json
 from citewell.errors import CitewellError, InputError
 from citewell.types import User
-from citewell.types.consult import CONFIDENCES, Category, Finding, ConsultState
+from citewell.types.consult import CONFIDENCES, Category, ConsultState, Finding
 from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, grouped, plan_of
 
 router = APIRouter(prefix="/consult")
@@ -95,7 +95,13 @@ def consult(site: Here, visitor: Member, consult_id: str) -> Response:
 
 
 def _page(
-    site: ServerState, visitor: Visitor, turn: InterviewStep, *, problem: Problem | None = None, typed: str = "", place: str = ""
+    site: ServerState,
+    visitor: Visitor,
+    turn: InterviewStep,
+    *,
+    problem: Problem | None = None,
+    typed: str = "",
+    place: str = "",
 ) -> Response:
     found = turn.consult
     asked = turn.question is not None and found.messages[-1:] and found.messages[-1].text == turn.question.text

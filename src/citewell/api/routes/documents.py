@@ -28,7 +28,7 @@ from citewell.api.server_state import UNDER_WAY, Here, ServerState
 from citewell.api.uploads import FIELDS, take_in
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
-from citewell.types import LibraryEntry, Filing, LifecycleState
+from citewell.types import Filing, LibraryEntry, LifecycleState
 from citewell.web.phrases import advice
 
 router = APIRouter(prefix="/api/v1/documents")

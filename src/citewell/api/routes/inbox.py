@@ -11,7 +11,7 @@ from citewell.api.paging import Wanted
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
-from citewell.keeping import HistoryPage, RoutedQuestion, ListedQuestion
+from citewell.keeping import HistoryPage, ListedQuestion, RoutedQuestion
 
 router = APIRouter(prefix="/api/v1")
 

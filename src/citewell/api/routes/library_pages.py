@@ -18,7 +18,7 @@ from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound
 from citewell.ingest.retries import may_heal
 from citewell.samples import sample_files, sample_filing
-from citewell.types import LibraryEntry, Filing, Source, LifecycleState
+from citewell.types import Filing, LibraryEntry, LifecycleState, Source
 from citewell.web.listing import PAGE_ROWS, Order, listed
 from citewell.web.results import without_title
 

@@ -29,7 +29,7 @@ from citewell.api.bodies.records import (
 from citewell.api.record_import import import_files
 from citewell.api.records import IS_LOCKED, Known, Opened, Owner, Vaulted, VaultId, asked, proposed, vault_session_of
 from citewell.api.request_checks import our_request
-from citewell.types.facts import Fact, Moment, Symptom
+from citewell.types.facts import Fact, PartialDate, Symptom
 from citewell.types.facts_json import fact_json
 
 router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)
@@ -76,7 +76,7 @@ def add(_visitor: Owner, room: Opened, sent: OwnFact) -> dict[str, Any]:
     """Add a symptom, medicine or allergy reported by the person."""
     fields = dict(sent.fields)
     if sent.kind == Symptom.kind:
-        fields.setdefault("recorded", Moment.now().text)
+        fields.setdefault("recorded", PartialDate.now().text)
     return {"fact": fact_json(room.record.add(sent.kind, fields))}
 
 

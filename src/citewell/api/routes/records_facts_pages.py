@@ -13,10 +13,10 @@ from citewell.api.routes.records_pages import FORM, Line, room_page, see
 from citewell.api.visitor import Visitor
 from citewell.assistants.records.known import KnownFacts
 from citewell.errors import InputError
-from citewell.types.facts import LabResult, Moment, RecordOwner
+from citewell.types.facts import LabResult, PartialDate, RecordOwner
 from citewell.web.corrections import correctable, corrected
 from citewell.web.plots import courses
-from citewell.web.records import UnreadPapers, FactLine, fact_groups, summary_groups, timeline
+from citewell.web.records import FactLine, UnreadPapers, fact_groups, summary_groups, timeline
 
 router = APIRouter(prefix="/records/{vault}")
 
@@ -45,7 +45,7 @@ def add(
             "body_region": detail or None,
             "onset": since or None,
             "severity": int(severity or 0),
-            "recorded": Moment.now().text,
+            "recorded": PartialDate.now().text,
         },
         "medication": {"generic_name": name, "dose": detail or None, "start": since or None},
         "allergy": {"allergen": name, "reaction": detail or None, "since": since or None},

@@ -8,20 +8,20 @@ from typing import Any
 
 from citewell.answer.audit import Documents, numbers_of, scope_of
 from citewell.answer.replay import Replay, compare, erased_since
-from citewell.assistants.consult.assess import Parts, assess
+from citewell.assistants.consult.assess import AssessmentParts, assess
 from citewell.assistants.consult.contradict import contradictions
 from citewell.assistants.consult.kept import differential_of, finding_of
 from citewell.assistants.consult.record import KEY, claims_of
-from citewell.keeping import Record
-from citewell.types import Asker
-from citewell.types.consult import Consult, State
+from citewell.keeping import AuditRecord
+from citewell.types import User
+from citewell.types.consult import Consult, ConsultState
 
 
 def again(
-    record: Record,
-    asker: Asker,
+    record: AuditRecord,
+    asker: User,
     *,
-    parts: Callable[[int, Collection[int] | None], Parts],
+    parts: Callable[[int, Collection[int] | None], AssessmentParts],
     library: Documents,
     setup: Mapping[str, Any],
 ) -> Replay:
@@ -33,7 +33,7 @@ def again(
         then["id"],
         "",
         "",
-        State.ASSESSING,
+        ConsultState.ASSESSING,
         then["setting"],
         then["country"],
         findings=findings,

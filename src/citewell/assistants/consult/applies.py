@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from citewell.assistants.consult.having import Known, is_own, other_disease
+from citewell.assistants.consult.having import KnownConditions, is_own, other_disease
 from citewell.assistants.consult.stages import LATER_LINE
 from citewell.clinical.populations import Applies, applies, populations
 from citewell.types.consult import Patient
@@ -23,7 +23,7 @@ _GENERAL = re.compile(r"\b(?:in|of|for) (?:the )?general (?:\w+ )?population\b|\
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class Applicable:
     """Whether words are for this patient, and why not, or why it cannot be told."""
 
     applies: bool
@@ -34,7 +34,7 @@ class Fit:
     """They are about people in general, named to compare with."""
 
 
-def fit(section: Sequence[str], sentence: str, patient: Patient, known: Known | None = None) -> Fit:
+def fit(section: Sequence[str], sentence: str, patient: Patient, known: KnownConditions | None = None) -> Applicable:
     """Whether a sentence under these headings is for the patient: each heading that names people, and the words.
 
     Where it is known what the patient has, words for people with another disease are not for them.
@@ -48,17 +48,17 @@ def fit(section: Sequence[str], sentence: str, patient: Patient, known: Known | 
     """
     others = [*_for_others(section, sentence, known)] if known is not None else []
     if others:
-        return Fit(applies=False, reasons=tuple(dict.fromkeys(others)))
+        return Applicable(applies=False, reasons=tuple(dict.fromkeys(others)))
     headings = [_judged(part, patient, is_heading=True) for part in section if part]
     judged = [*headings, _any_of(sentence, patient)] if sentence else headings
     reasons = tuple(dict.fromkeys(reason for one in judged for reason in one.reasons))
     is_general = any(map(_GENERAL.search, section))
     is_specific = any(one.is_specific for one in judged) and not is_general
     is_specific = is_specific or (known is not None and bool(sentence) and is_own(sentence, known))
-    return Fit(all(one.applies for one in judged), reasons, is_specific, is_general)
+    return Applicable(all(one.applies for one in judged), reasons, is_specific, is_general)
 
 
-def _for_others(section: Sequence[str], sentence: str, known: Known) -> Iterator[str]:
+def _for_others(section: Sequence[str], sentence: str, known: KnownConditions) -> Iterator[str]:
     """Why words are for people with another disease, or for those who are treated; of items with “or” one is enough."""
     yield from (why for part in section if part and (why := other_disease(part, known)))
     lead, items = _items(sentence)
@@ -77,7 +77,7 @@ def _items(sentence: str) -> tuple[str, list[str]]:
     return lead, items if is_any else []
 
 
-def _any_of(sentence: str, patient: Patient) -> Fit:
+def _any_of(sentence: str, patient: Patient) -> Applicable:
     """A sentence; of a list whose items stand with “or” between them, its beginning and the item that fits best."""
     lead, items = _items(sentence)
     if not items:
@@ -86,15 +86,15 @@ def _any_of(sentence: str, patient: Patient) -> Fit:
     every = [_judged(one, patient, is_heading=False) for one in items]
     best = next((one for one in every if one.applies and not one.reasons), None)
     best = best or next((one for one in every if one.applies), every[0])
-    return Fit(
+    return Applicable(
         first.applies and best.applies,
         (*first.reasons, *best.reasons),
         is_specific=first.is_specific or (best.applies and best.is_specific),
     )
 
 
-def _judged(text: str, patient: Patient, *, is_heading: bool) -> Fit:
+def _judged(text: str, patient: Patient, *, is_heading: bool) -> Applicable:
     """One heading or sentence; what people have is left to what is known of the patient's diseases."""
     found = [one for one in populations(text, is_heading=is_heading) if one.kind == "kidney" or not one.condition]
     told = applies(found, patient)
-    return Fit(told.answer is not Applies.NO, told.reasons, told.is_specific)
+    return Applicable(told.answer is not Applies.NO, told.reasons, told.is_specific)

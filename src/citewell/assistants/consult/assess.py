@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.answer.gate import (
     AnswerRequest,
-    Frame,
+    AnswerWording,
     Judge,
     Policy,
     Verify,
@@ -24,11 +24,11 @@ from citewell.answer.gate import (
 )
 from citewell.answer.retrieve import Search
 from citewell.assistants.consult.applies import fit
-from citewell.assistants.consult.conflicts import Held, conflicts
+from citewell.assistants.consult.conflicts import PatientMedicines, conflicts
 from citewell.assistants.consult.disagree import disagreements
 from citewell.assistants.consult.doses import doses, has_dose
-from citewell.assistants.consult.gather import Gathered, Passage, gather
-from citewell.assistants.consult.having import Known, known_of
+from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence, gather
+from citewell.assistants.consult.having import KnownConditions, known_of
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.lead import lead
 from citewell.assistants.consult.patient import patient_of
@@ -50,9 +50,20 @@ from citewell.assistants.consult.whole import CUT, in_first_paragraph
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Answer, Check, Citation, Claim, Context, Entry, Refuse, Scope, Span, Verdict
+from citewell.types import (
+    Answer,
+    Citation,
+    Claim,
+    Context,
+    EvidenceSpan,
+    LibraryEntry,
+    Refuse,
+    Scope,
+    SentenceCheck,
+    Verdict,
+)
 from citewell.types.consult import Consult, Differential, Patient
-from citewell.types.consult_plan import DiagnosisPlan, LeftOut, Place, Plan, Statement
+from citewell.types.consult_plan import DiagnosisPlan, ExcludedPassage, Plan, PlanStatement, StatementPlace
 
 NO_GUIDELINE = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
@@ -75,21 +86,23 @@ POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevan
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class AssessmentParts:
     """What an assessment needs."""
 
     search: Search
     verify: Verify
-    entry: Callable[[str], Entry]
+    entry: Callable[[str], LibraryEntry]
     """The library's entry of a document."""
     writer: Writer | None = None
     """A model behind a prompt; None quotes."""
 
 
-def assess(consult: Consult, *, scope: Scope, parts: Parts, red_flags: Sequence[str] = ()) -> tuple[Plan, list[Answer]]:
+def assess(
+    consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags: Sequence[str] = ()
+) -> tuple[Plan, list[Answer]]:
     """The plan for a consult's differentials, and the answer that the gate made of each."""
     patient = patient_of(consult)
-    held = Held.of(consult)
+    held = PatientMedicines.of(consult)
     conditions = [one.condition for one in consult.differentials]
     gathered, alone = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     notes: list[str] = []
@@ -116,7 +129,11 @@ def _open_points(consult: Consult) -> list[str]:
 
 
 def _diagnosis(
-    differential: Differential, found: Gathered, held: Held, parts: Parts, notes: list[str]
+    differential: Differential,
+    found: GatheredEvidence,
+    held: PatientMedicines,
+    parts: AssessmentParts,
+    notes: list[str],
 ) -> tuple[DiagnosisPlan, Answer]:
     context = context_of(found.passages)
     asked = AnswerRequest(
@@ -127,7 +144,7 @@ def _diagnosis(
         prompt_hash=RULES.hash,
         policy=POLICY,
         rules=RULES.text,
-        frame=Frame(gap="\n"),
+        frame=AnswerWording(gap="\n"),
     )
     known = known_of(differential.condition, held.settled)
     answer = _answered(asked, found, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
@@ -138,7 +155,7 @@ def _diagnosis(
         for at, claim in enumerate(shown, 1)
     ]
     others = [
-        LeftOut(one.evidence.hit.document, one.evidence.hit.section, "; ".join(one.fit.reasons), one.text)
+        ExcludedPassage(one.evidence.hit.document, one.evidence.hit.section, "; ".join(one.fit.reasons), one.text)
         for one in shut_out(found.passages, context, held.patient, known)
     ]
     left_out = tuple(dict.fromkeys((*found.left_out, *others)))
@@ -156,16 +173,20 @@ def _diagnosis(
     return plan, answer
 
 
-def _of_findings(parts: Parts, held: Held) -> Verify:
+def _of_findings(parts: AssessmentParts, held: PatientMedicines) -> Verify:
     """The check of what a model writes: what it says the patient has must be among the findings, not in a guideline."""
     if parts.writer is None:
         return parts.verify
     words = record_of(held.settled, held.patient)
-    return of_people(parts.verify, record=[Span("findings", 0, len(one), one) for one in words])
+    return of_people(parts.verify, record=[EvidenceSpan("findings", 0, len(one), one) for one in words])
 
 
 def _answered(
-    asked: AnswerRequest, found: Gathered, who: tuple[Patient, Known], parts: Parts, notes: list[str]
+    asked: AnswerRequest,
+    found: GatheredEvidence,
+    who: tuple[Patient, KnownConditions],
+    parts: AssessmentParts,
+    notes: list[str],
 ) -> Answer:
     """A model's prose as far as the gate lets it through; else quotes; else nothing."""
     judge = _judge(asked)
@@ -196,13 +217,17 @@ def _finished(
     cut: Callable[[Iterable[str]], Iterable[str]],
 ) -> Answer:
     *_, last = finish(pieces, asked, verify=verify, judge=judge, cut=cut)
-    assert isinstance(last, Done)
+    assert isinstance(last, AnswerDone)
     return last.answer
 
 
 def _applicable(
-    verify: Verify, context: Context, who: tuple[Patient, Known], sentence: str, spans: Sequence[Span]
-) -> Check:
+    verify: Verify,
+    context: Context,
+    who: tuple[Patient, KnownConditions],
+    sentence: str,
+    spans: Sequence[EvidenceSpan],
+) -> SentenceCheck:
     """The check of a sentence; words that are for other people carry nothing for this patient.
 
     What begins a list is read with its items, a dose with the sentence before it: alone, neither says for whom it is.
@@ -230,7 +255,7 @@ def _judge(_asked: AnswerRequest) -> Judge:
 
 
 def _cited(
-    claim: Claim, answer: Answer, passages: Sequence[Passage], patient: Patient
+    claim: Claim, answer: Answer, passages: Sequence[ApplicablePassage], patient: Patient
 ) -> tuple[Citation, tuple[str, ...]]:
     """What a claim rests on, and what to keep in mind: for whom it may be, of a dose that its paragraph was cut."""
     citation = next(one for one in answer.citations if one.n in claim.citations)
@@ -241,14 +266,14 @@ def _cited(
 
 
 def _statement(
-    number: int, claim: Claim, cited: tuple[Citation, tuple[str, ...]], held: Held, parts: Parts
-) -> Statement:
+    number: int, claim: Claim, cited: tuple[Citation, tuple[str, ...]], held: PatientMedicines, parts: AssessmentParts
+) -> PlanStatement:
     """A claim that passed, with its place, its doses worked out, and what speaks against it."""
     citation, reservations = cited
     entry = parts.entry(citation.document_id)
     metadata = entry.metadata
     about = " ".join(filter(None, (metadata.publisher, entry.title, metadata.source_url)))
-    place = Place(
+    place = StatementPlace(
         citation.document_id,
         citation.document,
         citation.version,
@@ -265,7 +290,7 @@ def _statement(
     against = conflicts(claim.text, held)
     is_grave = any(one.is_grave for one in against)
     words = (claim.text, GRADE.sub("", citation.quote, count=1) if GRADE.match(citation.quote) else citation.quote)
-    return Statement(
+    return PlanStatement(
         id=f"{number}",
         text=claim.text,
         place=place,

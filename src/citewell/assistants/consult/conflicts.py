@@ -34,7 +34,7 @@ _WHEN = re.compile(r"(?P<what>pregnant|age)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class PatientMedicines:
     """What medicines are held against."""
 
     patient: Patient
@@ -45,7 +45,7 @@ class Held:
     """The patient by each answer that another one contradicts."""
 
     @classmethod
-    def of(cls, consult: Consult) -> Held:
+    def of(cls, consult: Consult) -> PatientMedicines:
         """What a consult holds."""
         return cls(patient_of(consult), consult.findings, consult.doubted, possible(consult))
 
@@ -82,7 +82,7 @@ class Held:
         return [one for one in self.findings if one.category is category and one.polarity is Polarity.PRESENT]
 
 
-def conflicts(statement: str, held: Held) -> tuple[Conflict, ...]:
+def conflicts(statement: str, held: PatientMedicines) -> tuple[Conflict, ...]:
     """What speaks against each medicine that a statement tells to give; one that it warns of is none."""
     found: list[Conflict] = []
     for one in given(statement):
@@ -126,7 +126,7 @@ def _is_warned_of(statement: str, one: Medicine) -> bool:
     return bool(_WARNS_BEFORE.search(statement[: one.start]) or _WARNS_BEHIND.match(statement[one.end :]))
 
 
-def _allergies(one: Medicine, held: Held) -> Iterator[Conflict]:
+def _allergies(one: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
     for allergy in held.allergies:
         shared = reacts(allergy.name, [one.name, one.family])
         if shared is not None:
@@ -140,7 +140,7 @@ def _allergies(one: Medicine, held: Held) -> Iterator[Conflict]:
             yield Conflict("allergy", one.name, text, "record", is_grave=False)
 
 
-def _cautions(one: Medicine, held: Held) -> Iterator[Conflict]:
+def _cautions(one: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
     for names, when, grave, concern, source in rows("cautions.tsv"):
         if not _is_among(one, names):
             continue
@@ -153,7 +153,7 @@ def _cautions(one: Medicine, held: Held) -> Iterator[Conflict]:
             yield Conflict(kind, one.name, text, source, is_grave=False)
 
 
-def _interactions(one: Medicine, held: Held) -> Iterator[Conflict]:
+def _interactions(one: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
     for taken in held.taken:
         for other in medicines(taken.name):
             if other.name == one.name and not one.is_class:
@@ -185,7 +185,7 @@ def _is_among(one: Medicine, names: str) -> bool:
     return not _listed(names).isdisjoint((one.name.casefold(), one.family.casefold()))
 
 
-def _holds(when: str, held: Held) -> str | None:
+def _holds(when: str, held: PatientMedicines) -> str | None:
     """Whether a condition of the table holds of the patient, in words; unknown does not, one of two answers does."""
     if when.startswith("has:"):
         name = when.removeprefix("has:")

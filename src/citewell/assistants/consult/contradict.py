@@ -20,9 +20,9 @@ _MEASURED = (Category.VITAL, Category.DEMOGRAPHIC)
 def contradictions(findings: Sequence[Finding]) -> tuple[Contradiction, ...]:
     """Every pair that cannot both hold, with the question that settles it.
 
-    >>> from citewell.types.consult import By
-    >>> one = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES)
-    >>> other = Finding("f2", Category.SYMPTOM, "Fever", Polarity.ABSENT, By.RULES)
+    >>> from citewell.types.consult import FindingSource
+    >>> one = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, FindingSource.RULES)
+    >>> other = Finding("f2", Category.SYMPTOM, "Fever", Polarity.ABSENT, FindingSource.RULES)
     >>> contradictions([one, other])[0].question
     'Both “Fever” and “no Fever” were recorded. Which is right?'
     """

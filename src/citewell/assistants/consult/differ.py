@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from citewell.assistants.consult.assess import Parts
+from citewell.assistants.consult.assess import AssessmentParts
 from citewell.assistants.consult.gather import gather
 from citewell.assistants.consult.naming import key_of, named_in
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.tables import rows
 from citewell.errors import InputError
 from citewell.types import Hit, Scope
-from citewell.types.consult import By, Category, Consult, Differential, Polarity, Speaks
+from citewell.types.consult import Category, Consult, Differential, FindingBearing, FindingSource, Polarity
 
 MAX_DIFFERENTIALS = 10
 MAX_CONDITION = 120
@@ -57,7 +57,7 @@ def checked_differentials(
         name = " ".join(condition.split())
         if not name or len(name) > MAX_CONDITION:
             raise InputError(f"Enter the name of a condition, up to {MAX_CONDITION} characters.")
-        found[name.casefold()] = Differential(name, confidence_of(confidence), By.CLINICIAN)
+        found[name.casefold()] = Differential(name, confidence_of(confidence), FindingSource.CLINICIAN)
     if len(found) > MAX_DIFFERENTIALS:
         raise InputError(f"There can be at most {MAX_DIFFERENTIALS} differentials. Remove some first.")
     order = [row[0] for row in rows("confidences.tsv")]
@@ -65,7 +65,7 @@ def checked_differentials(
 
 
 def weighed(
-    differentials: Sequence[Differential], consult: Consult, *, scope: Scope, parts: Parts
+    differentials: Sequence[Differential], consult: Consult, *, scope: Scope, parts: AssessmentParts
 ) -> list[Differential]:
     """Each differential with the findings that passages on it name: present ones for, absent ones against."""
     conditions = [one.condition for one in differentials]
@@ -83,7 +83,7 @@ def _weighed(differential: Differential, consult: Consult, named: dict[str, tupl
         is_itself = finding.name.casefold() == differential.condition.casefold()
         if finding.category not in SPEAKING or is_itself or (place := key_of(finding)) not in named:
             continue
-        speaks = Speaks(finding.id, finding.name, *named[place])
+        speaks = FindingBearing(finding.id, finding.name, *named[place])
         if finding.polarity is Polarity.PRESENT:
             supports.append(speaks)
         elif finding.polarity is Polarity.ABSENT:

@@ -9,10 +9,10 @@ from citewell.assistants.consult.conflicts import given
 from citewell.assistants.consult.doses import AMOUNTS
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import quantities
-from citewell.types.consult_plan import Disagreement, Statement
+from citewell.types.consult_plan import Disagreement, PlanStatement
 
 
-def disagreements(statements: Sequence[Statement]) -> tuple[Disagreement, ...]:
+def disagreements(statements: Sequence[PlanStatement]) -> tuple[Disagreement, ...]:
     """Each pair of statements from two documents that differ over a medicine."""
     return tuple(
         found
@@ -22,7 +22,7 @@ def disagreements(statements: Sequence[Statement]) -> tuple[Disagreement, ...]:
     )
 
 
-def _between(first: Statement, second: Statement) -> Iterator[Disagreement]:
+def _between(first: PlanStatement, second: PlanStatement) -> Iterator[Disagreement]:
     told = [{one.name for one in medicines(statement.text) if not one.is_class} for statement in (first, second)]
     gives = [{one.name for one in given(statement.text)} for statement in (first, second)]
     for name in sorted(told[0] & told[1]):

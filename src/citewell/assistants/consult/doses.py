@@ -6,7 +6,7 @@ import re
 
 from citewell.clinical.quantities import quantities
 from citewell.types.consult import Patient
-from citewell.types.consult_plan import Dose
+from citewell.types.consult_plan import WorkedDose
 
 _UNITS = r"mg|g|mcg|µg|micrograms?|milligrams?|ml|mL|units?|IU|mmol"
 _PER_KG = re.compile(
@@ -29,7 +29,7 @@ def has_dose(statement: str) -> bool:
     return any(one.dimension.partition("/")[0] in AMOUNTS for one in quantities(statement))
 
 
-def doses(statement: str, patient: Patient) -> tuple[Dose, ...]:
+def doses(statement: str, patient: Patient) -> tuple[WorkedDose, ...]:
     """Each dose by weight, worked out for this patient, or what is missing to do so.
 
     >>> doses("Give 10 mg/kg (maximum 500 mg) twice daily.", Patient(weight_kg=16))[0].arithmetic
@@ -39,7 +39,7 @@ def doses(statement: str, patient: Patient) -> tuple[Dose, ...]:
     for match in _PER_KG.finditer(statement):
         words = match.group().strip()
         if patient.weight_kg is None:
-            found.append(Dose(words, None, "The weight is needed to calculate this and is not known."))
+            found.append(WorkedDose(words, None, "The weight is needed to calculate this and is not known."))
             continue
         low = _amount(float(match["low"]) * patient.weight_kg)
         high = _amount(float(match["high"]) * patient.weight_kg) if match["high"] else None
@@ -49,7 +49,7 @@ def doses(statement: str, patient: Patient) -> tuple[Dose, ...]:
         most = _MAXIMUM.search(statement, match.end())
         if most is not None:
             told, arithmetic = _capped(most, (low, high), (unit, told, arithmetic))
-        found.append(Dose(words, told, arithmetic))
+        found.append(WorkedDose(words, told, arithmetic))
     return tuple(found)
 
 

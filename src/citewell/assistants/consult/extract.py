@@ -9,11 +9,11 @@ from functools import lru_cache
 
 from citewell.assistants.consult.details import Detail, find_details
 from citewell.assistants.consult.measures import Measure, find_measures
-from citewell.assistants.consult.mentions import ANY, Mention, all_mentions
-from citewell.clinical.context import Context, read_context
+from citewell.assistants.consult.mentions import ANY, SentenceMention, all_mentions
+from citewell.clinical.context import AssertionContext, read_context
 from citewell.clinical.populations import ADULT_YEARS, Trait, find_traits
 from citewell.clinical.quantities import ages
-from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
+from citewell.types.consult import QUALIFYING, Category, Finding, FindingSource, MessageWords, Polarity
 from citewell.words import sentences
 
 _REPLY = re.compile(
@@ -45,7 +45,7 @@ TIMES = (Category.ONSET, Category.DURATION)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class InterviewMessage:
     """One message, and what is known when it is read."""
 
     text: str
@@ -65,7 +65,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractedFindings:
     """What was found, and what has to be asked again."""
 
     findings: tuple[Finding, ...]
@@ -73,7 +73,7 @@ class Extracted:
 
 
 @lru_cache(maxsize=16)
-def extract(heard: Heard) -> Extracted:
+def extract(heard: InterviewMessage) -> ExtractedFindings:
     """Every finding of a message, in the order of its words; their ids are given when they are kept."""
     found: list[Finding] = []
     troubles: list[str] = []
@@ -99,7 +99,7 @@ def extract(heard: Heard) -> Extracted:
         for one in left_out
         if one.polarity in OPPOSITE
     ]
-    return Extracted(tuple(findings), (*troubles, *dict.fromkeys(asked)))
+    return ExtractedFindings(tuple(findings), (*troubles, *dict.fromkeys(asked)))
 
 
 def _is_felt(one: Finding) -> bool:
@@ -143,7 +143,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         at += len(line)
 
 
-def _once(found: Sequence[Finding], context: Context) -> tuple[list[Finding], list[Finding]]:
+def _once(found: Sequence[Finding], context: AssertionContext) -> tuple[list[Finding], list[Finding]]:
     """Each finding once, and those that were left out because far more speaks for the opposite."""
     kept: dict[tuple[str, Polarity], Finding] = {}
     weights: dict[tuple[str, Polarity], float] = {}
@@ -159,7 +159,7 @@ def _once(found: Sequence[Finding], context: Context) -> tuple[list[Finding], li
     return [one for one in kept.values() if one not in left_out], left_out
 
 
-def _weight(one: Finding, context: Context) -> float:
+def _weight(one: Finding, context: AssertionContext) -> float:
     return context.assertion(one.words.start, one.words.end).share if one.words else 1.0
 
 
@@ -173,11 +173,11 @@ def _is_outweighed(key: tuple[str, Polarity], weights: Mapping[tuple[str, Polari
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    heard: Heard
+    heard: InterviewMessage
     text: str
     offset: int
-    context: Context
-    mentions: Sequence[Mention]
+    context: AssertionContext
+    mentions: Sequence[SentenceMention]
     """With places in the sentence."""
     has_complaint: bool
 
@@ -201,8 +201,8 @@ class _Sentence:
             if about is not None and not is_of_nothing and not is_bare and not _is_part(detail, self.mentions):
                 yield self._detail(detail, about)
 
-    def _words(self, start: int, end: int) -> Words:
-        return Words(self.heard.position, self.offset + start, self.offset + end, self.text[start:end])
+    def _words(self, start: int, end: int) -> MessageWords:
+        return MessageWords(self.heard.position, self.offset + start, self.offset + end, self.text[start:end])
 
     def _polarity(self, start: int, end: int) -> Polarity:
         status = self.context.assertion(self.offset + start, self.offset + end).status
@@ -214,18 +214,18 @@ class _Sentence:
         polarity = Polarity.HYPOTHETICAL if one.is_doubtful else polarity
         is_sex = one.name == "sex"
         return Finding(
-            "", Category.DEMOGRAPHIC, one.name, polarity, By.RULES, self._words(one.start, one.end),
+            "", Category.DEMOGRAPHIC, one.name, polarity, FindingSource.RULES, self._words(one.start, one.end),
             value=one.value, unit=one.words if is_sex else one.unit, arithmetic=None if is_sex else one.words,
         )  # fmt: skip
 
     def _measure(self, one: Measure) -> Finding:
         words = self._words(one.start, one.end)
         return Finding(
-            "", Category.VITAL, one.name, Polarity.PRESENT, By.RULES, words,
+            "", Category.VITAL, one.name, Polarity.PRESENT, FindingSource.RULES, words,
             value=one.value, unit=one.unit, arithmetic=one.arithmetic,
         )  # fmt: skip
 
-    def _mention(self, one: Mention, details: Sequence[Detail]) -> Finding:
+    def _mention(self, one: SentenceMention, details: Sequence[Detail]) -> Finding:
         polarity = self._polarity(one.start, one.end)
         category = one.category
         if category is Category.SYMPTOM and polarity is Polarity.PRESENT and self._is_reaction(one):
@@ -239,16 +239,16 @@ class _Sentence:
         days = next((detail.days for detail in own if detail.days is not None), None)
         words = self._words(one.start, one.end)
         return Finding(
-            "", category, one.name, polarity, By.RULES, words, one.concept,
+            "", category, one.name, polarity, FindingSource.RULES, words, one.concept,
             onset=onset, duration_days=days, corrected=one.corrected,
         )  # fmt: skip
 
-    def _is_reaction(self, one: Mention) -> bool:
+    def _is_reaction(self, one: SentenceMention) -> bool:
         """Whether a symptom is what an allergen did: “allergic to ramipril, got angioedema”."""
         allergens = [other for other in self.mentions if other.category is Category.ALLERGY and other.name != ANY]
         return any(_REACTION.fullmatch(self.text, other.end, one.start) for other in allergens)
 
-    def _about(self, detail: Detail) -> Mention | None:
+    def _about(self, detail: Detail) -> SentenceMention | None:
         """The complaint that a detail is about: the nearest one, of two the one before it.
 
         Behind a comma it is about no illness and nothing denied where something else is named: “smoker, cough, 5 days”.
@@ -259,27 +259,27 @@ class _Sentence:
         near = [one for one in felt if not self._is_apart(one, detail)]
         return min(near or felt, key=lambda one: _distance(one, detail))
 
-    def _is_apart(self, one: Mention, detail: Detail) -> bool:
+    def _is_apart(self, one: SentenceMention, detail: Detail) -> bool:
         between = self.text[min(one.end, detail.end) : max(one.start, detail.start)]
         return "," in between and (one.category is not Category.SYMPTOM or self._is_denied(one))
 
-    def _is_denied(self, one: Mention) -> bool:
+    def _is_denied(self, one: SentenceMention) -> bool:
         return self._polarity(one.start, one.end) is Polarity.ABSENT
 
     def _detail(self, one: Detail, about: str) -> Finding:
         words = self._words(one.start, one.end)
         name = _NAME_OF.sub("", one.name)
         return Finding(
-            "", one.category, name, Polarity.PRESENT, By.RULES, words,
+            "", one.category, name, Polarity.PRESENT, FindingSource.RULES, words,
             value=one.value, unit=one.unit, duration_days=one.days, about=about,
         )  # fmt: skip
 
 
-def _first(mentions: Sequence[Mention]) -> Mention | None:
+def _first(mentions: Sequence[SentenceMention]) -> SentenceMention | None:
     return next((one for one in mentions if one.category is Category.SYMPTOM), None)
 
 
-def _covers(one: Mention, traits: Sequence[Trait]) -> bool:
+def _covers(one: SentenceMention, traits: Sequence[Trait]) -> bool:
     """Whether a mention only repeats who the patient is: “pregnant”, “breastfeeding”."""
     return any(trait.start < one.end and one.start < trait.end for trait in traits if trait.name != "sex")
 
@@ -298,12 +298,12 @@ def _is_only_asked(sentence: str, detail: Detail) -> bool:
     return " or " in sentence[start:asked] or _YES.match(sentence, asked + 1) is None
 
 
-def _is_part(detail: Detail, mentions: Sequence[Mention]) -> bool:
+def _is_part(detail: Detail, mentions: Sequence[SentenceMention]) -> bool:
     """Whether a detail only repeats words of a finding's own name: “burning on passing urine”."""
     return any(one.start <= detail.start and detail.end <= one.end for one in mentions)
 
 
-def _distance(mention: Mention, detail: Detail) -> float:
+def _distance(mention: SentenceMention, detail: Detail) -> float:
     if mention.end <= detail.start:
         return detail.start - mention.end
     return 1.5 * max(mention.start - detail.end, 0)

@@ -8,20 +8,20 @@ from typing import Any
 
 from citewell.assistants.consult.contradict import contradictions
 from citewell.assistants.consult.kept import differential_of, finding_of
-from citewell.ports.consult import Happened
-from citewell.types.consult import Consent, Consult, Finding, Said, State, Unused
+from citewell.ports.consult import ConsultEvent
+from citewell.types.consult import Consent, Consult, ConsultState, Finding, InterviewTurn, UnusedWords
 
 Body = Mapping[str, Any]
 
 
-def fold(events: Iterable[Happened]) -> Consult:
+def fold(events: Iterable[ConsultEvent]) -> Consult:
     """The consult that these events made."""
     consult: Consult | None = None
     for number, event in enumerate(events, 1):
         if event.kind == "started":
             body = event.body
             consult = Consult(
-                body["id"], event.at, event.at, State.INTERVIEWING, body.get("setting"), body.get("country")
+                body["id"], event.at, event.at, ConsultState.INTERVIEWING, body.get("setting"), body.get("country")
             )
         else:
             assert consult is not None, "a consult begins with its start"
@@ -31,17 +31,17 @@ def fold(events: Iterable[Happened]) -> Consult:
     return replace(consult, contradictions=contradictions(consult.findings))
 
 
-def _said(consult: Consult, event: Happened) -> Consult:
-    said = Said(len(consult.messages) + 1, event.body["role"], event.body["text"], event.at)
-    unused = (Unused(**one) for one in event.body.get("unused", ()))
+def _said(consult: Consult, event: ConsultEvent) -> Consult:
+    said = InterviewTurn(len(consult.messages) + 1, event.body["role"], event.body["text"], event.at)
+    unused = (UnusedWords(**one) for one in event.body.get("unused", ()))
     return replace(consult, messages=(*consult.messages, said), unused=(*consult.unused, *unused))
 
 
-def _asked(consult: Consult, event: Happened) -> Consult:
+def _asked(consult: Consult, event: ConsultEvent) -> Consult:
     return replace(_said(consult, event), asked=event.body["key"])
 
 
-def _found(consult: Consult, event: Happened) -> Consult:
+def _found(consult: Consult, event: ConsultEvent) -> Consult:
     """New findings; each may take the place of older ones, which are kept with the reason."""
     for told in event.body["findings"]:
         for old_id, why in told.get("replaces", ()):
@@ -51,7 +51,7 @@ def _found(consult: Consult, event: Happened) -> Consult:
     return _reopened(consult)
 
 
-def _retracted(consult: Consult, event: Happened) -> Consult:
+def _retracted(consult: Consult, event: ConsultEvent) -> Consult:
     return _reopened(_without(consult, event.body["id"], event.body["why"]))
 
 
@@ -61,7 +61,7 @@ def _without(consult: Consult, finding_id: str, why: str) -> Consult:
     return replace(consult, findings=left, gone=(*consult.gone, *((one, why) for one in old)))
 
 
-def _confirmed(consult: Consult, event: Happened) -> Consult:
+def _confirmed(consult: Consult, event: ConsultEvent) -> Consult:
     def marked(one: Finding) -> Finding:
         return replace(one, is_confirmed=True) if one.id in event.body["ids"] else one
 
@@ -70,62 +70,62 @@ def _confirmed(consult: Consult, event: Happened) -> Consult:
 
 def _reopened(consult: Consult) -> Consult:
     """Another finding makes a draft old: it has to be assessed anew."""
-    if consult.state in (State.DRAFT, State.FAILED):
-        return replace(consult, state=State.DIFFERENTIALS_READY, plan=None, failure=None)
+    if consult.state in (ConsultState.DRAFT, ConsultState.FAILED):
+        return replace(consult, state=ConsultState.DIFFERENTIALS_READY, plan=None, failure=None)
     return consult
 
 
-def _skipped(consult: Consult, event: Happened) -> Consult:
+def _skipped(consult: Consult, event: ConsultEvent) -> Consult:
     return replace(consult, skipped=(*consult.skipped, event.body["key"]))
 
 
-def _differentials(consult: Consult, event: Happened) -> Consult:
+def _differentials(consult: Consult, event: ConsultEvent) -> Consult:
     found = tuple(differential_of(one) for one in event.body["differentials"])
-    state = State.DIFFERENTIALS_READY if found else State.INTERVIEWING
+    state = ConsultState.DIFFERENTIALS_READY if found else ConsultState.INTERVIEWING
     return replace(consult, differentials=found, state=state, plan=None, failure=None)
 
 
-def _acknowledged(consult: Consult, event: Happened) -> Consult:
+def _acknowledged(consult: Consult, event: ConsultEvent) -> Consult:
     known = dict.fromkeys((*consult.acknowledged, *event.body["ids"]))
     return replace(consult, acknowledged=tuple(known))
 
 
-def _despite(consult: Consult, event: Happened) -> Consult:
+def _despite(consult: Consult, event: ConsultEvent) -> Consult:
     return replace(consult, despite=event.body["reason"])
 
 
-def _consented(consult: Consult, event: Happened) -> Consult:
+def _consented(consult: Consult, event: ConsultEvent) -> Consult:
     return replace(consult, consent=Consent(event.body["source"], event.body["shown"], event.by, event.at))
 
 
-def _assessing(consult: Consult, _event: Happened) -> Consult:
-    return replace(consult, state=State.ASSESSING, failure=None)
+def _assessing(consult: Consult, _event: ConsultEvent) -> Consult:
+    return replace(consult, state=ConsultState.ASSESSING, failure=None)
 
 
-def _drafted(consult: Consult, event: Happened) -> Consult:
-    return replace(consult, state=State.DRAFT, plan=dict(event.body["plan"]), edits=())
+def _drafted(consult: Consult, event: ConsultEvent) -> Consult:
+    return replace(consult, state=ConsultState.DRAFT, plan=dict(event.body["plan"]), edits=())
 
 
-def _failed(consult: Consult, event: Happened) -> Consult:
-    return replace(consult, state=State.FAILED, failure=event.body["reason"])
+def _failed(consult: Consult, event: ConsultEvent) -> Consult:
+    return replace(consult, state=ConsultState.FAILED, failure=event.body["reason"])
 
 
-def _edited(consult: Consult, event: Happened) -> Consult:
+def _edited(consult: Consult, event: ConsultEvent) -> Consult:
     edit = {**event.body, "by": event.by, "at": event.at}
     return replace(consult, edits=(*consult.edits, edit))
 
 
-def _signed(consult: Consult, event: Happened) -> Consult:
+def _signed(consult: Consult, event: ConsultEvent) -> Consult:
     body = event.body
-    consult = replace(consult, state=State.SIGNED, signed_by=body["name"], signed_at=event.at)
+    consult = replace(consult, state=ConsultState.SIGNED, signed_by=body["name"], signed_at=event.at)
     return replace(consult, answer_id=body["answer_id"], meant=body.get("meant"))
 
 
-def _noted(consult: Consult, event: Happened) -> Consult:
+def _noted(consult: Consult, event: ConsultEvent) -> Consult:
     return replace(consult, notes=(*consult.notes, event.body["text"]))
 
 
-STEPS: dict[str, Callable[[Consult, Happened], Consult]] = {
+STEPS: dict[str, Callable[[Consult, ConsultEvent], Consult]] = {
     "said": _said,
     "asked": _asked,
     "found": _found,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from citewell.assistants.consult.interview import missing
 from citewell.errors import InputError
-from citewell.types.consult import Consult, RedFlag, State
+from citewell.types.consult import Consult, ConsultState, RedFlag
 
 NOT_READY = (
     "Missing before differentials: {missing} Answer these, or give a reason to go ahead without them: on the page "
@@ -44,7 +44,7 @@ def before_differentials(consult: Consult, flags: Sequence[RedFlag], despite: st
 
 def before_signing(consult: Consult, flags: Sequence[RedFlag], name: str, despite: str | None) -> str | None:
     """Only a draft is signed, by somebody, after its red flags; why it is meant all the same, where that is asked."""
-    if consult.state is not State.DRAFT:
+    if consult.state is not ConsultState.DRAFT:
         raise InputError(NOT_DRAFT.format(state=consult.state.value.replace("_", " ")))
     if not name.strip():
         raise InputError("Enter the name of the clinician who is signing.")

@@ -11,8 +11,8 @@ from itertools import groupby, islice
 from citewell.answer.rank import CONTROLS, Controls, ScoredCandidate, is_near, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.assistants.consult.advising import NUMBER, is_imprint, may_advise
-from citewell.assistants.consult.applies import Fit, fit
-from citewell.assistants.consult.having import Known, known_of, on_another
+from citewell.assistants.consult.applies import Applicable, fit
+from citewell.assistants.consult.having import KnownConditions, known_of, on_another
 from citewell.assistants.consult.stages import LATER_LINE, line_of, other_stage
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.telling import is_telling, states
@@ -21,7 +21,7 @@ from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import conditions_in
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
-from citewell.types.consult_plan import LeftOut
+from citewell.types.consult_plan import ExcludedPassage
 from citewell.words import terms
 
 FETCHED = 50
@@ -72,11 +72,11 @@ the findings alone than others: in what they point at, a few words count that ar
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ApplicablePassage:
     """A passage that applies to this patient, with its place in the fused order."""
 
     hit: Hit
-    fit: Fit
+    fit: Applicable
     score: float
     relevance: float
     is_whole: bool = True
@@ -84,17 +84,17 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredEvidence:
     """What was found for one diagnosis."""
 
     condition: str
-    passages: tuple[Passage, ...]
-    left_out: tuple[LeftOut, ...]
+    passages: tuple[ApplicablePassage, ...]
+    left_out: tuple[ExcludedPassage, ...]
 
 
 def gather(
     conditions: Sequence[str], findings: Sequence[Finding], patient: Patient, *, scope: Scope, search: Search
-) -> tuple[list[Gathered], tuple[Hit, ...]]:
+) -> tuple[list[GatheredEvidence], tuple[Hit, ...]]:
     """The passages of every diagnosis, and those that the findings alone point at; all embedded in one batch."""
     told = describe(findings, patient)
     asked: list[str | tuple[str, ...]] = [
@@ -141,8 +141,8 @@ def describe(findings: Sequence[Finding], patient: Patient) -> str:
     """The patient and what is present, as a query: what is denied, past or a relative's does not search.
 
     >>> from dataclasses import replace
-    >>> from citewell.types.consult import By
-    >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES)
+    >>> from citewell.types.consult import FindingSource
+    >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, FindingSource.RULES)
     >>> describe([fever], Patient(age_years=28, sex="female", is_pregnant=True))
     'pregnant woman aged 28 with fever'
     >>> describe([replace(fever, name="takes naproxen")], Patient())
@@ -178,7 +178,7 @@ def _headings(hit: Hit) -> tuple[str, ...]:
     return (hit.document, *hit.section) if hit.document not in hit.section[:1] else hit.section
 
 
-def _first(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+def _first(passages: Sequence[ApplicablePassage]) -> tuple[ApplicablePassage, ...]:
     """Of a few more than are shown, first those that tell what to do, then others; a copy of another is neither."""
     distinct = _distinct(passages)
     telling = list(islice((one for one in distinct[: SHOWN + SPARE] if _tells(one.hit)), SHOWN))
@@ -186,10 +186,12 @@ def _first(passages: Sequence[Passage]) -> tuple[Passage, ...]:
     return tuple(_from_their_beginning((*telling, *others)[:SHOWN], passages))
 
 
-def _from_their_beginning(shown: Sequence[Passage], passages: Sequence[Passage]) -> Sequence[Passage]:
+def _from_their_beginning(
+    shown: Sequence[ApplicablePassage], passages: Sequence[ApplicablePassage]
+) -> Sequence[ApplicablePassage]:
     """The same; before one that begins within a list stands the passage that begins it, where that was found too."""
     places = {(one.hit.document_id, one.hit.chunk_index): one for one in passages}
-    whole: list[Passage] = []
+    whole: list[ApplicablePassage] = []
     for one in shown:
         before = places.get((one.hit.document_id, one.hit.chunk_index - 1))
         if before and before not in shown and before.hit.section == one.hit.section and IN_A_LIST.match(one.hit.text):
@@ -201,7 +203,7 @@ def _from_their_beginning(shown: Sequence[Passage], passages: Sequence[Passage])
 IN_A_LIST = re.compile(r"\s*[•◦▪●○‣·]\s")
 
 
-def _distinct(passages: Sequence[Passage]) -> Sequence[Passage]:
+def _distinct(passages: Sequence[ApplicablePassage]) -> Sequence[ApplicablePassage]:
     """A few more than are shown, without copies; only where there are any is further looked for others."""
     for count in (SHOWN + SPARE, LOOKED_AT):
         own = without_copies([one.hit for one in passages[:count]], CONTROLS)
@@ -222,7 +224,7 @@ def _any_tells(text: str, spans: tuple[tuple[int, int], ...]) -> bool:
     return any(is_telling(text[start:end]) for start, end in spans)
 
 
-def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, known: Known) -> Gathered:
+def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, known: KnownConditions) -> GatheredEvidence:
     """One order of three, within the documents that are about the condition."""
     condition = known.names[0]
     about = {hit.document_id: hit.relevance for hit in reversed(found[0]) if hit.relevance >= MIN_RELEVANCE}
@@ -242,27 +244,27 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
         why_not = "; ".join(told.reasons) if not told.applies else other_stage(condition, hit.section)
         why_not = why_not or (LATER_LINE if line == "later" else None) or on_another(hit.document, hit.section, known)
         if why_not is not None:
-            left_out.append((ranks[key], LeftOut(hit.document, hit.section, why_not)))
+            left_out.append((ranks[key], ExcludedPassage(hit.document, hit.section, why_not)))
             continue
         is_own = told.is_specific or line == "first"
         score = ranks[key] * _worth(hit.section) * (SPECIFIC if is_own else 1.0) * (STATED if states(hit.text) else 1.0)
         score *= (UNSURE if told.reasons else 1.0) * (GENERAL if told.is_general else 1.0)
-        passages.append(Passage(hit, told, score, about[hit.document_id]))
+        passages.append(ApplicablePassage(hit, told, score, about[hit.document_id]))
     passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])
     left = (*strange.values(), *(one for _, one in left_out))
     advising = [one for at, one in enumerate(passages) if at >= LOOKED_AT or not is_imprint(one.hit.text)]
-    return Gathered(condition, tuple(_whole(one, hits) for one in _first(advising)), left[:SHOWN])
+    return GatheredEvidence(condition, tuple(_whole(one, hits) for one in _first(advising)), left[:SHOWN])
 
 
-def _whole(one: Passage, hits: dict[tuple[str, int], Hit]) -> Passage:
+def _whole(one: ApplicablePassage, hits: dict[tuple[str, int], Hit]) -> ApplicablePassage:
     """A passage from the beginning of its paragraph, where that was found too."""
     before = hits.get((one.hit.document_id, one.hit.chunk_index - 1))
     hit, is_whole = from_its_paragraph(one.hit, before)
     return replace(one, hit=hit, is_whole=is_whole)
 
 
-def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
+def _on_others(found: Sequence[Hit], known: KnownConditions) -> dict[str, ExcludedPassage]:
     """Documents whose title names another disease than the patient has, and that speak of this one only in passing."""
     asked = frozenset(terms(known.names[0]))
     strange = {}
@@ -274,7 +276,7 @@ def _on_others(found: Sequence[Hit], known: Known) -> dict[str, LeftOut]:
         of_it = sum(asked <= frozenset(terms(hit.text)) for hit in theirs)
         if of_it <= MOSTLY * len(theirs):
             why = f"a guideline on {named[0].lower()}, which the patient is not known to have"
-            strange[document] = LeftOut(theirs[0].document, (), why)
+            strange[document] = ExcludedPassage(theirs[0].document, (), why)
     return strange
 
 

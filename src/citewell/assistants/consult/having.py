@@ -32,7 +32,7 @@ def _common() -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownConditions:
     """What a patient is treated for, and what they are known to have or have had."""
 
     names: tuple[str, ...]
@@ -46,24 +46,24 @@ class Known:
     def has(self, disease: str) -> bool:
         """Whether a named disease is among them: the same concept, or a word that tells diseases apart.
 
-        >>> known = Known(("Malaria", "Fever"))
+        >>> known = KnownConditions(("Malaria", "Fever"))
         >>> [known.has(one.name) for one in conditions_in("Guideline on yellow fever and malaria")]
         [False, True]
         """
         return any(_is_same(disease, name) for name in self.names)
 
 
-def known_of(condition: str, findings: Sequence[Finding]) -> Known:
+def known_of(condition: str, findings: Sequence[Finding]) -> KnownConditions:
     """The diagnosis that is thought of, and every complaint or illness that is present or past."""
     held = (Polarity.PRESENT, Polarity.PAST)
     names = [one.name for one in findings if one.category in COMPLAINTS and one.polarity in held]
     taken = {one.polarity for one in findings if one.category is Category.MEDICATION}
     takes_nothing = Polarity.ABSENT in taken and Polarity.PRESENT not in taken
-    return Known((condition, *dict.fromkeys(names)), takes_nothing)
+    return KnownConditions((condition, *dict.fromkeys(names)), takes_nothing)
 
 
 @lru_cache(maxsize=20_000)
-def other_disease(text: str, known: Known) -> str | None:
+def other_disease(text: str, known: KnownConditions) -> str | None:
     """Why words that name people with a disease are not for this patient; None where they may be.
 
     >>> known = known_of("Malaria", ())
@@ -82,12 +82,12 @@ def other_disease(text: str, known: Known) -> str | None:
     return _against(text, before, known) or _against(text, every[len(before) :], known)
 
 
-def _is_for(what: str, known: Known) -> bool:
+def _is_for(what: str, known: KnownConditions) -> bool:
     """Whether what a row of a table is for is the diagnosis, or shares a word with it that tells diseases apart."""
     return bool((set(terms(what)) & set(terms(known.names[0]))) - _common()) or "several" in what.casefold()
 
 
-def _against(text: str, every: Sequence[Population], known: Known) -> str | None:
+def _against(text: str, every: Sequence[Population], known: KnownConditions) -> str | None:
     """The first reason against; of alternatives, and where “or” stands between, one that holds is enough."""
     alternatives = [list(same) for _, same in groupby(every, key=lambda one: one.kind)]
     reasons = [_reason(same, known) for same in alternatives]
@@ -98,20 +98,20 @@ def _against(text: str, every: Sequence[Population], known: Known) -> str | None
     return None if is_any and len(against) < len(reasons) else against[0]
 
 
-def _reason(same: Sequence[Population], known: Known) -> str | None:
+def _reason(same: Sequence[Population], known: KnownConditions) -> str | None:
     judged = [one.is_without != known.has(one.condition or "") for one in same]
     is_known = "the patient has it" if same[0].is_without else "the patient is not known to have it"
     return None if any(judged) else f"for {same[0].name}; {is_known}"
 
 
-def is_own(text: str, known: Known) -> bool:
+def is_own(text: str, known: KnownConditions) -> bool:
     """Whether words are for people with an illness that this patient has beside the diagnosis."""
-    own = Known(known.names[1:])
+    own = KnownConditions(known.names[1:])
     return any(own.has(one.condition or "") for one in people_with(text) if not one.is_without)
 
 
 @lru_cache(maxsize=20_000)
-def on_another(document: str, section: tuple[str, ...], known: Known) -> str | None:
+def on_another(document: str, section: tuple[str, ...], known: KnownConditions) -> str | None:
     """Why a section of a guideline on several diseases is not for this one: its title names another of them.
 
     >>> known = known_of("Malaria", ())

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from citewell.assistants.consult.contradict import SETTLED
-from citewell.assistants.consult.extract import Extracted, Heard
+from citewell.assistants.consult.extract import ExtractedFindings, InterviewMessage
 from citewell.assistants.consult.interview import complaint_for, next_question
 from citewell.assistants.consult.kept import finding_json
 from citewell.assistants.consult.mentions import find_mentions
@@ -36,19 +36,19 @@ _TAKES_BACK = re.compile(
 )
 _LAST = re.compile(r"^(?:that|it|this|last one|last)?\s*$", re.IGNORECASE)
 
-Reader = Callable[[Heard, Extracted], Extracted]
+Reader = Callable[[InterviewMessage, ExtractedFindings], ExtractedFindings]
 """What a model adds to the rules, checked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MessageEvents:
     """What a message changes: bodies of events, in order."""
 
     events: tuple[tuple[str, dict[str, Any]], ...]
     troubles: tuple[str, ...] = ()
 
 
-def hear(consult: Consult, text: str, *, also: Reader | None = None) -> Change:
+def hear(consult: Consult, text: str, *, also: Reader | None = None) -> MessageEvents:
     """The events that a message of the patient or clinician makes; the message itself is always one of them."""
     if not text.strip():
         raise InputError("Enter what the patient reports, or an answer to the question.")
@@ -71,7 +71,7 @@ def hear(consult: Consult, text: str, *, also: Reader | None = None) -> Change:
     is_asked = consult.asked not in (None, "contradiction")
     if is_asked and (reply.is_unknown or consult.asked in ("flags", "medical_history") or _tried(consult, fresh)):
         events.append(("skipped", {"key": consult.asked}))
-    return Change(tuple(events), extracted.troubles)
+    return MessageEvents(tuple(events), extracted.troubles)
 
 
 def _agreed(consult: Consult, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -105,11 +105,11 @@ def _topic(consult: Consult) -> str | None:
     return disputed.name if disputed.value is not None else consult.asked
 
 
-def _heard(consult: Consult, text: str) -> Heard:
+def _heard(consult: Consult, text: str) -> InterviewMessage:
     patient = patient_of(consult)
     age = patient.age_years
     complaint = complaint_for(consult.asked, consult)
-    return Heard(
+    return InterviewMessage(
         text,
         len(consult.messages) + 1,
         is_child=age is not None and age < ADULT_YEARS,

@@ -10,7 +10,7 @@ from citewell.assistants.consult.mentions import find_mentions
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import years_between
-from citewell.types.consult import By, Category, Finding, Polarity
+from citewell.types.consult import Category, Finding, FindingSource, Polarity
 from citewell.types.facts import (
     NO_KNOWN,
     Allergy,
@@ -20,7 +20,7 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     MedicationStatus,
-    Person,
+    RecordOwner,
 )
 
 _PREGNANT = re.compile(r"\b(?:pregnan(?:t|cy)|gestation)\b", re.IGNORECASE)
@@ -45,12 +45,12 @@ def findings_of(facts: Sequence[Fact], *, now: datetime | None = None) -> list[F
 
 
 def _finding(category: Category, name: str, polarity: Polarity = Polarity.PRESENT, **more: object) -> Finding:
-    return Finding("", category, name, polarity, By.RECORD, None, **more)  # type: ignore[arg-type]
+    return Finding("", category, name, polarity, FindingSource.RECORD, None, **more)  # type: ignore[arg-type]
 
 
 def _person(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
     for one in facts:
-        if isinstance(one, Person):
+        if isinstance(one, RecordOwner):
             if one.born is not None:
                 years = years_between(one.born.at, now)
                 yield _finding(Category.DEMOGRAPHIC, "age", value=float(years), unit="years")
@@ -102,7 +102,7 @@ def _weight(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
     """The last weight, while it is fresh: a child's changes within weeks."""
     weighed = [one for one in facts if isinstance(one, LabResult) and (one.code == WEIGHT_CODE or _is_weight(one))]
     dated = [one for one in weighed if one.collected is not None and one.value is not None]
-    born = next((one.born for one in facts if isinstance(one, Person) and one.born is not None), None)
+    born = next((one.born for one in facts if isinstance(one, RecordOwner) and one.born is not None), None)
     is_child = born is not None and years_between(born.at, now) < ADULT_YEARS
     for one in sorted(dated, key=lambda result: result.collected.at if result.collected else now, reverse=True)[:1]:
         assert one.collected is not None

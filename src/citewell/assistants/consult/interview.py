@@ -22,7 +22,7 @@ OF_KIND = {"pain": PAINS, "changing": CHANGING, "breathing": BREATHING}
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class InterviewQuestion:
     """One row of the table, worded for this patient."""
 
     key: str
@@ -39,19 +39,19 @@ def _table() -> tuple[tuple[str, str, tuple[str, ...], bool, str], ...]:
     )
 
 
-def next_question(consult: Consult) -> Question | None:
+def next_question(consult: Consult) -> InterviewQuestion | None:
     """What to ask now: first what is contradicted, then the first of the table; None when all is asked."""
     if consult.contradictions:
-        return Question("contradiction", "history", consult.contradictions[0].question, is_needed=True)
+        return InterviewQuestion("contradiction", "history", consult.contradictions[0].question, is_needed=True)
     return next(open_questions(consult), None)
 
 
-def missing(consult: Consult) -> list[Question]:
+def missing(consult: Consult) -> list[InterviewQuestion]:
     """What of the minimum data set is not known; what was asked and cannot be known is not missing."""
     return [one for one in open_questions(consult) if one.is_needed]
 
 
-def open_questions(consult: Consult) -> Iterator[Question]:
+def open_questions(consult: Consult) -> Iterator[InterviewQuestion]:
     """Every question of the table that applies and has no answer yet, in order."""
     flags = features_for(_names(consult), consult.findings)
     for key, stage, when, needed, text in _table():
@@ -61,7 +61,7 @@ def open_questions(consult: Consult) -> Iterator[Question]:
             continue
         complaint = complaint_for(key, consult)
         worded = text.format(complaint=complaint.name.lower() if complaint else "it", flags=", ".join(flags))
-        yield Question(key, stage, worded, needed)
+        yield InterviewQuestion(key, stage, worded, needed)
 
 
 def complaint_of(consult: Consult) -> Finding | None:

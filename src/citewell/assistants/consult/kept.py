@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from citewell.types.consult import By, Category, Differential, Finding, Polarity, Speaks, Words
+from citewell.types.consult import (
+    Category,
+    Differential,
+    Finding,
+    FindingBearing,
+    FindingSource,
+    MessageWords,
+    Polarity,
+)
 
 
 def finding_json(one: Finding) -> dict[str, Any]:
@@ -17,8 +25,9 @@ def finding_json(one: Finding) -> dict[str, Any]:
 def finding_of(told: Mapping[str, Any]) -> Finding:
     """The finding that was written down.
 
-    >>> one = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES, Words(1, 0, 5, "fever"))
-    >>> finding_of(finding_json(one)) == one
+    >>> words = MessageWords(1, 0, 5, "fever")
+    >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, FindingSource.RULES, words)
+    >>> finding_of(finding_json(fever)) == fever
     True
     """
     words = told.get("words")
@@ -27,8 +36,8 @@ def finding_of(told: Mapping[str, Any]) -> Finding:
             **told,
             "category": Category(told["category"]),
             "polarity": Polarity(told["polarity"]),
-            "by": By(told["by"]),
-            "words": None if words is None else Words(**words),
+            "by": FindingSource(told["by"]),
+            "words": None if words is None else MessageWords(**words),
         }
     )
 
@@ -43,7 +52,7 @@ def differential_of(told: Mapping[str, Any]) -> Differential:
     return Differential(
         condition=told["condition"],
         confidence=told["confidence"],
-        by=By(told["by"]),
-        supports=tuple(Speaks(**one) for one in told["supports"]),
-        opposes=tuple(Speaks(**one) for one in told["opposes"]),
+        by=FindingSource(told["by"]),
+        supports=tuple(FindingBearing(**one) for one in told["supports"]),
+        opposes=tuple(FindingBearing(**one) for one in told["opposes"]),
     )

@@ -10,7 +10,7 @@ from citewell.assistants.consult.quote import sentences_of
 from citewell.assistants.consult.telling import MIN_WORDS
 from citewell.types import Hit
 from citewell.types.consult import Category, Consult, Patient, Polarity
-from citewell.types.consult_plan import Lead
+from citewell.types.consult_plan import SectionLead
 
 MAX_LEADS = 3
 MIN_NAMED = 2
@@ -18,7 +18,9 @@ MIN_NAMED = 2
 COMPLAINTS = (Category.SYMPTOM, Category.ASSOCIATED)
 
 
-def lead(found: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Collection[str]) -> tuple[Lead, ...]:
+def lead(
+    found: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Collection[str]
+) -> tuple[SectionLead, ...]:
     """The sections that name most of what the patient complains of, with the sentence that does; none that is shown.
 
     What is a differential already points at nothing new.
@@ -29,7 +31,7 @@ def lead(found: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Col
         for one in consult.settled
         if one.category in COMPLAINTS and one.polarity is Polarity.PRESENT and one.name.casefold() not in conditions
     }
-    leads: dict[tuple[str, tuple[str, ...]], Lead] = {}
+    leads: dict[tuple[str, tuple[str, ...]], SectionLead] = {}
     for hit in found:
         if hit.source_id in taken:
             continue
@@ -43,7 +45,7 @@ def lead(found: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Col
     ]
 
 
-def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> Lead | None:
+def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> SectionLead | None:
     """The passage as a lead: all that it names, and the sentence for this patient that names most."""
     names: dict[str, None] = {}
     best, quote = 0, ""
@@ -53,7 +55,7 @@ def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> Lead | Non
             names |= own
             if len(own) > best:
                 best, quote = len(own), sentence
-    return Lead(hit.document, hit.section, round(hit.relevance, 3), quote, tuple(names)) if names else None
+    return SectionLead(hit.document, hit.section, round(hit.relevance, 3), quote, tuple(names)) if names else None
 
 
 def _is_signpost(sentence: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from citewell.clinical.quantities import Result, results
+from citewell.clinical.quantities import TestReading, results
 
 SYSTOLIC, DIASTOLIC = "systolic blood pressure", "diastolic blood pressure"
 _TAKEN = frozenset(
@@ -51,7 +51,7 @@ def find_measures(sentence: str) -> list[Measure]:
     return [measure for one in taken for measure in _measures(sentence, one)]
 
 
-def _measures(sentence: str, found: Result) -> Iterator[Measure]:
+def _measures(sentence: str, found: TestReading) -> Iterator[Measure]:
     values = found.values or found.written
     names = [found.test]
     if found.test == "blood pressure":

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from citewell import clinical
-from citewell.clinical.context import Context, Span
+from citewell.clinical.context import AssertionContext, MentionSpan
 from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.quantities import person_words, results
 from citewell.types.consult import Category, Polarity
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class SentenceMention:
     """Words of a sentence that name something."""
 
     start: int
@@ -62,7 +62,7 @@ _MEDICINES = re.compile(
 )
 
 
-def find_mentions(sentence: str) -> list[Mention]:
+def find_mentions(sentence: str) -> list[SentenceMention]:
     """Everything that is named, in order.
 
     >>> text = "Stiff neck and a tummy ache, on metformin"
@@ -70,7 +70,7 @@ def find_mentions(sentence: str) -> list[Mention]:
     [('Stiff neck', 'neck stiffness'), ('tummy ache', 'Abdominal pain'), ('metformin', 'metformin')]
     """
     return [
-        Mention(
+        SentenceMention(
             one.start, one.end, clinical.kept_name(one), one.id or None, CATEGORIES[one.kind], one.corrected, one.ids
         )
         for one in clinical.mentions(sentence)
@@ -78,7 +78,7 @@ def find_mentions(sentence: str) -> list[Mention]:
     ]
 
 
-def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
+def all_mentions(context: AssertionContext, start: int, end: int) -> list[SentenceMention]:
     """Everything that a sentence of a message names: by the lexicon, and what the reader sees beside it."""
     sentence = context.text[start:end]
     spans = [span for span in context.spans if start <= span.start and span.end <= end and _is_sure(span)]
@@ -104,22 +104,22 @@ def all_mentions(context: Context, start: int, end: int) -> list[Mention]:
         is_free = is_free and not any(one.start < high and low < one.end for one in measured)
         if is_free and (one := learned.get((low, high))) is not None:
             found.append(
-                Mention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[span.kind], ids=one.ids)
+                SentenceMention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[span.kind], ids=one.ids)
             )
         elif is_free and span.kind in CATEGORIES and _is_name(span, sentence[low:high]):
-            found.append(Mention(low, high, *_unlisted(sentence[low:high], CATEGORIES[span.kind])))
+            found.append(SentenceMention(low, high, *_unlisted(sentence[low:high], CATEGORIES[span.kind])))
     for match in _MEDICINES.finditer(sentence):
         is_free = not any(one.start < match.end() and match.start() < one.end for one in found)
         if is_free and context.assertion(start + match.start(), start + match.end()).status is Polarity.ABSENT:
-            found.append(Mention(*match.span(), ANY, None, Category.MEDICATION))
+            found.append(SentenceMention(*match.span(), ANY, None, Category.MEDICATION))
     return sorted((one for one in found if one.name), key=lambda one: one.start)
 
 
-def _is_sure(span: Span) -> bool:
+def _is_sure(span: MentionSpan) -> bool:
     return span.share >= (SURE_OF_ALLERGEN if span.kind == "allergen" else SURE)
 
 
-def _is_name(span: Span, words: str) -> bool:
+def _is_name(span: MentionSpan, words: str) -> bool:
     """Whether words that nobody knows may name a finding; a person alone is none, nor is the result of a test."""
     if span.kind == "symptom" and span.share < SURE_OF_UNKNOWN:
         return False
@@ -127,7 +127,7 @@ def _is_name(span: Span, words: str) -> bool:
     return _LETTERS.search(words) is not None and not is_person and not results(words)
 
 
-def _as_read(one: Mention, allergens: Sequence[tuple[int, int]]) -> Mention:
+def _as_read(one: SentenceMention, allergens: Sequence[tuple[int, int]]) -> SentenceMention:
     """A mention of the lexicon, an allergen where the reader says that somebody is allergic to it."""
     is_allergen = any(low < one.end and one.start < high for low, high in allergens)
     return replace(one, category=Category.ALLERGY) if is_allergen else one

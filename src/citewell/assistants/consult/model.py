@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from citewell.assistants.consult.extract import Extracted, Heard, extract
+from citewell.assistants.consult.extract import ExtractedFindings, InterviewMessage, extract
 from citewell.assistants.consult.hear import Reader
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.summary import summary
@@ -15,12 +15,21 @@ from citewell.assistants.consult.tools import (
     GENERATE_DIFFERENTIALS,
     RECORD_FINDINGS,
     Caller,
-    Wrong,
+    MalformedReply,
     call,
 )
 from citewell.clinical.context import read_context
 from citewell.errors import MissingExtra, ModelError, TokenBudgetExceededError
-from citewell.types.consult import By, Category, Consult, Differential, Finding, Polarity, Speaks, Words
+from citewell.types.consult import (
+    Category,
+    Consult,
+    Differential,
+    Finding,
+    FindingBearing,
+    FindingSource,
+    MessageWords,
+    Polarity,
+)
 
 FAILED = "The model could not be used for this message ({why}), so the findings come from the rules alone."
 MEASURED = (Category.VITAL, Category.MEDICATION, Category.ALLERGY, Category.DEMOGRAPHIC)
@@ -33,7 +42,7 @@ def model_reader(caller: Callable[[], Caller]) -> Reader:
     Words that the lexicon knows keep their name; words that only the trained reader took for a finding get the model's.
     """
 
-    def read(heard: Heard, found: Extracted) -> Extracted:
+    def read(heard: InterviewMessage, found: ExtractedFindings) -> ExtractedFindings:
         try:
             told, who = _read(caller(), heard, found)
         except (ModelError, MissingExtra, TokenBudgetExceededError) as error:
@@ -49,7 +58,7 @@ def model_reader(caller: Callable[[], Caller]) -> Reader:
     return read
 
 
-def _read(used: Caller, heard: Heard, found: Extracted) -> tuple[list[Finding], list[Finding]]:
+def _read(used: Caller, heard: InterviewMessage, found: ExtractedFindings) -> tuple[list[Finding], list[Finding]]:
     """What a model finds in a message, and who it says that the patient is."""
     try:
         told = call(used, RECORD_FINDINGS, heard.text, check=lambda reply: _findings(reply, heard))
@@ -59,11 +68,11 @@ def _read(used: Caller, heard: Heard, found: Extracted) -> tuple[list[Finding], 
         used.model.close()
 
 
-def _tells_who(found: Extracted) -> bool:
+def _tells_who(found: ExtractedFindings) -> bool:
     return any(one.category is Category.DEMOGRAPHIC for one in found.findings)
 
 
-def _overlap(one: Words, other: Words) -> bool:
+def _overlap(one: MessageWords, other: MessageWords) -> bool:
     return one.start < other.end and other.start < one.end
 
 
@@ -72,54 +81,54 @@ def _overlaps(finding: Finding, others: Iterable[Finding]) -> bool:
     return words is None or any(one.words is not None and _overlap(words, one.words) for one in others)
 
 
-def _findings(reply: Any, heard: Heard) -> list[Finding]:
+def _findings(reply: Any, heard: InterviewMessage) -> list[Finding]:
     """The findings of a reply; each must quote words of the message, and how it holds is read from those words."""
     found = []
     for one in reply["findings"]:
         words = _quoted(one["quote"], heard)
         category = Category(one["category"])
         if category in MEASURED:
-            found += [replace(read, by=By.MODEL) for read in _read_by_rules(words, heard)]
+            found += [replace(read, by=FindingSource.MODEL) for read in _read_by_rules(words, heard)]
             continue
         name, concept, _ = concept_of(one["quote"])
         name = name if concept else " ".join(one["name"].split())[:120]
         polarity = _held(words, heard, Polarity(one["polarity"]))
-        found.append(Finding("", category, name, polarity, By.MODEL, words, concept))
+        found.append(Finding("", category, name, polarity, FindingSource.MODEL, words, concept))
     return found
 
 
-def _quoted(quote: str, heard: Heard) -> Words:
+def _quoted(quote: str, heard: InterviewMessage) -> MessageWords:
     """Where the message has these words; a reply that quotes others is wrong."""
     at = heard.text.find(quote) if quote.strip() else -1
     if at < 0:
         at = heard.text.casefold().find(quote.casefold()) if quote.strip() else -1
     if at < 0:
-        raise Wrong("a quote is not in the message.")
-    return Words(heard.position, at, at + len(quote), heard.text[at : at + len(quote)])
+        raise MalformedReply("a quote is not in the message.")
+    return MessageWords(heard.position, at, at + len(quote), heard.text[at : at + len(quote)])
 
 
-def _held(words: Words, heard: Heard, told: Polarity) -> Polarity:
+def _held(words: MessageWords, heard: InterviewMessage, told: Polarity) -> Polarity:
     """How a finding holds: as the reader says; a model's word counts only where the reader sees nothing special."""
     read = read_context(heard.text).assertion(words.start, words.end).status
     return told if read is Polarity.PRESENT else read
 
 
-def _read_by_rules(words: Words, heard: Heard) -> Iterator[Finding]:
+def _read_by_rules(words: MessageWords, heard: InterviewMessage) -> Iterator[Finding]:
     for one in extract(heard).findings:
         if one.words and _overlap(one.words, words):
             yield one
 
 
-def _people(caller: Caller, heard: Heard) -> Iterator[Finding]:
+def _people(caller: Caller, heard: InterviewMessage) -> Iterator[Finding]:
     """Who the patient is: the model points at the words, the rules read them."""
 
-    def check(reply: Any) -> list[Words]:
+    def check(reply: Any) -> list[MessageWords]:
         return [_quoted(one["quote"], heard) for one in reply["stated"]]
 
     for words in call(caller, COLLECT_DEMOGRAPHICS, heard.text, check=check):
         for one in _read_by_rules(words, heard):
             if one.category is Category.DEMOGRAPHIC:
-                yield replace(one, by=By.MODEL)
+                yield replace(one, by=FindingSource.MODEL)
 
 
 def model_proposer(caller: Callable[[], Caller]) -> Callable[[Consult], list[Differential]]:
@@ -145,8 +154,8 @@ def model_proposer(caller: Callable[[], Caller]) -> Callable[[Consult], list[Dif
 def _differential(told: Any, known: dict[str, Finding]) -> Differential:
     condition = " ".join(told["condition"].split())
     if not condition or len(condition) > 120:
-        raise Wrong("a condition has no name.")
+        raise MalformedReply("a condition has no name.")
     if lost := [one for one in (*told["for"], *told["against"]) if one not in known]:
-        raise Wrong(f"there is no finding {lost[0][:20]}.")
-    sides = [tuple(Speaks(one, known[one].name) for one in told[side]) for side in ("for", "against")]
-    return Differential(condition, told["confidence"], By.MODEL, *sides)
+        raise MalformedReply(f"there is no finding {lost[0][:20]}.")
+    sides = [tuple(FindingBearing(one, known[one].name) for one in told[side]) for side in ("for", "against")]
+    return Differential(condition, told["confidence"], FindingSource.MODEL, *sides)

@@ -10,13 +10,13 @@ from typing import Any
 
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.hear import ask_next
-from citewell.assistants.consult.interview import Question, next_question
+from citewell.assistants.consult.interview import InterviewQuestion, next_question
 from citewell.assistants.consult.red_flags import emergencies_in, flags_of
 from citewell.clinical import find_emergencies
 from citewell.errors import InputError, NotFound
-from citewell.ports.consult import Consults, Happened, Listed
-from citewell.types import Asker, Emergency
-from citewell.types.consult import Consult, RedFlag, State
+from citewell.ports.consult import ConsultEntry, ConsultEvent, Consults
+from citewell.types import Emergency, User
+from citewell.types.consult import Consult, ConsultState, RedFlag
 
 STALE_DAYS = 3
 """After so many days vitals, pregnancy and medicines may have changed."""
@@ -32,11 +32,11 @@ Events = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class InterviewStep:
     """What came of a message: the consult as it stands, what to ask next, and what cannot wait."""
 
     consult: Consult
-    question: Question | None
+    question: InterviewQuestion | None
     flags: tuple[RedFlag, ...]
     emergency: Emergency | None = None
     """What the last message that tells of one cannot wait with."""
@@ -55,19 +55,19 @@ class Notebook:
     clock: Clock = now
     detect: Callable[[str], Emergency | None] = find_emergencies
 
-    def look(self, consult_id: str, asker: Asker) -> Turn:
+    def look(self, consult_id: str, asker: User) -> InterviewStep:
         """The consult as it stands."""
         return self.turn(self.reminded(fold(self.consults.events(consult_id, asker))))
 
-    def history(self, consult_id: str, asker: Asker) -> list[Happened]:
+    def history(self, consult_id: str, asker: User) -> list[ConsultEvent]:
         """All that happened in it, in order."""
         return self.consults.events(consult_id, asker)
 
-    def all(self, asker: Asker) -> list[tuple[Listed, Consult]]:
+    def all(self, asker: User) -> list[tuple[ConsultEntry, Consult]]:
         """The asker's consults, the last changed first."""
         return [(one, fold(self.consults.events(one.id, asker))) for one in self.consults.all(asker)]
 
-    def find(self, prefix: str, asker: Asker) -> str:
+    def find(self, prefix: str, asker: User) -> str:
         """The full id that starts with these characters."""
         found = [one.id for one in self.consults.all(asker) if prefix and one.id.startswith(prefix.lower())]
         if len(found) > 1:
@@ -76,22 +76,22 @@ class Notebook:
             raise NotFound("Consultation not found. `citewell consult list` shows the ids.")
         return found[0]
 
-    def opened(self, consult_id: str, asker: Asker) -> Consult:
+    def opened(self, consult_id: str, asker: User) -> Consult:
         """A consult that can still be changed."""
         consult = fold(self.consults.events(consult_id, asker))
-        if consult.state is State.SIGNED:
+        if consult.state is ConsultState.SIGNED:
             raise InputError("This consultation is signed and cannot be changed. Start a new one to add to it.")
         return consult
 
-    def turn(self, consult: Consult) -> Turn:
+    def turn(self, consult: Consult) -> InterviewStep:
         """A consult with what to ask next and what cannot wait."""
         flags = flags_of(consult, detect=self.detect)
         told = list(emergencies_in(consult, self.detect))
         emergency = told[-1] if told else None
-        is_open = consult.state is not State.SIGNED
-        return Turn(consult, next_question(consult) if is_open else None, flags, emergency)
+        is_open = consult.state is not ConsultState.SIGNED
+        return InterviewStep(consult, next_question(consult) if is_open else None, flags, emergency)
 
-    def begin(self, consult_id: str, events: Events, asker: Asker) -> Turn:
+    def begin(self, consult_id: str, events: Events, asker: User) -> InterviewStep:
         """Open a page with these events, and the first question."""
         made = self.happened(events, asker)
         question = ask_next(fold(made))
@@ -99,7 +99,7 @@ class Notebook:
         self.consults.begin(consult_id, made, state=fold(made).state.value, asker=asker)
         return self.look(consult_id, asker)
 
-    def append(self, consult: Consult, events: Events, asker: Asker, *, is_asking: bool = False) -> Consult:
+    def append(self, consult: Consult, events: Events, asker: User, *, is_asking: bool = False) -> Consult:
         """Keep events, and the question that follows from them; the consult as it stands after."""
         before = self.consults.events(consult.id, asker)[: consult.length]
         made = self.happened([*self.staleness(consult), *events], asker)
@@ -109,18 +109,18 @@ class Notebook:
         self.consults.append(consult.id, made, after=consult.length, state=after.state.value, asker=asker)
         return after
 
-    def happened(self, events: Events, asker: Asker) -> list[Happened]:
+    def happened(self, events: Events, asker: User) -> list[ConsultEvent]:
         """Events as they are kept: when, and by whom."""
         try:
             json.dumps([body for _, body in events], ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise InputError(NO_TEXT) from None
         at = self.clock().isoformat(timespec="seconds")
-        return [Happened(kind, at, asker.user_id, body) for kind, body in events]
+        return [ConsultEvent(kind, at, asker.user_id, body) for kind, body in events]
 
     def reminded(self, consult: Consult) -> Consult:
         """The consult as it is shown: where it was left open for days, it says so before anything is done in it."""
-        if consult.state is State.SIGNED:
+        if consult.state is ConsultState.SIGNED:
             return consult
         return replace(consult, notes=(*consult.notes, *(body["text"] for _, body in self.staleness(consult))))
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from citewell.assistants.consult.advising import imprint_of
-from citewell.assistants.consult.applies import Fit, fit
+from citewell.assistants.consult.applies import Applicable, fit
 from citewell.assistants.consult.doses import has_dose
-from citewell.assistants.consult.gather import Passage
-from citewell.assistants.consult.having import Known
+from citewell.assistants.consult.gather import ApplicablePassage
+from citewell.assistants.consult.having import KnownConditions
 from citewell.assistants.consult.stages import is_for_severe
 from citewell.assistants.consult.telling import is_empty, is_telling, is_warning, states
 from citewell.clinical.medicines import medicines
-from citewell.types import Context, Evidence, Hit, Span
+from citewell.types import Context, Evidence, EvidenceSpan, Hit
 from citewell.types.consult import Patient
 from citewell.words import terms
 
@@ -48,54 +48,60 @@ _PRONOUN = re.compile(r"\s*(?:it|this|they|these)\s+(?:is|are|can|may|should|mus
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class PatientQuote:
     """A sentence to quote, and whether it is for this patient."""
 
     evidence: Evidence
     text: str
-    fit: Fit
+    fit: Applicable
 
 
-def context_of(passages: Sequence[Passage]) -> Context:
+def context_of(passages: Sequence[ApplicablePassage]) -> Context:
     """The passages as numbered evidence, whole."""
     evidence = tuple(Evidence(number, one.hit, one.hit.start, one.hit.end) for number, one in enumerate(passages, 1))
     return Context(evidence)
 
 
 def quotes(
-    passages: Sequence[Passage], context: Context, patient: Patient, condition: str, known: Known
-) -> list[Quote]:
+    passages: Sequence[ApplicablePassage],
+    context: Context,
+    patient: Patient,
+    condition: str,
+    known: KnownConditions,
+) -> list[PatientQuote]:
     """The sentences that tell what to do and apply, best passage first, each once."""
     asked = frozenset(terms(condition))
-    found: dict[str, Quote] = {}
+    found: dict[str, PatientQuote] = {}
     for passage, evidence in zip(passages, context.evidence, strict=True):
         for text, headings in told_in(evidence.hit):
             key = " ".join(text.casefold().split())
             if key in found or not _may_stand(text, passage.hit.section) or text.endswith(":") or is_nameless(text):
                 continue
-            found[key] = Quote(evidence, text, fit(headings, text, patient, known))
+            found[key] = PatientQuote(evidence, text, fit(headings, text, patient, known))
     fitting = [one for one in found.values() if one.fit.applies]
     fitting.sort(key=lambda one: -_weight(one, asked) + SEVERE * is_for_severe(one.text, condition))
     kept = fitting[:MAX_QUOTED]
     return sorted(kept, key=_reading_order(kept))
 
 
-def shut_out(passages: Sequence[Passage], context: Context, patient: Patient, known: Known) -> list[Quote]:
+def shut_out(
+    passages: Sequence[ApplicablePassage], context: Context, patient: Patient, known: KnownConditions
+) -> list[PatientQuote]:
     """The sentences that tell what to do and are not for this patient or not whole, with the reason."""
     found = []
     for passage, evidence in zip(passages, context.evidence, strict=True):
         for text, headings in told_in(evidence.hit):
             told = fit(headings, text, patient, known)
             if told.applies and text.endswith(":"):
-                told = Fit(applies=False, reasons=(CUT_OFF,))
+                told = Applicable(applies=False, reasons=(CUT_OFF,))
             elif told.applies and is_nameless(text):
-                told = Fit(applies=False, reasons=(NAMELESS,))
+                told = Applicable(applies=False, reasons=(NAMELESS,))
             if _may_stand(text, passage.hit.section) and not told.applies:
-                found.append(Quote(evidence, text, told))
+                found.append(PatientQuote(evidence, text, told))
     return found
 
 
-def _weight(one: Quote, asked: frozenset[str]) -> float:
+def _weight(one: PatientQuote, asked: frozenset[str]) -> float:
     """What comes first where there is not room for all: doses, what is for this patient, what names the condition."""
     names = len(asked & frozenset(terms(one.text))) / max(len(asked), 1)
     return (
@@ -107,20 +113,20 @@ def _weight(one: Quote, asked: frozenset[str]) -> float:
     )
 
 
-def _reading_order(kept: Sequence[Quote]) -> Callable[[Quote], tuple[int, int, int]]:
+def _reading_order(kept: Sequence[PatientQuote]) -> Callable[[PatientQuote], tuple[int, int, int]]:
     """The best section first; within a section as the guideline has it, whichever of its passages was found first."""
     best: dict[tuple[str, tuple[str, ...]], int] = {}
     for one in kept:
         place = (one.evidence.hit.document_id, one.evidence.hit.section)
         best[place] = min(best.get(place, one.evidence.number), one.evidence.number)
 
-    def order(one: Quote) -> tuple[int, int, int]:
+    def order(one: PatientQuote) -> tuple[int, int, int]:
         return best[one.evidence.hit.document_id, one.evidence.hit.section], one.evidence.hit.chunk_index, _at(one)
 
     return order
 
 
-def _at(one: Quote) -> int:
+def _at(one: PatientQuote) -> int:
     return " ".join(one.evidence.text.split()).find(one.text)
 
 
@@ -128,7 +134,7 @@ def _is_plain(text: str) -> bool:
     return re.match(r"\W*(?:give|offer|do not|treat|refer|avoid|start|use)\b", text, re.IGNORECASE) is not None
 
 
-def lists(spans: Sequence[Span], context: Context) -> Iterator[Span]:
+def lists(spans: Sequence[EvidenceSpan], context: Context) -> Iterator[EvidenceSpan]:
     """Each beginning of a list among the words of passages, with its items, as one span."""
     hits = {one.hit.source_id: one.hit for one in context.evidence}
     ordered = sorted(spans, key=lambda span: (span.source_id, span.start))
@@ -187,13 +193,13 @@ def told_in(hit: Hit) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield " ".join(hit.text[start - hit.start : end - hit.start].split()), headings_at(hit, start)
 
 
-def dosed(spans: Sequence[Span], context: Context) -> Iterator[Span]:
+def dosed(spans: Sequence[EvidenceSpan], context: Context) -> Iterator[EvidenceSpan]:
     """Each sentence among the words of passages that names a medicine, with the doses behind it, as one span."""
     hits = {one.hit.source_id: one.hit for one in context.evidence}
     for source_id in dict.fromkeys(span.source_id for span in spans):
         hit = hits[source_id]
         for start, end in sorted(set(_joined(hit)) - set(_whole_sentences(hit))):
-            yield Span(source_id, start, end, hit.text[start - hit.start : end - hit.start])
+            yield EvidenceSpan(source_id, start, end, hit.text[start - hit.start : end - hit.start])
 
 
 def _joined(hit: Hit) -> list[tuple[int, int]]:

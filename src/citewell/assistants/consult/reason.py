@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
-from citewell.assistants.consult.extract import Heard
+from citewell.assistants.consult.extract import InterviewMessage
 from citewell.assistants.consult.tables import rows
-from citewell.types.consult import By, Category, Finding, Polarity, Words
+from citewell.types.consult import Category, Finding, FindingSource, MessageWords, Polarity
 
 VISIT = "CW:visit"
 """The concept of a reason that is no complaint: nobody asks since when, or what makes it worse."""
@@ -34,22 +34,22 @@ def _visits() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
 
 
-def with_reason(heard: Heard, found: Sequence[Finding]) -> list[Finding]:
+def with_reason(heard: InterviewMessage, found: Sequence[Finding]) -> list[Finding]:
     """The findings with a reason among them: a visit, the one illness that is named, else the words themselves."""
     if any(one.category in FELT and one.polarity is Polarity.PRESENT for one in found):
         return list(found)
     visit = _visits().search(heard.text)
     if visit is not None:
-        words = Words(heard.position, *visit.span(), visit.group())
+        words = MessageWords(heard.position, *visit.span(), visit.group())
         name = " ".join(visit.group().lower().split())
-        return [*found, Finding("", Category.SYMPTOM, name, Polarity.PRESENT, By.RULES, words, VISIT)]
+        return [*found, Finding("", Category.SYMPTOM, name, Polarity.PRESENT, FindingSource.RULES, words, VISIT)]
     ill = [one for one in found if one.category is Category.MEDICAL_HISTORY and one.polarity is Polarity.PRESENT]
     if len(ill) == 1:
         return [replace(one, category=Category.SYMPTOM) if one is ill[0] else one for one in found]
     return list(found) or list(verbatim(heard, Category.SYMPTOM))
 
 
-def verbatim(heard: Heard, category: Category) -> Iterator[Finding]:
+def verbatim(heard: InterviewMessage, category: Category) -> Iterator[Finding]:
     """A short answer as it was given."""
     lead = _LEAD.match(heard.text)
     start = lead.end() if lead else 0
@@ -57,5 +57,5 @@ def verbatim(heard: Heard, category: Category) -> Iterator[Finding]:
     if not told or _SMALL_TALK.match(heard.text) or len(told.split()) > MAX_WORDS or not re.search(r"[^\W\d]{3}", told):
         return
     start = heard.text.index(told, start)
-    words = Words(heard.position, start, start + len(told), told)
-    yield Finding("", category, told.lower(), Polarity.PRESENT, By.RULES, words)
+    words = MessageWords(heard.position, start, start + len(told), told)
+    yield Finding("", category, told.lower(), Polarity.PRESENT, FindingSource.RULES, words)

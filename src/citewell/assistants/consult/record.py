@@ -8,20 +8,20 @@ from typing import Any
 
 from citewell.answer.audit import scope_json, text_hash
 from citewell.assistants.consult.kept import differential_json, finding_json
-from citewell.keeping import Record
-from citewell.types import Asker
+from citewell.keeping import AuditRecord
+from citewell.types import User
 from citewell.types.consult import Consult
 
 KEY = "consult"
 """Under which a record holds it; records of questions have no such key."""
 
 
-def is_consult(record: Record) -> bool:
+def is_consult(record: AuditRecord) -> bool:
     """Whether a record is of a signed consult."""
     return KEY in record.words
 
 
-def words_of(consult: Consult, *, name: str, asker: Asker, setup: Mapping[str, Any]) -> dict[str, Any]:
+def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, Any]) -> dict[str, Any]:
     """The words of an audit record."""
     claims = list(claims_of(consult.plan or {}))
     return {

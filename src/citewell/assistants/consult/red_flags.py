@@ -21,7 +21,7 @@ NOT_SETTLED = "It is unresolved whether this applies to the patient."
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RedFlagRule:
     """One row of the table: every group needs one of its terms."""
 
     id: str
@@ -34,10 +34,10 @@ class Rule:
 
 
 @lru_cache(maxsize=1)
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[RedFlagRule, ...]:
     """The table."""
     return tuple(
-        Rule(flag, kind, title, tuple(tuple(group.split("|")) for group in terms.split(";")), act, why, source)
+        RedFlagRule(flag, kind, title, tuple(tuple(group.split("|")) for group in terms.split(";")), act, why, source)
         for flag, kind, title, terms, act, why, source in rows("red_flags.tsv")
     )
 

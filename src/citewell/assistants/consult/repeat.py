@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from citewell.types.consult_plan import DiagnosisPlan, Statement
+from citewell.types.consult_plan import DiagnosisPlan, PlanStatement
 
 
 def said_once(plans: Sequence[DiagnosisPlan]) -> list[DiagnosisPlan]:
@@ -27,5 +27,5 @@ def said_once(plans: Sequence[DiagnosisPlan]) -> list[DiagnosisPlan]:
     return told
 
 
-def _key(one: Statement) -> tuple[str, str]:
+def _key(one: PlanStatement) -> tuple[str, str]:
     return one.place.document_id, " ".join(one.text.casefold().split())

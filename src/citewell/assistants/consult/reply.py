@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from citewell.assistants.consult.details import find_details
-from citewell.assistants.consult.extract import Extracted, Heard, extract
+from citewell.assistants.consult.extract import ExtractedFindings, InterviewMessage, extract
 from citewell.assistants.consult.measures import VITALS, find_measures
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.reason import verbatim, with_reason
 from citewell.assistants.consult.tables import rows
-from citewell.types.consult import QUALIFYING, By, Category, Finding, Polarity, Words
+from citewell.types.consult import QUALIFYING, Category, Finding, FindingSource, MessageWords, Polarity
 
 _YES = re.compile(r"\s*(?P<word>yes|yeah|yep|yup|aye|correct|that's right)\b[\s.,!]*", re.IGNORECASE)
 _NO = re.compile(
@@ -37,33 +37,33 @@ BARE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class InterviewReply:
     """What a message says, and whether the question stays without an answer for good."""
 
-    extracted: Extracted
+    extracted: ExtractedFindings
     is_unknown: bool = False
 
 
-def read_reply(heard: Heard, *, asked: str | None, features: Sequence[str]) -> Reply:
+def read_reply(heard: InterviewMessage, *, asked: str | None, features: Sequence[str]) -> InterviewReply:
     """The findings of a message, the question in mind; offsets are those of the message itself."""
     text = heard.text
     if asked is None:
-        return Reply(extract(heard))
+        return InterviewReply(extract(heard))
     if _UNKNOWN.match(text) and len(text.split()) < BARE:
-        return Reply(Extracted(()), is_unknown=True)
+        return InterviewReply(ExtractedFindings(()), is_unknown=True)
     if asked in VITALS and _BARE_NUMBER.match(text):
-        return Reply(_measured(heard, asked))
+        return InterviewReply(_measured(heard, asked))
     found = extract(heard)
     match = _YES.match(text) or _NO.match(text)
     if match is None:
-        return Reply(_meant_by_question(heard, asked, found))
+        return InterviewReply(_meant_by_question(heard, asked, found))
     is_yes = _YES.match(text) is not None
     known = {one.key for one in found.findings}
     meant = _meant(asked, match, heard, features, is_yes=is_yes)
-    return Reply(replace(found, findings=(*found.findings, *(one for one in meant if one.key not in known))))
+    return InterviewReply(replace(found, findings=(*found.findings, *(one for one in meant if one.key not in known))))
 
 
-def _meant_by_question(heard: Heard, asked: str, found: Extracted) -> Extracted:
+def _meant_by_question(heard: InterviewMessage, asked: str, found: ExtractedFindings) -> ExtractedFindings:
     """What words mean only as the answer to this question: “penicillin”, “34”, “at night”."""
     # “No pain” to “how bad is it?”; “She is pregnant” to the same
     is_other = any(one.polarity is Polarity.ABSENT or one.category in _OF_THEMSELVES for one in found.findings)
@@ -80,38 +80,40 @@ def _meant_by_question(heard: Heard, asked: str, found: Extracted) -> Extracted:
     return found
 
 
-def _has(found: Extracted, category: str) -> bool:
+def _has(found: ExtractedFindings, category: str) -> bool:
     return any(one.category.value == category for one in found.findings)
 
 
-def _measured(heard: Heard, name: str) -> Extracted:
+def _measured(heard: InterviewMessage, name: str) -> ExtractedFindings:
     """A bare number as the measurement that was asked for."""
     asked = "blood pressure" if name.endswith("blood pressure") else name
     return _prefixed(heard, f"{asked} ")
 
 
-def _prefixed(heard: Heard, prefix: str) -> Extracted:
+def _prefixed(heard: InterviewMessage, prefix: str) -> ExtractedFindings:
     """Read with the words of the question in front; the spans are moved back to the message."""
     found = extract(replace(heard, text=prefix + heard.text))
     return replace(found, findings=tuple(_moved(one, len(prefix), heard) for one in found.findings))
 
 
-def _moved(one: Finding, by: int, heard: Heard) -> Finding:
+def _moved(one: Finding, by: int, heard: InterviewMessage) -> Finding:
     if one.words is None:
         return one
     start, end = max(one.words.start - by, 0), max(one.words.end - by, 0)
-    return replace(one, words=Words(heard.position, start, end, heard.text[start:end]))
+    return replace(one, words=MessageWords(heard.position, start, end, heard.text[start:end]))
 
 
-def _meant(asked: str, match: re.Match[str], heard: Heard, features: Sequence[str], *, is_yes: bool) -> list[Finding]:
+def _meant(
+    asked: str, match: re.Match[str], heard: InterviewMessage, features: Sequence[str], *, is_yes: bool
+) -> list[Finding]:
     """What “yes” or “no” says to this question."""
     row = next((one for one in rows("answers.tsv") if one[0] == asked), None)
     told = row[1 if is_yes else 2] if row else "-"
-    words = Words(heard.position, *match.span("word"), match["word"])
+    words = MessageWords(heard.position, *match.span("word"), match["word"])
     if told == "each;absent":
         named = [concept_of(one) for one in features]
         return [
-            Finding("", Category.ASSOCIATED, name, Polarity.ABSENT, By.RULES, words, concept)
+            Finding("", Category.ASSOCIATED, name, Polarity.ABSENT, FindingSource.RULES, words, concept)
             for name, concept, _ in named
         ]
     if told == "-":
@@ -119,14 +121,16 @@ def _meant(asked: str, match: re.Match[str], heard: Heard, features: Sequence[st
     category, name, polarity = told.split(";")
     weeks = _WEEKS.search(heard.text) if asked == "pregnant" and is_yes else None
     value, unit = (float(weeks["weeks"]), "weeks") if weeks else (None, None)
-    return [Finding("", Category(category), name, Polarity(polarity), By.RULES, words, value=value, unit=unit)]
+    return [
+        Finding("", Category(category), name, Polarity(polarity), FindingSource.RULES, words, value=value, unit=unit)
+    ]
 
 
-def _qualified(heard: Heard, asked: str) -> list[Finding]:
+def _qualified(heard: InterviewMessage, asked: str) -> list[Finding]:
     """“Three days” to “since when?”, “at night” to “what makes it worse?”: the words themselves."""
     text = heard.text.strip().rstrip(".!")
     start = heard.text.find(text)
-    words = Words(heard.position, start, start + len(text), text)
+    words = MessageWords(heard.position, start, start + len(text), text)
     days = next((one.days for one in find_details(f"for {text}") if one.days is not None), None)
     if asked == "duration" and days is None:
         return []
@@ -142,7 +146,7 @@ def _qualified(heard: Heard, asked: str) -> list[Finding]:
             Category(asked),
             text,
             Polarity.PRESENT,
-            By.RULES,
+            FindingSource.RULES,
             words,
             value=value,
             unit=unit,

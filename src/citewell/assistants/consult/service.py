@@ -8,22 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from citewell.assistants.consult.assess import Parts, assess
-from citewell.assistants.consult.conflicts import Held, advised_against, conflicts
+from citewell.assistants.consult.assess import AssessmentParts, assess
+from citewell.assistants.consult.conflicts import PatientMedicines, advised_against, conflicts
 from citewell.assistants.consult.differ import checked_differentials, weighed
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.gates import before_differentials, before_signing
 from citewell.assistants.consult.hear import Reader, hear
 from citewell.assistants.consult.kept import differential_json, finding_json
-from citewell.assistants.consult.notebook import Clock, Notebook, Turn, now
+from citewell.assistants.consult.notebook import Clock, InterviewStep, Notebook, now
 from citewell.assistants.consult.record import quoted_in, text_now, words_of
 from citewell.assistants.consult.tell import corrected
 from citewell.clinical import find_emergencies
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.keeping import KeptOutcome
-from citewell.ports.consult import Consults, Happened, Listed
-from citewell.types import Asker, Emergency
-from citewell.types.consult import Consult, Differential, Finding, State
+from citewell.ports.consult import ConsultEntry, ConsultEvent, Consults
+from citewell.types import Emergency, User
+from citewell.types.consult import Consult, ConsultState, Differential, Finding
 
 CONSENT = (
     "With the patient's consent, this consultation reads from {source}: age and sex, pregnancy, allergies, current "
@@ -40,8 +40,8 @@ class ConsultService:
     """Where consults are held; parts that need a model or the index are made when something is assessed."""
 
     consults: Consults
-    parts: Callable[[Asker], Parts]
-    setup: Callable[[Asker], Mapping[str, Any]]
+    parts: Callable[[User], AssessmentParts]
+    setup: Callable[[User], Mapping[str, Any]]
     """What the library and the writer are, for the record of a signed plan."""
     reader: Callable[[], Reader | None] = lambda: None
     """What a model adds to the rules, where there is one."""
@@ -65,12 +65,12 @@ class ConsultService:
 
     def start(
         self,
-        asker: Asker,
+        asker: User,
         *,
         setting: str | None = None,
         country: str | None = None,
         record: tuple[str, Sequence[Finding]] | None = None,
-    ) -> Turn:
+    ) -> InterviewStep:
         """Begin a consult, from a record where one is given with consent."""
         consult_id = str(uuid.uuid4())
         events: list[tuple[str, Mapping[str, Any]]] = [
@@ -80,7 +80,7 @@ class ConsultService:
             events += self._consented(record, after=0)
         return self.notes.begin(consult_id, events, asker)
 
-    def read_record(self, consult_id: str, record: tuple[str, Sequence[Finding]], asker: Asker) -> Turn:
+    def read_record(self, consult_id: str, record: tuple[str, Sequence[Finding]], asker: User) -> InterviewStep:
         """Take a record's findings in, with the consent that was given."""
         consult = self.notes.opened(consult_id, asker)
         events = self._consented(record, after=len(consult.findings) + len(consult.gone))
@@ -94,32 +94,32 @@ class ConsultService:
             ("found", {"findings": [finding_json(one) for one in numbered]}),
         ]
 
-    def say(self, consult_id: str, text: str, asker: Asker) -> Turn:
+    def say(self, consult_id: str, text: str, asker: User) -> InterviewStep:
         """Take a message in, whoever spoke: what it says is found, and the next question asked."""
         consult = self.notes.opened(consult_id, asker)
         change = hear(consult, text, also=self.reader())
         kept = self.notes.append(consult, change.events, asker, is_asking=True)
         return replace(self.notes.turn(kept), troubles=change.troubles)
 
-    def look(self, consult_id: str, asker: Asker) -> Turn:
+    def look(self, consult_id: str, asker: User) -> InterviewStep:
         """The consult as it stands."""
         return self.notes.look(consult_id, asker)
 
-    def history(self, consult_id: str, asker: Asker) -> list[Happened]:
+    def history(self, consult_id: str, asker: User) -> list[ConsultEvent]:
         """All that happened in it, in order."""
         return self.notes.history(consult_id, asker)
 
-    def all(self, asker: Asker) -> list[tuple[Listed, Consult]]:
+    def all(self, asker: User) -> list[tuple[ConsultEntry, Consult]]:
         """The asker's consults, the last changed first."""
         return self.notes.all(asker)
 
-    def find(self, prefix: str, asker: Asker) -> str:
+    def find(self, prefix: str, asker: User) -> str:
         """The full id that starts with these characters."""
         return self.notes.find(prefix, asker)
 
     # ----------------------------------------------------------------------------------------------------- findings
 
-    def correct(self, consult_id: str, finding_id: str, change: Mapping[str, Any], asker: Asker) -> Turn:
+    def correct(self, consult_id: str, finding_id: str, change: Mapping[str, Any], asker: User) -> InterviewStep:
         """Put another finding in the place of one; the old one stays in the history."""
         consult = self.notes.opened(consult_id, asker)
         old = _finding(consult, finding_id)
@@ -127,20 +127,20 @@ class ConsultService:
         told = {**finding_json(new), "replaces": [[old.id, "corrected by the clinician"]]}
         return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
 
-    def note(self, consult_id: str, change: Mapping[str, Any], asker: Asker) -> Turn:
+    def note(self, consult_id: str, change: Mapping[str, Any], asker: User) -> InterviewStep:
         """Add a finding that the clinician types into the list."""
         consult = self.notes.opened(consult_id, asker)
         new = corrected(None, change, number=_next_number(consult))
         told = {**finding_json(new), "replaces": []}
         return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
 
-    def retract(self, consult_id: str, finding_id: str, asker: Asker, *, why: str = "") -> Turn:
+    def retract(self, consult_id: str, finding_id: str, asker: User, *, why: str = "") -> InterviewStep:
         """Take a finding out; it stays in the history."""
         consult = self.notes.opened(consult_id, asker)
         body = {"id": _finding(consult, finding_id).id, "why": why or "withdrawn by the clinician"}
         return self.notes.turn(self.notes.append(consult, [("retracted", body)], asker, is_asking=True))
 
-    def confirm(self, consult_id: str, finding_ids: Sequence[str], asker: Asker) -> Turn:
+    def confirm(self, consult_id: str, finding_ids: Sequence[str], asker: User) -> InterviewStep:
         """Say that findings are right, all of them where none is named."""
         consult = self.notes.opened(consult_id, asker)
         ids = [_finding(consult, one).id for one in finding_ids] or [one.id for one in consult.findings]
@@ -148,7 +148,7 @@ class ConsultService:
 
     # ------------------------------------------------------------------------------------- differentials and the plan
 
-    def acknowledge(self, consult_id: str, asker: Asker) -> Turn:
+    def acknowledge(self, consult_id: str, asker: User) -> InterviewStep:
         """Say that the red flags were seen."""
         consult = self.notes.opened(consult_id, asker)
         ids = [one.id for one in self.notes.turn(consult).flags]
@@ -158,12 +158,12 @@ class ConsultService:
         self,
         consult_id: str,
         entered: Sequence[tuple[str, str]],
-        asker: Asker,
+        asker: User,
         *,
         removed: Sequence[str] = (),
         despite: str | None = None,
         is_generated: bool = False,
-    ) -> Turn:
+    ) -> InterviewStep:
         """Enter, change or remove differentials; red flags and the minimum data set stand before the first of them."""
         consult = self.notes.opened(consult_id, asker)
         before_differentials(consult, self.notes.turn(consult).flags, despite)
@@ -182,7 +182,7 @@ class ConsultService:
         events.append(("differentials", {"differentials": [differential_json(one) for one in told]}))
         return self.notes.turn(self.notes.append(consult, events, asker))
 
-    def assess(self, consult_id: str, asker: Asker) -> Turn:
+    def assess(self, consult_id: str, asker: User) -> InterviewStep:
         """Write the plan; a failure is kept, said, and can be tried again, and nothing of the interview is lost."""
         consult = self.notes.opened(consult_id, asker)
         if not consult.differentials:
@@ -201,10 +201,10 @@ class ConsultService:
             self.notes.append(before, [("drafted", {"plan": json.loads(json.dumps(asdict(plan)))})], asker)
         )
 
-    def edit(self, consult_id: str, statement_id: str, text: str, asker: Asker, *, why: str = "") -> Turn:
+    def edit(self, consult_id: str, statement_id: str, text: str, asker: User, *, why: str = "") -> InterviewStep:
         """Change a statement of the draft in the clinician's own words; what speaks against them is told beside it."""
         consult = self.notes.opened(consult_id, asker)
-        if consult.state is not State.DRAFT:
+        if consult.state is not ConsultState.DRAFT:
             raise InputError(f"Only a draft can be edited; this consultation is {consult.state.value}.")
         was = text_now(consult, statement_id)
         if was is None:
@@ -214,12 +214,12 @@ class ConsultService:
             raise InputError(NO_WORDS)
         if now == was:
             return self.notes.turn(consult)
-        against = conflicts(now, Held.of(consult))
+        against = conflicts(now, PatientMedicines.of(consult))
         told = [asdict(one) for one in (*advised_against(now, quoted_in(consult)), *against)]
         body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": told}
         return self.notes.turn(self.notes.append(consult, [("edited", body)], asker))
 
-    def sign(self, consult_id: str, name: str, asker: Asker, *, despite: str | None = None) -> Turn:
+    def sign(self, consult_id: str, name: str, asker: User, *, despite: str | None = None) -> InterviewStep:
         """Sign the draft: it is put on the audit log in the same stroke, and cannot be changed after.
 
         What the clinician wrote against an allergy or the like is asked about once more, and the reason kept.

@@ -54,8 +54,8 @@ def record_of(findings: Sequence[Finding], patient: Patient) -> list[str]:
     """What is known of the patient as plain sentences, for what is said of them to rest on.
 
     >>> from dataclasses import replace
-    >>> from citewell.types.consult import By
-    >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, By.RULES)
+    >>> from citewell.types.consult import FindingSource
+    >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, FindingSource.RULES)
     >>> record_of([fever, replace(fever, name="Cough", polarity=Polarity.ABSENT)], Patient(age_years=30, sex="male"))
     ['The patient is a man aged 30.', 'The patient has fever.', 'The patient has no cough.']
     """

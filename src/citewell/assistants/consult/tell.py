@@ -9,7 +9,7 @@ from typing import Any
 from citewell.assistants.consult.measures import VITALS, find_measures
 from citewell.assistants.consult.mentions import concept_of
 from citewell.errors import InputError
-from citewell.types.consult import By, Category, Finding, Polarity
+from citewell.types.consult import Category, Finding, FindingSource, Polarity
 
 MAX_NAME = 200
 FIELDS = frozenset({"name", "category", "polarity", "value", "unit", "onset", "duration_days"})
@@ -21,8 +21,8 @@ def corrected(old: Finding | None, change: Mapping[str, Any], *, number: int) ->
         raise InputError(f"Unknown field {', '.join(sorted(unknown))}. A finding has {', '.join(sorted(FIELDS))}.")
     if old is None and not str(change.get("name") or "").strip():
         raise InputError("Enter a name for the finding, such as “fever”.")
-    base = old or Finding("", Category.SYMPTOM, "", Polarity.PRESENT, By.CLINICIAN)
-    made = replace(base, id=f"f{number}", by=By.CLINICIAN, is_confirmed=True, arithmetic=None)
+    base = old or Finding("", Category.SYMPTOM, "", Polarity.PRESENT, FindingSource.CLINICIAN)
+    made = replace(base, id=f"f{number}", by=FindingSource.CLINICIAN, is_confirmed=True, arithmetic=None)
     if change.get("name"):
         made = _named(made, str(change["name"]), is_new=old is None)
     if change.get("category"):

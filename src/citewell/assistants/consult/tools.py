@@ -128,12 +128,12 @@ def call(caller: Caller, tool: Tool, text: str, *, check: Callable[[Any], T]) ->
             said = "".join(caller.model.stream(prompt))
             return check(_checked(json.loads(said), tool.schema))
         except (ValueError, RecursionError, ModelReply) as error:
-            why = str(error) if isinstance(error, ModelReply | Wrong) else "it was no JSON."
+            why = str(error) if isinstance(error, ModelReply | MalformedReply) else "it was no JSON."
             messages = [Message("user", text), Message("user", AGAIN.format(why=why))]
     raise ModelReply(BROKEN.format(tool=tool.name, why=why.rstrip(".")))
 
 
-class Wrong(ValueError):
+class MalformedReply(ValueError):
     """A reply that does not follow its schema, or names words that are not there."""
 
 
@@ -147,24 +147,24 @@ def _checked(value: Any, schema: Mapping[str, Any], place: str = "the reply") ->
     kind = schema["type"]
     is_fitting = isinstance(value, _KINDS[kind])
     if not is_fitting:
-        raise Wrong(f"{place} is no {kind}.")
+        raise MalformedReply(f"{place} is no {kind}.")
     if kind == "object":
         properties = schema["properties"]
         if missing := [name for name in schema["required"] if name not in value]:
-            raise Wrong(f"{place} lacks {', '.join(missing)}.")
+            raise MalformedReply(f"{place} lacks {', '.join(missing)}.")
         if unknown := [name for name in value if name not in properties]:
-            raise Wrong(f"{place} has {', '.join(unknown[:3])}, which the schema does not.")
+            raise MalformedReply(f"{place} has {', '.join(unknown[:3])}, which the schema does not.")
         for name, one in value.items():
             _checked(one, properties[name], name)
     elif kind == "array":
         if len(value) > schema.get("maxItems", len(value)) or len(value) < schema.get("minItems", 0):
-            raise Wrong(f"{place} has {len(value)} entries.")
+            raise MalformedReply(f"{place} has {len(value)} entries.")
         for one in value:
             _checked(one, schema["items"], place)
     elif "enum" in schema and value not in schema["enum"]:
-        raise Wrong(f"{place} is none of {', '.join(schema['enum'])}.")
+        raise MalformedReply(f"{place} is none of {', '.join(schema['enum'])}.")
     elif kind == "string" and (not value.strip() or any(map(_is_unreadable, value))):
-        raise Wrong(f"{place} is empty, or has characters that nobody can read.")
+        raise MalformedReply(f"{place} is empty, or has characters that nobody can read.")
     return value
 
 

@@ -8,14 +8,14 @@ from citewell.assistants.consult.extract import LONGEST
 from citewell.assistants.consult.measures import find_measures
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.clinical.phrases import Span, content_words, numbers, phrases
-from citewell.types.consult import Category, Finding, Unused
+from citewell.types.consult import Category, Finding, UnusedWords
 from citewell.words import sentences
 
 NOT_UNDERSTOOD = "not understood"
 NO_USE = "nothing uses the value {value}"
 
 
-def unused(text: str, position: int, found: Sequence[Finding]) -> Iterator[Unused]:
+def unused(text: str, position: int, found: Sequence[Finding]) -> Iterator[UnusedWords]:
     """The phrases of a message that gave no finding; a sentence that gave none at all is one phrase.
 
     >>> one = unused("I feel okay. The frobnicase is 12 zots.", 1, ())
@@ -32,7 +32,7 @@ def unused(text: str, position: int, found: Sequence[Finding]) -> Iterator[Unuse
         free = _without(sentence, used)
         for low, high in phrases(sentence, used) if used else [(0, len(sentence))]:
             if why := _why(sentence[low:high], free[low:high]):
-                yield Unused(position, start + low, start + high, sentence[low:high], why)
+                yield UnusedWords(position, start + low, start + high, sentence[low:high], why)
 
 
 def _without(sentence: str, spans: Sequence[Span]) -> str:

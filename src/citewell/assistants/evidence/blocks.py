@@ -8,7 +8,7 @@ from citewell.types import Context, Evidence
 
 
 @dataclass(frozen=True, slots=True)
-class Block(Evidence):
+class NumberedPassage(Evidence):
     """A passage whose name in the prompt is its number: the model cites [1], and so does the answer."""
 
     @property
@@ -18,5 +18,5 @@ class Block(Evidence):
 
 def numbered(context: Context) -> Context:
     """The same context with its evidence as numbered blocks."""
-    blocks = (Block(one.number, one.hit, one.start, one.end, one.is_suspicious) for one in context.evidence)
+    blocks = (NumberedPassage(one.number, one.hit, one.start, one.end, one.is_suspicious) for one in context.evidence)
     return replace(context, evidence=tuple(blocks))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Standing(StrEnum):
+class CitationStanding(StrEnum):
     """Where a cited document version stands now, for those who asked in a journey."""
 
     OPEN = "open"
@@ -17,7 +17,7 @@ class Standing(StrEnum):
     @property
     def is_open(self) -> bool:
         """Whether its words are still shown."""
-        return self in (Standing.OPEN, Standing.REPLACED)
+        return self in (CitationStanding.OPEN, CitationStanding.REPLACED)
 
     @property
     def words(self) -> str:
@@ -26,9 +26,11 @@ class Standing(StrEnum):
 
 
 _WORDS = {
-    Standing.OPEN: "",
-    Standing.REPLACED: "A newer version is now in use; this is the one that was cited.",
-    Standing.WITHDRAWN: "This document has since been withdrawn, so its text is no longer shown.",
-    Standing.ELSEWHERE: "This document is no longer in this journey or not open to you, so its text is not shown.",
-    Standing.ERASED: "This document has since been erased.",
+    CitationStanding.OPEN: "",
+    CitationStanding.REPLACED: "A newer version is now in use; this is the one that was cited.",
+    CitationStanding.WITHDRAWN: "This document has since been withdrawn, so its text is no longer shown.",
+    CitationStanding.ELSEWHERE: (
+        "This document is no longer in this journey or not open to you, so its text is not shown."
+    ),
+    CitationStanding.ERASED: "This document has since been erased.",
 }

@@ -12,17 +12,17 @@ from citewell.assistants.guidelines.assess import Assessment, assess
 from citewell.assistants.guidelines.edition import is_newer
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.kept import again, editions_of
-from citewell.assistants.guidelines.patient import Complaint, Patient
+from citewell.assistants.guidelines.patient import Complaint, PatientInput
 from citewell.assistants.guidelines.read import read
 from citewell.errors import InputError, NotFound
-from citewell.keeping import Record
+from citewell.keeping import AuditRecord
 from citewell.ports import Library
-from citewell.types import EVERY, Asker, Entry, Scope, State
+from citewell.types import EVERY, LibraryEntry, LifecycleState, Scope, User
 
 TAG = "guideline"
 """Documents with this tag are read as guidelines."""
 PUBLIC = "public"
-NOBODY = Patient("nobody", complaints=(Complaint("none"),))
+NOBODY = PatientInput("nobody", complaints=(Complaint("none"),))
 
 
 class Guidelines:
@@ -32,16 +32,16 @@ class Guidelines:
         self.library = library
         self._read: dict[str, Guideline] = {}
 
-    def entries(self, scope: Scope) -> list[Entry]:
+    def entries(self, scope: Scope) -> list[LibraryEntry]:
         """The current guidelines that may be seen."""
         found = self.library.entries(scope)
-        return [one for one in found if TAG in one.tags and one.is_current and one.state is State.COMPLETED]
+        return [one for one in found if TAG in one.tags and one.is_current and one.state is LifecycleState.COMPLETED]
 
     def guideline(self, document_id: str, scope: Scope) -> Guideline:
         """One guideline, by the id of its document; the scope is asked every time, the text read once."""
         return self._of(self.library.entry(document_id, scope), scope)
 
-    def _of(self, entry: Entry, scope: Scope) -> Guideline:
+    def _of(self, entry: LibraryEntry, scope: Scope) -> Guideline:
         """The guideline of an entry that the scope was asked for."""
         if entry.id not in self._read:
             found = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
@@ -69,11 +69,11 @@ class Guidelines:
                 found.append(self._of(entry, scope))
         return tuple(sorted(found, key=_order))
 
-    def assess(self, patient: Patient, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
+    def assess(self, patient: PatientInput, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
         """Hold a patient against the guidelines of a scope."""
         return assess(patient, self.chosen(scope, only))
 
-    def replay(self, record: Record, asker: Asker) -> Replay:
+    def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Hold the patient of a record against the editions of then; nothing is recorded."""
         scope = Scope.owner(asker.tenant) if asker.is_admin else replace(asker.scope, journey=EVERY)
         try:
@@ -85,7 +85,7 @@ class Guidelines:
             ) from error
         return again(record, sorted(guidelines, key=_order))
 
-    def before(self, found: Guideline, scope: Scope) -> Entry | None:
+    def before(self, found: Guideline, scope: Scope) -> LibraryEntry | None:
         """The edition that this one takes the place of; an older one than that which is here is refused."""
         for known in self.all(scope):
             if known.name != found.name or known.entry is None:

@@ -11,25 +11,25 @@ from typing import Any, Literal
 
 from citewell.assistants.guidelines.criteria import (
     Absence,
-    Age,
+    AgeRange,
     Condition,
     Exposure,
-    Finding,
+    FindingCriterion,
     Sex,
     Threshold,
     conditions,
 )
 from citewell.assistants.guidelines.evaluate import PASSIVE, evaluate, exposure_words, is_of_patient
-from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.evaluate_score import is_part_of_score
 from citewell.assistants.guidelines.evaluate_tests import is_test
-from citewell.assistants.guidelines.guideline import Guideline, Rule
+from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule
 from citewell.assistants.guidelines.match import Unit, is_clinical, names, placed, units
-from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, Patient, TestResult
+from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, PatientInput, TestResult
 from citewell.assistants.guidelines.said import cue, descriptions, duration_days, held_by_all, qualities, status_of
-from citewell.assistants.guidelines.state import Judged, State
+from citewell.assistants.guidelines.state import CriterionState, JudgedCriterion
 from citewell.clinical import broader, fold
-from citewell.clinical.context import Context, read_context
+from citewell.clinical.context import AssertionContext, read_context
 from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
 from citewell.clinical.populations import is_there, organ_named
@@ -45,7 +45,7 @@ MAX_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class UsedWords:
     """Words that spoke for or against a rule, and how they were read."""
 
     words: str
@@ -81,9 +81,9 @@ class Unused:
 class Account:
     """All that was given of a patient: what counted, and what did not."""
 
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[UsedWords, ...] = ()
     unused: tuple[Unused, ...] = ()
-    questions: tuple[tuple[Judged, tuple[str, ...]], ...] = ()
+    questions: tuple[tuple[JudgedCriterion, tuple[str, ...]], ...] = ()
     """Results that cannot be compared, and findings that the record both states and denies, with the rules."""
 
     @property
@@ -111,33 +111,33 @@ def _listed(words: Sequence[str]) -> str:
     return "; ".join(dict.fromkeys(words[:MAX_TOLD])) + more
 
 
-def account(record: Record, rules: Iterable[tuple[Guideline, Rule]]) -> Account:
+def account(record: PatientRecord, rules: Iterable[tuple[Guideline, GuidelineRule]]) -> Account:
     """Everything that the record holds, held against every condition of these rules."""
-    reader = _Reader.of(record, rules)
+    reader = _AccountReader.of(record, rules)
     items = list(reader.items())
-    taken = tuple(one for one in items if isinstance(one, Taken))
+    taken = tuple(one for one in items if isinstance(one, UsedWords))
     return Account(taken, tuple(one for one in items if isinstance(one, Unused)), tuple(reader.questions()))
 
 
-Item = Taken | Unused
+Item = UsedWords | Unused
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class _ConditionVerdict:
     """A condition of some rules, and what it came to."""
 
     guideline: Guideline
     condition: Condition
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedCriterion, ...]
     rules: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _AccountReader:
     """Goes through a record field by field, with what each condition of the rules came to."""
 
-    record: Record
-    verdicts: tuple[_Verdict, ...]
+    record: PatientRecord
+    verdicts: tuple[_ConditionVerdict, ...]
     guidelines: str
     wanted: frozenset[str]
     """Everything that a condition speaks of, decided or not."""
@@ -148,14 +148,16 @@ class _Reader:
     """The results that decided something."""
 
     @classmethod
-    def of(cls, record: Record, rules: Iterable[tuple[Guideline, Rule]]) -> _Reader:
+    def of(cls, record: PatientRecord, rules: Iterable[tuple[Guideline, GuidelineRule]]) -> _AccountReader:
         labels: dict[tuple[str, Condition], tuple[Guideline, list[str]]] = {}
         for guideline, rule in rules:
             for condition in conditions(rule.criteria) if rule.criteria is not None else ():
                 _, named = labels.setdefault((guideline.name, condition), (guideline, []))
                 named.append(f"{guideline.name} {rule.id}")
         verdicts = tuple(
-            _Verdict(guideline, condition, evaluate(condition, record, guideline).judged, tuple(dict.fromkeys(named)))
+            _ConditionVerdict(
+                guideline, condition, evaluate(condition, record, guideline).judged, tuple(dict.fromkeys(named))
+            )
             for (_, condition), (guideline, named) in labels.items()
         )
         guidelines = dict.fromkeys(guideline.name for guideline, _ in labels.values())
@@ -194,12 +196,12 @@ class _Reader:
         for one in patient.not_read:
             yield Unused(one.words, one.field, None, "left out", one.why)
 
-    def questions(self) -> Iterator[tuple[Judged, tuple[str, ...]]]:
+    def questions(self) -> Iterator[tuple[JudgedCriterion, tuple[str, ...]]]:
         """What the record says of a condition and leaves open: a result that cannot be compared, or two words on it."""
         for one in self.verdicts:
-            if isinstance(one.condition, Finding) and len(one.judged) == 1:
+            if isinstance(one.condition, FindingCriterion) and len(one.judged) == 1:
                 (judged,) = one.judged
-                if judged.state is State.UNKNOWN and judged.fact and not judged.is_clinical:
+                if judged.state is CriterionState.UNKNOWN and judged.fact and not judged.is_clinical:
                     yield judged, one.rules
         for test in self.record.patient.tests:
             about = self._about(test)
@@ -207,15 +209,15 @@ class _Reader:
                 for verdict in about:
                     yield next(one for one in verdict.judged if one.fact), verdict.rules
 
-    def _about(self, test: TestResult) -> list[_Verdict]:
+    def _about(self, test: TestResult) -> list[_ConditionVerdict]:
         """What the conditions come to by one result alone, of those that it speaks of."""
-        alone = Record(Patient(self.record.patient.id, age=self.record.age, tests=(test,)))
+        alone = PatientRecord(PatientInput(self.record.patient.id, age=self.record.age, tests=(test,)))
         found = []
         for one in self.verdicts:
             if _is_of_test(one.condition):
                 judged = evaluate(one.condition, alone, one.guideline).judged
                 if any(each.fact for each in judged):
-                    found.append(_Verdict(one.guideline, one.condition, judged, one.rules))
+                    found.append(_ConditionVerdict(one.guideline, one.condition, judged, one.rules))
         return found
 
     # ------------------------------------------------------------------------------------------- fields of their own
@@ -224,7 +226,7 @@ class _Reader:
         patient = self.record.patient
         asked = {type(one.condition) for one in self.verdicts}
         if patient.age is not None:
-            yield self._given(f"aged {patient.age}", "age", is_used=Age in asked)
+            yield self._given(f"aged {patient.age}", "age", is_used=AgeRange in asked)
         if patient.sex is not None:
             if Sex in asked and patient.sex not in self.facts:
                 yield Unused(patient.sex, "sex", None, "not used", "recorded organs take precedence")
@@ -232,14 +234,16 @@ class _Reader:
                 yield self._given(patient.sex, "sex", is_used=patient.sex in self.facts)
 
     def _given(self, words: str, field: str, *, is_used: bool) -> Item:
-        return Taken(words, field, None, "given") if is_used else Unused(words, field, None, "not used", self.no_rule)
+        return (
+            UsedWords(words, field, None, "given") if is_used else Unused(words, field, None, "not used", self.no_rule)
+        )
 
     def _organ(self, words: str, index: int) -> Item:
         organ = organ_named(words)
         if organ is None:
             return Unused(words, "organs", index, "not understood", NOT_UNDERSTOOD)
         if any(isinstance(one.condition, Sex) and one.condition.organ == organ for one in self.verdicts):
-            return Taken(words, "organs", index, "given" if is_there(words) else "absent")
+            return UsedWords(words, "organs", index, "given" if is_there(words) else "absent")
         return Unused(words, "organs", index, "not used", f"no recommendation in {self.guidelines} uses this")
 
     def _exposure(self, words: str, field: str, index: int | None) -> Item:
@@ -247,10 +251,10 @@ class _Reader:
         asked = [one for one in self.verdicts if isinstance(one.condition, Exposure)]
         for verdict in asked:
             for judged in verdict.judged:
-                if judged.fact == words and judged.state in (State.MET, State.NOT_MET):
-                    return Taken(words, field, index, "present" if judged.state is State.MET else "absent")
+                if judged.fact == words and judged.state in (CriterionState.MET, CriterionState.NOT_MET):
+                    return UsedWords(words, field, index, "present" if judged.state is CriterionState.MET else "absent")
         if (read_as := self._exposed(words)) is not None:
-            return Taken(words, field, index, read_as)
+            return UsedWords(words, field, index, read_as)
         if field == "smoking_history" and not any(_is_smoking(one.condition) for one in asked):
             return Unused(words, field, index, "not used", f"no recommendation in {self.guidelines} uses smoking")
         if PASSIVE.search(words):
@@ -292,14 +296,14 @@ class _Reader:
 
     @staticmethod
     def _placed(item: Item, field: str, index: int) -> Item:
-        if isinstance(item, Taken):
-            return Taken(item.words, field, index, item.read_as, item.note)
+        if isinstance(item, UsedWords):
+            return UsedWords(item.words, field, index, item.read_as, item.note)
         return Unused(item.words, field, index, item.kind, item.why)
 
     def _test(self, test: TestResult, index: int) -> Item:
         about = self._about(test)
         if any(_is_decided(one.judged) for one in about):
-            return Taken(test.told, "tests", index, "given")
+            return UsedWords(test.told, "tests", index, "given")
         if not about:
             return self._unused_test(test, index)
         why = next(
@@ -318,7 +322,7 @@ class _Reader:
         return Unused(test.told, "tests", index, "not used", self.no_rule)
 
     def _text_is_used(self, text: str) -> bool:
-        return any(isinstance(one, Taken) for one in self._text(text))
+        return any(isinstance(one, UsedWords) for one in self._text(text))
 
     def _text(self, text: str) -> Iterator[Item]:
         """The phrases of a text, each as it was read."""
@@ -328,15 +332,15 @@ class _Reader:
             inside = [one for one in named if start <= one.places[0][0] < end]
             yield from self._phrase(text[start:end], inside, context)
 
-    def _phrase(self, words: str, things: Sequence[_Thing], context: Context) -> Iterator[Item]:
+    def _phrase(self, words: str, things: Sequence[_NamedThing], context: AssertionContext) -> Iterator[Item]:
         if (exposed := self._exposed(words)) is not None:
-            yield Taken(words, "", None, exposed)
+            yield UsedWords(words, "", None, exposed)
             return
         if not things and any(one.text in fact for one in results(words) for fact in self.compared):
-            yield Taken(words, "", None, "given")
+            yield UsedWords(words, "", None, "given")
             return
         if not things and self._is_described(words):
-            yield Taken(words, "", None, "present")
+            yield UsedWords(words, "", None, "present")
             return
         if not things:
             yield from self._strange(words)
@@ -349,7 +353,7 @@ class _Reader:
         whole = [one for one in used if not _is_part(one, used)]
         for one in whole:
             note = f"read as {one.meaning}" if one.meaning else None
-            yield Taken(words if len(whole) == 1 else one.words, "", None, used[one], note)
+            yield UsedWords(words if len(whole) == 1 else one.words, "", None, used[one], note)
         idle = [one for one in things if one not in used and not _is_part(one, used)]
         if used:
             yield from (self._idle(one.words, one.ids, held[one]) for one in idle)
@@ -367,10 +371,11 @@ class _Reader:
         return any(
             is_part_of_score(one.condition.test, words)
             for one in self.verdicts
-            if isinstance(one.condition, Threshold) and any(judged.state is State.ASSUMED for judged in one.judged)
+            if isinstance(one.condition, Threshold)
+            and any(judged.state is CriterionState.ASSUMED for judged in one.judged)
         )
 
-    def _is_compared(self, thing: _Thing) -> bool:
+    def _is_compared(self, thing: _NamedThing) -> bool:
         """Whether something is a test whose result was compared."""
         return named_test(thing.words) is not None and any(thing.words in fact for fact in self.compared)
 
@@ -388,9 +393,9 @@ class _Reader:
         bare = _without_age(words)
         content = {fold(word) for word in content_words(_without_qualities(bare))}
         if content & self.used:
-            yield Taken(words, "", None, "present")
+            yield UsedWords(words, "", None, "present")
         elif bare != words and not content and not numbers(bare):
-            yield Taken(words, "", None, "given")
+            yield UsedWords(words, "", None, "given")
         elif content and cue("family").search(words):
             yield Unused(words, "", None, "left out", LEFT_OUT[Polarity.FAMILY])
         elif content or numbers(bare):
@@ -401,22 +406,22 @@ def _in_days(days: float) -> str:
     return f"{days:g} day{'' if days == 1 else 's'}"
 
 
-def _facts(verdicts: Iterable[_Verdict]) -> Iterator[str]:
+def _facts(verdicts: Iterable[_ConditionVerdict]) -> Iterator[str]:
     for one in verdicts:
         yield from (judged.fact for judged in one.judged if judged.fact)
 
 
 def _is_of_test(condition: Condition) -> bool:
     """Whether a result decides it."""
-    return isinstance(condition, Threshold) or (isinstance(condition, Finding) and is_test(condition.phrase))
+    return isinstance(condition, Threshold) or (isinstance(condition, FindingCriterion) and is_test(condition.phrase))
 
 
 def _is_smoking(condition: Condition) -> bool:
     return isinstance(condition, Exposure) and condition.name == "smoking"
 
 
-def _is_decided(judged: Iterable[Judged]) -> bool:
-    return any(one.fact and one.state is not State.UNKNOWN for one in judged)
+def _is_decided(judged: Iterable[JudgedCriterion]) -> bool:
+    return any(one.fact and one.state is not CriterionState.UNKNOWN for one in judged)
 
 
 # ------------------------------------------------------------------------------------------------- what conditions use
@@ -425,7 +430,7 @@ def _is_decided(judged: Iterable[Judged]) -> bool:
 def _spoken_of(condition: Condition) -> frozenset[str]:
     """The names of all that a condition speaks of, and of what is broader."""
     match condition:
-        case Finding(phrase=phrase, detail=detail):
+        case FindingCriterion(phrase=phrase, detail=detail):
             return _wide(phrase) | (_wide(detail) if detail else frozenset())
         case Absence(phrase=phrase):
             return _wide(phrase)
@@ -435,7 +440,7 @@ def _spoken_of(condition: Condition) -> frozenset[str]:
             return frozenset()
 
 
-def _decided(verdict: _Verdict) -> frozenset[str]:
+def _decided(verdict: _ConditionVerdict) -> frozenset[str]:
     """The names that spoke for or against a condition, or left it open."""
     return _spoken_of(verdict.condition) if any(one.fact for one in verdict.judged) else frozenset()
 
@@ -449,7 +454,7 @@ def _wide(phrase: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Thing:
+class _NamedThing:
     """A clinical thing that a text names, and where."""
 
     words: str
@@ -459,19 +464,19 @@ class _Thing:
     """The name that the trained reader takes the words for, where no table has them."""
 
 
-def _is_part(thing: _Thing, others: Iterable[_Thing]) -> bool:
+def _is_part(thing: _NamedThing, others: Iterable[_NamedThing]) -> bool:
     return any(thing is not one and thing.words != one.words and thing.words in one.words for one in others)
 
 
-def _named(context: Context) -> list[_Thing]:
+def _named(context: AssertionContext) -> list[_NamedThing]:
     """The concepts that a text names, and where."""
     text = context.text
     named = [
-        _Thing(text[places[0][0] : max(end for _, end in places)], places, unit)
+        _NamedThing(text[places[0][0] : max(end for _, end in places)], places, unit)
         for places, unit in placed(text)
         if is_clinical(unit) and not is_misread(context, places, unit)
     ]
-    return [*named, *(_Thing(text[one.start : one.end], one.places, one.ids, one.name) for one in meant(context))]
+    return [*named, *(_NamedThing(text[one.start : one.end], one.places, one.ids, one.name) for one in meant(context))]
 
 
 def _is_among(number: str, results: Iterable[str]) -> bool:
@@ -518,7 +523,7 @@ LEFT_OUT = {
 }
 
 
-def _held(thing: _Thing, context: Context) -> Polarity:
+def _held(thing: _NamedThing, context: AssertionContext) -> Polarity:
     """How a thing holds: as the least sure of its words."""
     if thing.meaning is not None and is_normal(context, thing.places[0][0], thing.places[-1][1]):
         return Polarity.ABSENT

@@ -13,7 +13,7 @@ from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.evaluate_tests import notes_on_results
 from citewell.assistants.guidelines.guideline import Action, Guideline, GuidelineRule
 from citewell.assistants.guidelines.patient import PatientInput, notes_on_age_and_sex
-from citewell.assistants.guidelines.state import JudgedCriterion, CriteriaOutcome, CriterionState
+from citewell.assistants.guidelines.state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.misspellings import corrections
 from citewell.types import Emergency
@@ -190,7 +190,9 @@ def _citation(one: EvaluatedRule) -> dict[str, Any]:
 def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
     """What to confirm of the matches, then what to ask of the near ones, each question once."""
     asked: dict[str, dict[str, Any]] = {}
-    open_ = [one for one in found.near if one.outcome.state is CriterionState.UNKNOWN]  # where an answer would change the result
+    open_ = [
+        one for one in found.near if one.outcome.state is CriterionState.UNKNOWN
+    ]  # where an answer would change the result
     for kind, group in (("confirm", found.matched), ("ask", open_)):
         for one in group:
             for judged in one.outcome.judged if kind == "confirm" else one.missing:

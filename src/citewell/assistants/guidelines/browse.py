@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from citewell.assistants.guidelines.entries import Piece, pieces
+from citewell.assistants.guidelines.entries import SearchEntry, pieces
 from citewell.assistants.guidelines.guideline import Guideline
 
 
@@ -20,7 +20,7 @@ class BrowseFilter:
     system: str = ""
     words: str = ""
 
-    def fits(self, piece: Piece, system: str) -> bool:
+    def fits(self, piece: SearchEntry, system: str) -> bool:
         """Whether a piece is wanted; `system` is that of a row of the index."""
         text = f"{piece.id} {piece.text}".casefold()
         return (
@@ -34,7 +34,7 @@ class BrowseFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class BrowseOptions:
     """What there is to choose from."""
 
     kinds: tuple[str, ...]
@@ -43,9 +43,9 @@ class Choices:
     systems: tuple[str, ...]
 
 
-def choices(guideline: Guideline) -> Choices:
+def choices(guideline: Guideline) -> BrowseOptions:
     """What the pieces of a guideline can be told apart by."""
-    return Choices(
+    return BrowseOptions(
         ("rule", "search", "symptom", "definition"),
         tuple(dict.fromkeys(rule.site for rule in guideline.rules if rule.site)),
         tuple(sorted({rule.action.label for rule in guideline.rules})),
@@ -53,14 +53,14 @@ def choices(guideline: Guideline) -> Choices:
     )
 
 
-def browse(guideline: Guideline, text: str, wanted: BrowseFilter) -> list[Piece]:
+def browse(guideline: Guideline, text: str, wanted: BrowseFilter) -> list[SearchEntry]:
     """The pieces that are wanted, in the order of the document; `text` is the document's."""
     systems = {f"B{number}": row.system for number, row in enumerate(guideline.symptoms, 1)}
     found = pieces(guideline, text)
     return [one for one in found if wanted.fits(one, systems.get(one.id, "") if one.kind == "symptom" else "")]
 
 
-def piece_json(piece: Piece) -> dict[str, Any]:
+def piece_json(piece: SearchEntry) -> dict[str, Any]:
     """A piece as programs see it."""
     return {
         "kind": piece.kind,

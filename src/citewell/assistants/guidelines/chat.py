@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from citewell.answer.audit import writer_record
-from citewell.answer.events import Done, Event, Notice, Working
-from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, Verify, finish, of_people, refuse
+from citewell.answer.events import AnswerDone, Event, Notice, StageStarted
+from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, of_people, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.screen import is_suspicious
-from citewell.assistants.guidelines.chat_search import Searched, hit, noted, with_tables
+from citewell.assistants.guidelines.chat_search import ChatSearch, hit, noted, with_tables
 from citewell.assistants.guidelines.chat_unused import chat_unused
-from citewell.assistants.guidelines.chat_words import Words
-from citewell.assistants.guidelines.classify import Nearness, Sorted, classify
+from citewell.assistants.guidelines.chat_words import ChatTexts
+from citewell.assistants.guidelines.classify import ClassifiedMessage, Nearness, classify
 from citewell.assistants.guidelines.examples import Embed
-from citewell.assistants.guidelines.loaded import Loaded, topics_covered
+from citewell.assistants.guidelines.loaded import GuidelineTopics, topics_covered
 from citewell.assistants.guidelines.quality import limit, quality
 from citewell.assistants.guidelines.queries import Query, Rewrite, build_query, has_own_entity, named_plainly, rewritten
 from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting
-from citewell.assistants.guidelines.retrieve import Found, retrieve
-from citewell.assistants.guidelines.shelve import Book
+from citewell.assistants.guidelines.retrieve import RetrievedEntry, retrieve
+from citewell.assistants.guidelines.shelve import SearchableGuideline
 from citewell.assistants.guidelines.tables import fingerprint
 from citewell.assistants.guidelines.topic import mark, topic, without_marks
 from citewell.errors import ModelError
@@ -44,7 +44,7 @@ HISTORY_TOKENS = 1_000
 WHOLE = 100_000
 """Tokens that quoting may take: a rule is never cut."""
 
-Shelf = Callable[[Scope, Sequence[str]], Sequence[Book]]
+Shelf = Callable[[Scope, Sequence[str]], Sequence[SearchableGuideline]]
 """The guidelines of a scope, or those that are named; NotFound where there is none."""
 
 
@@ -72,19 +72,21 @@ class Chat:
         started = time.monotonic()
         books = tuple(self.shelf(scope, self.only))
         emergency = self.emergency(question)
-        turn = Turn(self, question, books, Words(books, self.country), started, is_emergency=emergency is not None)
-        yield Working("searching")
-        loaded = Loaded.of(book.guideline for book in books)
+        turn = ChatExchange(
+            self, question, books, ChatTexts(books, self.country), started, is_emergency=emergency is not None
+        )
+        yield StageStarted("searching")
+        loaded = GuidelineTopics.of(book.guideline for book in books)
         sorted_ = classify(
             question, loaded, near=self.near(), is_answered=bool(history), is_emergency=turn.is_emergency
         )
         if (told := self._canned(turn, sorted_)) is not None:
-            yield Done(refuse(turn.asked(Context(()), noted(sorted_)), told, judge=turn.judge()))
+            yield AnswerDone(refuse(turn.asked(Context(()), noted(sorted_)), told, judge=turn.judge()))
             return
         searched = self._searched(turn, _speaking(books, sorted_), history)
         notes = {**noted(sorted_, searched), "unused": list(chat_unused(question, books))}
         if (told := _unanswered(turn, sorted_, searched)) is not None:
-            yield Done(refuse(turn.asked(Context(()), notes), told, judge=turn.judge()))
+            yield AnswerDone(refuse(turn.asked(Context(()), notes), told, judge=turn.judge()))
             return
         frame = _frame(turn, sorted_, searched)
         yield from _told(frame)
@@ -101,18 +103,23 @@ class Chat:
         return {**built, "writer": writer_record(self.writer), "tables": fingerprint(), "guidelines": list(self.only)}
 
     def _drafted(
-        self, turn: Turn, searched: Searched, history: Sequence[Message], notes: Mapping[str, Any], frame: Frame
+        self,
+        turn: ChatExchange,
+        searched: ChatSearch,
+        history: Sequence[Message],
+        notes: Mapping[str, Any],
+        frame: AnswerWording,
     ) -> Generator[Event, None, bool]:
         """A model's answer, as far as it passes the gate; says whether any of it did."""
-        yield Working("reading", len(searched.found))
+        yield StageStarted("reading", len(searched.found))
         budget = Budget(self.writer.window, self.writer.reply, EVIDENCE_TOKENS, HISTORY_TOKENS)
         context = _context(turn.question, searched.found, history, budget=budget, writer=self.writer)
-        yield Working("writing", len(context.evidence))
+        yield StageStarted("writing", len(context.evidence))
         asked = turn.asked(context, notes, frame)
         pieces = self.writer.write(turn.question, context, rules=RULES.text, begun_at=turn.started)
         try:
             for event in finish(pieces, asked, verify=of_people(self.verify), judge=turn.judge()):
-                if isinstance(event, Done) and isinstance(event.answer.action, Refuse):
+                if isinstance(event, AnswerDone) and isinstance(event.answer.action, Refuse):
                     return False
                 yield event
         except ModelError as error:
@@ -120,18 +127,20 @@ class Chat:
             return False
         return True
 
-    def _quoted(self, turn: Turn, searched: Searched, notes: Mapping[str, Any], frame: Frame) -> Iterator[Event]:
+    def _quoted(
+        self, turn: ChatExchange, searched: ChatSearch, notes: Mapping[str, Any], frame: AnswerWording
+    ) -> Iterator[Event]:
         """The guideline's own words: what is worth quoting, each rule whole."""
         quoter = Quoter()
         found = worth_quoting(searched.query.text, searched.found)
-        yield Working("reading", len(found))
+        yield StageStarted("reading", len(found))
         context = _context(turn.question, found, (), budget=Budget(quoter.window, quoter.reply, WHOLE), writer=quoter)
-        yield Working("writing", len(context.evidence))
+        yield StageStarted("writing", len(context.evidence))
         asked = replace(turn.asked(context, notes, replace(frame, gap="\n\n")), model=quoter.name)
         pieces = quoter.write(turn.question, context, rules=RULES.text)
         yield from finish(pieces, asked, verify=self.verify, judge=turn.judge(), cut=whole)
 
-    def _canned(self, turn: Turn, sorted_: Sorted) -> str | None:
+    def _canned(self, turn: ChatExchange, sorted_: ClassifiedMessage) -> str | None:
         """What is said to messages for which nothing is looked up."""
         words = turn.words
         if is_suspicious(turn.question) and not sorted_.needs_safety:
@@ -150,7 +159,9 @@ class Chat:
                 is_unsafe = is_bare or is_suspicious(turn.question)
                 return _joined(turn.safety, words.text("safety_asks")) if is_unsafe else None
 
-    def _searched(self, turn: Turn, books: Sequence[Book], history: Sequence[Message]) -> Searched:
+    def _searched(
+        self, turn: ChatExchange, books: Sequence[SearchableGuideline], history: Sequence[Message]
+    ) -> ChatSearch:
         """Search once, and once more with other words where nothing was found."""
         question, rewrite = turn.question, self.rewriting and self.rewriting(turn.started)
         query = build_query(question, topic(history, books), history, rewrite)
@@ -160,20 +171,20 @@ class Chat:
             return again if again.quality != "none" else first
         return first
 
-    def _found(self, query: Query, books: Sequence[Book]) -> Searched:
+    def _found(self, query: Query, books: Sequence[SearchableGuideline]) -> ChatSearch:
         text = named_plainly(query.text)
         found = retrieve(query.text, self.embed([text])[0], books)
-        return Searched(replace(query, text=text), found, quality(query.text, found))
+        return ChatSearch(replace(query, text=text), found, quality(query.text, found))
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ChatExchange:
     """One message while it is being answered."""
 
     chat: Chat
     question: str
-    books: tuple[Book, ...]
-    words: Words
+    books: tuple[SearchableGuideline, ...]
+    words: ChatTexts
     started: float
     is_emergency: bool = False
 
@@ -182,7 +193,7 @@ class Turn:
         """The way to care; in an emergency the desk has told it."""
         return "" if self.is_emergency else self.words.text("safety")
 
-    def asked(self, context: Context, notes: Mapping[str, Any], frame: Frame | None = None) -> AnswerRequest:
+    def asked(self, context: Context, notes: Mapping[str, Any], frame: AnswerWording | None = None) -> AnswerRequest:
         """What the gate must know; what stands round the answer is noted too, so that a page can show it apart."""
         around = {"before": frame.before, "after": frame.after} if frame else {}
         return AnswerRequest(
@@ -193,7 +204,7 @@ class Turn:
             prompt_hash=RULES.hash,
             policy=POLICY,
             rules=RULES.text,
-            frame=frame or Frame(),
+            frame=frame or AnswerWording(),
             notes={**notes, **around},
         )
 
@@ -212,7 +223,7 @@ def _joined(*parts: str) -> str:
 
 
 def _context(
-    question: str, found: Sequence[Found], history: Sequence[Message], *, budget: Budget, writer: Writer
+    question: str, found: Sequence[RetrievedEntry], history: Sequence[Message], *, budget: Budget, writer: Writer
 ) -> Context:
     """The passages that a writer sees, and what of the talk fits beside them."""
     hits = [hit(one) for one in with_tables(found)]
@@ -220,7 +231,7 @@ def _context(
     return assemble(question, hits, said, system=RULES.text, budget=budget, count=writer.count)
 
 
-def _frame(turn: Turn, sorted_: Sorted, searched: Searched) -> Frame:
+def _frame(turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSearch) -> AnswerWording:
     """What stands round the answer: safety first, then what it cannot say, then how far it goes."""
     is_weak = searched.quality == "weak"
     before = _joined(
@@ -229,27 +240,27 @@ def _frame(turn: Turn, sorted_: Sorted, searched: Searched) -> Frame:
         turn.words.text("qualify_before") if is_weak else "",
     )
     after = turn.words.text("qualify_after") if is_weak else ""
-    return Frame(mark, before, after, reservation="limited evidence in the guideline" if is_weak else None)
+    return AnswerWording(mark, before, after, reservation="limited evidence in the guideline" if is_weak else None)
 
 
-def _told(frame: Frame) -> Iterator[Event]:
+def _told(frame: AnswerWording) -> Iterator[Event]:
     """What comes first, before any rule is quoted: the way to care does not wait for a search."""
     if frame.before:
         yield Notice(frame.before)
 
 
-def _speaking(books: Sequence[Book], sorted_: Sorted) -> Sequence[Book]:
+def _speaking(books: Sequence[SearchableGuideline], sorted_: ClassifiedMessage) -> Sequence[SearchableGuideline]:
     """The guidelines that speak of what is asked for; all of them where it is no matter that only some do."""
     fitting = [book for book in books if sorted_.topics <= topics_covered(_titles(book))]
     return fitting or books
 
 
-def _titles(book: Book) -> list[str]:
+def _titles(book: SearchableGuideline) -> list[str]:
     guideline = book.guideline
     return [guideline.title, *(rule.section for rule in guideline.rules), *(one.term for one in guideline.definitions)]
 
 
-def _unanswered(turn: Turn, sorted_: Sorted, searched: Searched) -> str | None:
+def _unanswered(turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSearch) -> str | None:
     """What is said where too little was found; None where there is enough."""
     held = max((one.share for one in searched.found), default=0.0)
     is_matched = searched.quality == "sufficient" or (searched.quality == "weak" and held >= limit("share"))

@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from citewell.assistants.guidelines.classify import Sorted
-from citewell.assistants.guidelines.entries import Piece
+from citewell.assistants.guidelines.classify import ClassifiedMessage
+from citewell.assistants.guidelines.entries import SearchEntry
 from citewell.assistants.guidelines.quality import Quality
 from citewell.assistants.guidelines.queries import Query
-from citewell.assistants.guidelines.retrieve import Found
-from citewell.types import Hit, Why
+from citewell.assistants.guidelines.retrieve import RetrievedEntry
+from citewell.types import Hit, MatchReason
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class ChatSearch:
     """What was looked for, what came of it, and whether that is enough."""
 
     query: Query
-    found: Sequence[Found]
+    found: Sequence[RetrievedEntry]
     quality: Quality
 
 
-def hit(one: Found) -> Hit:
+def hit(one: RetrievedEntry) -> Hit:
     """A piece as evidence, at its place in the library; its label is the innermost section, and so is kept with it."""
     piece, book = one.piece, one.book
     around = (piece.rules[0].section,) if piece.kind == "rule" else ()
@@ -41,24 +41,24 @@ def hit(one: Found) -> Hit:
         raw_cosine=one.score,
         rank_score=one.rank,
         relevance=min(1.0, max(0.0, one.score)),
-        why=Why(None, None, (), None),
+        why=MatchReason(None, None, (), None),
     )
 
 
-def with_tables(found: Sequence[Found]) -> list[Found]:
+def with_tables(found: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
     """What was found, each rule followed by the table that stands below it and that it refers to."""
     return [each for one in found for each in (one, *_table_of(one))]
 
 
-def _table_of(one: Found) -> Iterator[Found]:
+def _table_of(one: RetrievedEntry) -> Iterator[RetrievedEntry]:
     piece = one.piece
     table = piece.rules[0].table if piece.kind == "rule" else None
     if table is not None:
         below = (f"{piece.label}, table", table.page, table.start, table.end)
-        yield replace(one, piece=Piece(piece.kind, piece.id, table.text, *below, piece.rules))
+        yield replace(one, piece=SearchEntry(piece.kind, piece.id, table.text, *below, piece.rules))
 
 
-def noted(sorted_: Sorted, searched: Searched | None = None) -> dict[str, Any]:
+def noted(sorted_: ClassifiedMessage, searched: ChatSearch | None = None) -> dict[str, Any]:
     """How an answer came about, as the API and the record tell it."""
     if searched is None:
         outside = "out_of_scope" if sorted_.input_class == "medical_out_of_scope" else None
@@ -81,7 +81,7 @@ def noted(sorted_: Sorted, searched: Searched | None = None) -> dict[str, Any]:
     }
 
 
-def _chunk(one: Found) -> dict[str, Any]:
+def _chunk(one: RetrievedEntry) -> dict[str, Any]:
     return {
         "guideline": one.book.guideline.name,
         "kind": one.piece.kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from citewell.assistants.guidelines.match import is_clinical, placed
-from citewell.assistants.guidelines.shelve import Book
+from citewell.assistants.guidelines.shelve import SearchableGuideline
 from citewell.assistants.guidelines.words_shared import question_words
 from citewell.clinical import broader
 from citewell.clinical.phrases import content_words, measured
@@ -15,7 +15,7 @@ VALUE = "the chat does not compare values; assess the patient instead"
 NOT_UNDERSTOOD = "not understood"
 
 
-def chat_unused(message: str, books: Sequence[Book]) -> Iterator[dict[str, str]]:
+def chat_unused(message: str, books: Sequence[SearchableGuideline]) -> Iterator[dict[str, str]]:
     """The words of a message that no piece of the guidelines has, and its values."""
     names = " or ".join(dict.fromkeys(book.guideline.name for book in books))
     for places, unit in placed(message):

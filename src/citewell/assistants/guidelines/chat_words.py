@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from citewell.assistants.guidelines.shelve import Book
+from citewell.assistants.guidelines.shelve import SearchableGuideline
 from citewell.clinical import numbers_of
 from citewell.prompts import Template
 
@@ -29,10 +29,10 @@ def has(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ChatTexts:
     """The texts for one choice of guidelines."""
 
-    books: tuple[Book, ...]
+    books: tuple[SearchableGuideline, ...]
     country: str = "GB"
 
     def text(self, name: str) -> str:
@@ -102,7 +102,7 @@ def _lower_first(title: str) -> str:
     return title if is_name else title[:1].lower() + title[1:]
 
 
-def _edition(book: Book) -> str:
+def _edition(book: SearchableGuideline) -> str:
     """A guideline and its edition, as a sentence."""
     edition = f", edition of {book.guideline.edition}" if book.guideline.edition else ""
     return f"Loaded: {book.guideline.name}, {book.guideline.title}{edition}."

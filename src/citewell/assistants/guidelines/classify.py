@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
-from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, Loaded
+from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, GuidelineTopics
 from citewell.assistants.guidelines.match import is_clinical
 from citewell.assistants.guidelines.queries import goes_on, is_follow_up
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.words_shared import focus
 from citewell.clinical import broader, mentions
-from citewell.clinical.emergencies import Reading, find_emergencies
+from citewell.clinical.emergencies import EmergencyReading, find_emergencies
 from citewell.clinical.medicines import medicine_words
 
 InputClass = Literal[
@@ -29,7 +29,7 @@ InputClass = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class ClassifiedMessage:
     """What a message is, and what else has to be said or left out with its answer."""
 
     input_class: InputClass
@@ -60,12 +60,12 @@ RED_FLAGS = frozenset({"coughing blood", "vomiting blood", "black stool", "chest
 
 def classify(
     message: str,
-    loaded: Loaded = NOTHING,
+    loaded: GuidelineTopics = NOTHING,
     *,
     near: Nearness | None = None,
     is_answered: bool = False,
     is_emergency: bool | None = None,
-) -> Sorted:
+) -> ClassifiedMessage:
     """The class of a message: cues decide, and examples where cues leave it open.
 
     `is_answered` says that something was answered before, which a follow-up goes on from; `is_emergency` that the
@@ -77,15 +77,17 @@ def classify(
     wants_diagnosis = has("self-diagnosis", text)
     if find_emergencies(message) is not None if is_emergency is None else is_emergency:
         asks = scope >= STRONG and not wants_diagnosis and ("?" in message or not is_own)
-        return Sorted("proceed" if asks else "safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
+        return ClassifiedMessage(
+            "proceed" if asks else "safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis
+        )
     if has("unsafe", text):
-        return Sorted("safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
-    if is_own and not RED_FLAGS.isdisjoint(span.meaning for span in Reading.of(message).live):
+        return ClassifiedMessage("safety_urgent", needs_safety=True, wants_diagnosis=wants_diagnosis)
+    if is_own and not RED_FLAGS.isdisjoint(span.meaning for span in EmergencyReading.of(message).live):
         asks = scope >= STRONG and not wants_diagnosis
-        return Sorted("proceed" if asks else "safety_urgent", needs_safety=True, wants_diagnosis=not asks)
+        return ClassifiedMessage("proceed" if asks else "safety_urgent", needs_safety=True, wants_diagnosis=not asks)
     if _is_small_talk(text):
-        return Sorted("smalltalk")
-    read = Read.of(text, message, loaded, is_own=is_own)
+        return ClassifiedMessage("smalltalk")
+    read = ReadMessage.of(text, message, loaded, is_own=is_own)
     by_cues, is_settled = _by_cues(read, loaded)
     is_settled |= by_cues.input_class == "proceed" and is_answered and goes_on(message)
     if near is None:
@@ -93,7 +95,9 @@ def classify(
     return _by_examples(read, by_cues, near(message), is_settled=is_settled)
 
 
-def _by_examples(read: Read, by_cues: Sorted, nearness: Mapping[InputClass, float], *, is_settled: bool) -> Sorted:
+def _by_examples(
+    read: ReadMessage, by_cues: ClassifiedMessage, nearness: Mapping[InputClass, float], *, is_settled: bool
+) -> ClassifiedMessage:
     """What cues say, unless the examples say otherwise where they may."""
     best = max(nearness, key=lambda one: nearness[one])
     danger, asks = nearness["safety_urgent"], read.scope >= STRONG
@@ -110,7 +114,7 @@ def _by_examples(read: Read, by_cues: Sorted, nearness: Mapping[InputClass, floa
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadMessage:
     """A message, and what its words tell before any class is thought of."""
 
     text: str
@@ -126,7 +130,7 @@ class Read:
     """It names a symptom, a sign or a result that criteria speak of, and not only that someone is tired."""
 
     @classmethod
-    def of(cls, text: str, message: str, loaded: Loaded, *, is_own: bool) -> Read:
+    def of(cls, text: str, message: str, loaded: GuidelineTopics, *, is_own: bool) -> ReadMessage:
         """Read once, asked often."""
         scope, has_age, names_term = weight("scope", text), _AGE.search(text) is not None, names(loaded.terms, text)
         is_specific = _is_specific(message) or names(loaded.sites, text)
@@ -137,24 +141,24 @@ class Read:
         return cls(text, message, is_own, *told)
 
 
-def _by_cues(read: Read, loaded: Loaded) -> tuple[Sorted, bool]:
+def _by_cues(read: ReadMessage, loaded: GuidelineTopics) -> tuple[ClassifiedMessage, bool]:
     """What the cues say of a message that is no emergency, and whether that settles it."""
     if has("meta", read.text) and not (read.is_specific and read.scope):
-        return Sorted("meta"), True
+        return ClassifiedMessage("meta"), True
     if has("chitchat", read.text) and not (read.is_clinical and read.scope):
-        return Sorted("chitchat_redirect"), True
+        return ClassifiedMessage("chitchat_redirect"), True
     if read.is_clinical or _topics(read) or is_follow_up(read.message):
         return _of_health(read, loaded)
-    return Sorted("chitchat_redirect"), False
+    return ClassifiedMessage("chitchat_redirect"), False
 
 
-def _topics(read: Read) -> dict[str, int]:
+def _topics(read: ReadMessage) -> dict[str, int]:
     """What a message asks for that only some guidelines speak of, and how strongly."""
     asked = without("treatment not", read.text)
     return {topic: found for topic in TOPICS if (found := weight(topic, asked))}
 
 
-def _is_foreign(read: Read, subject: frozenset[str]) -> bool:
+def _is_foreign(read: ReadMessage, subject: frozenset[str]) -> bool:
     """Whether a message names diseases, findings or medicines, and a guideline's words hold none of them."""
     asked = read.message
     for topic in TOPICS:
@@ -163,22 +167,22 @@ def _is_foreign(read: Read, subject: frozenset[str]) -> bool:
     return bool(named) and not any((unit | broader(unit)) & subject for unit in named)
 
 
-def _of_health(read: Read, loaded: Loaded) -> tuple[Sorted, bool]:
+def _of_health(read: ReadMessage, loaded: GuidelineTopics) -> tuple[ClassifiedMessage, bool]:
     """Out of scope, too little to go by, or a question that can be looked up."""
     topics = _topics(read)
     wants_diagnosis = has("self-diagnosis", read.text)
     is_open = not read.is_specific and read.scope < STRONG
     covered = {topic for topic in topics if topic in loaded.topics and not _is_foreign(read, loaded.subjects[topic])}
     if sum(asked for topic, asked in topics.items() if topic not in covered) > read.scope:
-        return Sorted("medical_out_of_scope", topics=frozenset(topics)), True
+        return ClassifiedMessage("medical_out_of_scope", topics=frozenset(topics)), True
     if wants_diagnosis and is_open:
-        return Sorted("medical_out_of_scope", wants_diagnosis=True), True
+        return ClassifiedMessage("medical_out_of_scope", wants_diagnosis=True), True
     if has("vague", read.text) and is_open and (read.is_own or not read.has_age):
-        return Sorted("needs_clarification"), True
+        return ClassifiedMessage("needs_clarification"), True
     is_asked = read.has_age or bool(covered) or (read.names_term and not read.is_own)
     is_named = read.is_specific and (read.scope >= STRONG or all(is_clinical(one) for one in focus(read.message)))
     is_named |= read.names_finding
-    proceed = Sorted("proceed", wants_diagnosis=wants_diagnosis, topics=frozenset(topics))
+    proceed = ClassifiedMessage("proceed", wants_diagnosis=wants_diagnosis, topics=frozenset(topics))
     return proceed, read.is_clinical and (is_asked or is_named)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, assert_never
 
 
 @dataclass(frozen=True, slots=True)
-class Age:
+class AgeRange:
     """From one birthday up to another; the text is the guideline's."""
 
     text: str
@@ -46,7 +46,7 @@ class Quality:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FindingCriterion:
     """A symptom, a sign, a diagnosis or the outcome of a test, with what must be true of it."""
 
     text: str
@@ -78,7 +78,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
-class Meets:
+class MeetsOtherRules:
     """The criteria of other rules."""
 
     text: str
@@ -107,15 +107,15 @@ class AnyOf:
     at_least: int = 1
 
 
-Condition = Age | Sex | Exposure | Finding | Absence | Threshold | Meets | NeedsReading
+Condition = AgeRange | Sex | Exposure | FindingCriterion | Absence | Threshold | MeetsOtherRules | NeedsReading
 Criteria = Condition | AllOf | AnyOf
 
 
 def all_of(*parts: Criteria) -> Criteria:
     """Every part, flat; one part is itself.
 
-    >>> all_of(Age("aged 40 and over", 40), all_of(Finding("cough", "cough"))) == all_of(
-    ...     Age("aged 40 and over", 40), Finding("cough", "cough"))
+    >>> all_of(AgeRange("aged 40 and over", 40), all_of(FindingCriterion("cough", "cough"))) == all_of(
+    ...     AgeRange("aged 40 and over", 40), FindingCriterion("cough", "cough"))
     True
     """
     flat = tuple(one for part in parts for one in (part.parts if isinstance(part, AllOf) else (part,)))
@@ -144,11 +144,11 @@ def conditions(tree: Criteria) -> Iterator[Condition]:
 def described(condition: Condition) -> str:
     """A condition in words.
 
-    >>> described(Finding("an unexplained lump", "lump", (Quality("unexplained", ("unexplained",)),)))
+    >>> described(FindingCriterion("an unexplained lump", "lump", (Quality("unexplained", ("unexplained",)),)))
     'unexplained lump'
     """
     match condition:
-        case Finding(phrase=phrase, qualities=qualities, detail=detail):
+        case FindingCriterion(phrase=phrase, qualities=qualities, detail=detail):
             before = [one.text for one in qualities if one.text == " or ".join(one.names)]
             after = [one.text for one in qualities if one.text != " or ".join(one.names)]
             return " ".join([*before, phrase, *after, *([detail] if detail else [])])
@@ -156,7 +156,7 @@ def described(condition: Condition) -> str:
             return f"no {phrase}"
         case NeedsReading(text=text):
             return f"[to be read: {text}]"
-        case Age() | Sex() | Exposure() | Threshold() | Meets():
+        case AgeRange() | Sex() | Exposure() | Threshold() | MeetsOtherRules():
             return condition.text
     assert_never(condition)
 
@@ -164,7 +164,8 @@ def described(condition: Condition) -> str:
 def render(tree: Criteria) -> str:
     """The tree as a sentence that can be compared with the rule.
 
-    >>> render(all_of(Age("aged 40 and over", 40), any_of(Finding("x", "jaundice"), Finding("y", "fever"))))
+    >>> either = any_of(FindingCriterion("x", "jaundice"), FindingCriterion("y", "fever"))
+    >>> render(all_of(AgeRange("aged 40 and over", 40), either))
     'aged 40 and over AND (jaundice OR fever)'
     """
     match tree:
@@ -193,12 +194,12 @@ def as_json(tree: Criteria) -> dict[str, Any]:
 
 
 KINDS: dict[type[Condition], str] = {
-    Age: "age",
+    AgeRange: "age",
     Sex: "sex",
     Exposure: "exposure",
-    Finding: "finding",
+    FindingCriterion: "finding",
     Absence: "absence",
     Threshold: "threshold",
-    Meets: "meets",
+    MeetsOtherRules: "meets",
     NeedsReading: "needs_reading",
 }

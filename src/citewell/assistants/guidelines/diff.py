@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from citewell.assistants.guidelines.criteria import render
-from citewell.assistants.guidelines.guideline import Guideline, Rule
+from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule
 
 ALIKE_WITH_NUMBER = 0.5
 """Two rules of one number are the same rule, reworded, when this part of their words is the same."""
@@ -19,11 +19,11 @@ Words = tuple[Literal["same", "removed", "added"], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RulePair:
     """One rule in both editions."""
 
-    old: Rule
-    new: Rule
+    old: GuidelineRule
+    new: GuidelineRule
 
     @property
     def is_reworded(self) -> bool:
@@ -44,9 +44,9 @@ class Diff:
 
     old: Guideline
     new: Guideline
-    pairs: tuple[Pair, ...]
-    removed: tuple[Rule, ...]
-    added: tuple[Rule, ...]
+    pairs: tuple[RulePair, ...]
+    removed: tuple[GuidelineRule, ...]
+    added: tuple[GuidelineRule, ...]
 
 
 def diff(old: Guideline, new: Guideline) -> Diff:
@@ -63,10 +63,10 @@ def diff(old: Guideline, new: Guideline) -> Diff:
     )
 
 
-def _pairs(old: Sequence[Rule], new: Sequence[Rule]) -> Iterator[Pair]:
+def _pairs(old: Sequence[GuidelineRule], new: Sequence[GuidelineRule]) -> Iterator[RulePair]:
     """First the same words, then the same number, then the most alike: a number may have gone to another rule."""
     left, right = list(old), list(new)
-    by_words: dict[tuple[str, ...], list[Rule]] = {}
+    by_words: dict[tuple[str, ...], list[GuidelineRule]] = {}
     for rule in right:
         by_words.setdefault(tuple(rule.text.split()), []).append(rule)
     for rule in old:
@@ -76,7 +76,7 @@ def _pairs(old: Sequence[Rule], new: Sequence[Rule]) -> Iterator[Pair]:
             same.remove(found)
             left.remove(rule)
             right.remove(found)
-            yield Pair(rule, found)
+            yield RulePair(rule, found)
     for wanted, least in ((True, ALIKE_WITH_NUMBER), (False, ALIKE)):
         scored = [
             (ratio, -at, rule, other)
@@ -88,7 +88,7 @@ def _pairs(old: Sequence[Rule], new: Sequence[Rule]) -> Iterator[Pair]:
             if rule in left and other in right:
                 left.remove(rule)
                 right.remove(other)
-                yield Pair(rule, other)
+                yield RulePair(rule, other)
 
 
 def _alike(first: str, second: str, least: float) -> float:
@@ -134,11 +134,11 @@ def _edition(one: Guideline) -> dict[str, Any]:
     return {"document_id": document_id, "name": one.name, "title": one.title, "edition": one.edition}
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def _rule(rule: GuidelineRule) -> dict[str, Any]:
     return {"rule": rule.id, "section": rule.section, "page": rule.page, "text": rule.text}
 
 
-def _changed(pair: Pair) -> dict[str, Any]:
+def _changed(pair: RulePair) -> dict[str, Any]:
     criteria = {
         "old": render(pair.old.criteria) if pair.old.criteria else None,
         "new": render(pair.new.criteria) if pair.new.criteria else None,

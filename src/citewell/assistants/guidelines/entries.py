@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from citewell.assistants.guidelines.criteria import Absence, Age, Exposure, Finding, Sex, conditions
-from citewell.assistants.guidelines.guideline import Definition, Guideline, Rule, SymptomRow, Urgency
+from citewell.assistants.guidelines.criteria import Absence, AgeRange, Exposure, FindingCriterion, Sex, conditions
+from citewell.assistants.guidelines.guideline import Definition, Guideline, GuidelineRule, SymptomRow, Urgency
 
 Kind = Literal["rule", "search", "symptom", "definition"]
 """A rule is what is cited, a search text what it is matched by; rows of the index and definitions are both."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SearchEntry:
     """One thing that can be found in a guideline."""
 
     kind: Kind
@@ -28,13 +28,13 @@ class Piece:
     page: int
     start: int
     end: int
-    rules: tuple[Rule, ...]
+    rules: tuple[GuidelineRule, ...]
     """The canonical rules that it stands for."""
     matched: str = ""
     """What is embedded; a rule itself is only looked up."""
 
 
-def pieces(guideline: Guideline, text: str) -> tuple[Piece, ...]:
+def pieces(guideline: Guideline, text: str) -> tuple[SearchEntry, ...]:
     """Everything in a guideline that can be found, in its order; `text` is that of its document."""
     return (
         *(piece for rule in guideline.rules for piece in _of_rule(guideline, rule)),
@@ -43,29 +43,29 @@ def pieces(guideline: Guideline, text: str) -> tuple[Piece, ...]:
     )
 
 
-def _of_rule(guideline: Guideline, rule: Rule) -> Iterator[Piece]:
+def _of_rule(guideline: Guideline, rule: GuidelineRule) -> Iterator[SearchEntry]:
     label = f"{guideline.name} §{rule.id}"
     place = (label, rule.page, rule.start, rule.end, (rule,))
-    yield Piece("rule", rule.id, rule.text, *place)
+    yield SearchEntry("rule", rule.id, rule.text, *place)
     enriched = _enriched(rule)
-    yield Piece("search", rule.id, enriched, *place, matched=enriched)
+    yield SearchEntry("search", rule.id, enriched, *place, matched=enriched)
 
 
-def _of_row(guideline: Guideline, number: int, row: SymptomRow, text: str) -> Piece:
+def _of_row(guideline: Guideline, number: int, row: SymptomRow, text: str) -> SearchEntry:
     """A row of the index by symptom, which stands for the rules that it refers to."""
     rules = tuple(guideline.by_id[one] for one in row.references if one in guideline.by_id)
     matched = _sentence(row.symptom, f"Possible cancer: {row.possible_cancer}", row.recommendation)
     words, label = text[row.start : row.end], f"{guideline.name} Part B"
-    return Piece("symptom", f"B{number}", words, label, row.page, row.start, row.end, rules, matched)
+    return SearchEntry("symptom", f"B{number}", words, label, row.page, row.start, row.end, rules, matched)
 
 
-def _of_definition(guideline: Guideline, one: Definition) -> Piece:
+def _of_definition(guideline: Guideline, one: Definition) -> SearchEntry:
     label = f"{guideline.name} Terms, “{one.term}”"
     matched = f"What does “{one.term}” mean? {one.term}: {' '.join(one.text.split())}"
-    return Piece("definition", one.term.casefold(), one.text, label, one.page, one.start, one.end, (), matched)
+    return SearchEntry("definition", one.term.casefold(), one.text, label, one.page, one.start, one.end, (), matched)
 
 
-def _enriched(rule: Rule) -> str:
+def _enriched(rule: GuidelineRule) -> str:
     """A rule's words in one line, with its site; a question is asked with the names that a guideline uses."""
     return _sentence(rule.site or rule.section, " ".join(rule.text.split()))
 
@@ -78,13 +78,13 @@ def _sentence(*parts: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RuleFacts:
     """What a canonical rule asks of a person and tells to do; reranking reads nothing else."""
 
-    ages: tuple[Age, ...]
+    ages: tuple[AgeRange, ...]
     sexes: tuple[Sex, ...]
     exposures: tuple[Exposure, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[FindingCriterion, ...]
     absences: tuple[Absence, ...]
     urgency: Urgency | None
     has_duration: bool
@@ -94,14 +94,14 @@ _DURATION = re.compile(r"\b\d+\s+(?:hour|day|week|month|year)s?\b|\bpersistent\b
 
 
 @cache
-def facts(rule: Rule) -> Facts:
+def facts(rule: GuidelineRule) -> RuleFacts:
     """The canonical metadata of a rule, from its criteria and its words."""
     leaves = [] if rule.criteria is None else list(conditions(rule.criteria))
-    return Facts(
-        ages=tuple(one for one in leaves if isinstance(one, Age)),
+    return RuleFacts(
+        ages=tuple(one for one in leaves if isinstance(one, AgeRange)),
         sexes=tuple(one for one in leaves if isinstance(one, Sex)),
         exposures=tuple(one for one in leaves if isinstance(one, Exposure)),
-        findings=tuple(one for one in leaves if isinstance(one, Finding)),
+        findings=tuple(one for one in leaves if isinstance(one, FindingCriterion)),
         absences=tuple(one for one in leaves if isinstance(one, Absence)),
         urgency=rule.action.urgency,
         has_duration=_DURATION.search(rule.text) is not None,

@@ -10,14 +10,14 @@ from typing import assert_never
 
 from citewell.assistants.guidelines.criteria import (
     Absence,
-    Age,
+    AgeRange,
     AllOf,
     AnyOf,
     Condition,
     Criteria,
     Exposure,
-    Finding,
-    Meets,
+    FindingCriterion,
+    MeetsOtherRules,
     NeedsReading,
     Sex,
     Threshold,
@@ -25,7 +25,7 @@ from citewell.assistants.guidelines.criteria import (
 )
 from citewell.assistants.guidelines.evaluate_finding import (
     READ_IT,
-    Record,
+    PatientRecord,
     judge_absence,
     judge_finding,
     judge_silence,
@@ -34,7 +34,7 @@ from citewell.assistants.guidelines.evaluate_finding import (
 from citewell.assistants.guidelines.evaluate_score import judge_score
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.state import Judged, Outcome, State
+from citewell.assistants.guidelines.state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.context import SURE, read_context
 from citewell.clinical.populations import has_organ, with_article
@@ -44,14 +44,16 @@ MAX_WAYS = 8
 """More ways to meet a rule than these are not told."""
 
 
-def evaluate(tree: Criteria, record: Record, guideline: Guideline, *, seen: frozenset[str] = frozenset()) -> Outcome:
+def evaluate(
+    tree: Criteria, record: PatientRecord, guideline: Guideline, *, seen: frozenset[str] = frozenset()
+) -> CriteriaOutcome:
     """The state of a tree in Kleene's logic, with “assumed” between met and unknown."""
     match tree:
         case AllOf(parts=parts):
             return _all([evaluate(part, record, guideline, seen=seen) for part in parts])
         case AnyOf(parts=parts, at_least=count):
             return _any([evaluate(part, record, guideline, seen=seen) for part in parts], count)
-        case Meets(rules=rules):
+        case MeetsOtherRules(rules=rules):
             return _meets(tree, rules, record, guideline, seen)
         case _:
             if tree not in record.outcomes:
@@ -59,34 +61,34 @@ def evaluate(tree: Criteria, record: Record, guideline: Guideline, *, seen: froz
             return record.outcomes[tree]
 
 
-def _condition(condition: Condition, record: Record) -> Outcome:
-    if isinstance(condition, Finding) and record.is_silent_on(condition):
+def _condition(condition: Condition, record: PatientRecord) -> CriteriaOutcome:
+    if isinstance(condition, FindingCriterion) and record.is_silent_on(condition):
         return _silence(condition.phrase, condition.detail)
     return _leaf(_judge(condition, record))
 
 
 @lru_cache(maxsize=5_000)
-def _silence(phrase: str, detail: str | None) -> Outcome:
+def _silence(phrase: str, detail: str | None) -> CriteriaOutcome:
     """What most findings come to: nothing is on record."""
     return _leaf([judge_silence(phrase, detail)])
 
 
-def _leaf(judged: Sequence[Judged]) -> Outcome:
+def _leaf(judged: Sequence[JudgedCriterion]) -> CriteriaOutcome:
     state = _least(one.state for one in judged)
-    missing = tuple(one for one in judged if one.state in (State.NOT_MET, State.UNKNOWN))
+    missing = tuple(one for one in judged if one.state in (CriterionState.NOT_MET, CriterionState.UNKNOWN))
     is_relevant = any(one.is_clinical and one.fact is not None for one in judged)
-    return Outcome(state, tuple(judged), (missing,), is_relevant)
+    return CriteriaOutcome(state, tuple(judged), (missing,), is_relevant)
 
 
-ORDER = {State.NOT_MET: 0, State.UNKNOWN: 1, State.ASSUMED: 2, State.MET: 3}
+ORDER = {CriterionState.NOT_MET: 0, CriterionState.UNKNOWN: 1, CriterionState.ASSUMED: 2, CriterionState.MET: 3}
 
 
-def _least(states: Iterable[State]) -> State:
+def _least(states: Iterable[CriterionState]) -> CriterionState:
     return min(states, key=ORDER.__getitem__)
 
 
-def _all(parts: Sequence[Outcome]) -> Outcome:
-    return Outcome(
+def _all(parts: Sequence[CriteriaOutcome]) -> CriteriaOutcome:
+    return CriteriaOutcome(
         _least(part.state for part in parts),
         tuple(one for part in parts for one in part.judged),
         tuple(tuple(chain.from_iterable(way)) for way in islice(product(*(part.ways for part in parts)), MAX_WAYS)),
@@ -94,43 +96,47 @@ def _all(parts: Sequence[Outcome]) -> Outcome:
     )
 
 
-def _any(parts: Sequence[Outcome], count: int) -> Outcome:
+def _any(parts: Sequence[CriteriaOutcome], count: int) -> CriteriaOutcome:
     """The state that the best `count` parts share; the ways are those of the nearest parts."""
     best = sorted(parts, key=lambda part: ORDER[part.state], reverse=True)
-    state = best[count - 1].state if len(best) >= count else State.NOT_MET
+    state = best[count - 1].state if len(best) >= count else CriterionState.NOT_MET
     near = sorted(parts, key=_farness)[:count]
     ways = [_lacking(near, parts)]
     if sum(not part.missing for part in parts) == count - 1:  # one more is enough: any that may be so already
-        open_ = [part for part in parts if part.missing and part.is_relevant and part.state is State.UNKNOWN]
+        open_ = [part for part in parts if part.missing and part.is_relevant and part.state is CriterionState.UNKNOWN]
         ways += [way for part in open_ for way in part.ways]
-    shown = [part for part in parts if part.state in (State.MET, State.ASSUMED)] or list(near)
-    if state in (State.NOT_MET, State.UNKNOWN):
+    shown = [part for part in parts if part.state in (CriterionState.MET, CriterionState.ASSUMED)] or list(near)
+    if state in (CriterionState.NOT_MET, CriterionState.UNKNOWN):
         shown = [part for part in parts if part.is_relevant] or list(near)
     judged = tuple(dict.fromkeys(one for part in shown for one in part.judged))
     is_relevant = any(part.is_relevant for part in (near if count == 1 else parts))
-    return Outcome(state, judged, tuple(dict.fromkeys(ways))[:MAX_WAYS], is_relevant)
+    return CriteriaOutcome(state, judged, tuple(dict.fromkeys(ways))[:MAX_WAYS], is_relevant)
 
 
-def _farness(part: Outcome) -> tuple[bool, bool, bool, int]:
+def _farness(part: CriteriaOutcome) -> tuple[bool, bool, bool, int]:
     """How far a part is from being met: what is unknown may be so already, what is not met is not."""
-    return bool(part.missing), not part.is_relevant, part.state is State.NOT_MET, len(part.missing)
+    return bool(part.missing), not part.is_relevant, part.state is CriterionState.NOT_MET, len(part.missing)
 
 
-def _lacking(near: Sequence[Outcome], parts: Sequence[Outcome]) -> tuple[Judged, ...]:
+def _lacking(near: Sequence[CriteriaOutcome], parts: Sequence[CriteriaOutcome]) -> tuple[JudgedCriterion, ...]:
     """What the nearest parts lack; where nothing speaks for them, any of the others would do as well."""
     lacking = [part for part in near if part.missing]
     blank = [
-        part for part in lacking if not part.is_relevant and all(one.state is State.NOT_MET for one in part.missing)
+        part
+        for part in lacking
+        if not part.is_relevant and all(one.state is CriterionState.NOT_MET for one in part.missing)
     ]
     others = [part for part in parts if part.missing and not part.is_relevant]
     if not blank or len(others) == len(blank):
         return tuple(one for part in lacking for one in part.missing)
     named = "; ".join(" and ".join(one.text for one in part.missing) for part in others)
-    some = Judged(f"{len(blank)} of: {named}", State.NOT_MET, None)
+    some = JudgedCriterion(f"{len(blank)} of: {named}", CriterionState.NOT_MET, None)
     return (*(one for part in lacking if part not in blank for one in part.missing), some)
 
 
-def _meets(tree: Meets, rules: Sequence[str], record: Record, guideline: Guideline, seen: frozenset[str]) -> Outcome:
+def _meets(
+    tree: MeetsOtherRules, rules: Sequence[str], record: PatientRecord, guideline: Guideline, seen: frozenset[str]
+) -> CriteriaOutcome:
     """The criteria of other rules: one of them is enough."""
     found = [
         (name, evaluate(rule.criteria, record, guideline, seen=seen | {name}))
@@ -138,25 +144,25 @@ def _meets(tree: Meets, rules: Sequence[str], record: Record, guideline: Guideli
         if name not in seen and (rule := guideline.by_id.get(name)) is not None and rule.criteria is not None
     ]
     if not found:
-        return _leaf([Judged(tree.text, State.UNKNOWN, None)])
+        return _leaf([JudgedCriterion(tree.text, CriterionState.UNKNOWN, None)])
     whole = _any([outcome for _, outcome in found], 1)
     names = [name for name, outcome in found if outcome.state is whole.state]
-    fact = f"meets {', '.join(names)}" if whole.state in (State.MET, State.ASSUMED) else None
-    judged = Judged(tree.text, whole.state, fact, is_clinical=True)
-    assumed = tuple(one for one in whole.judged if one.state is State.ASSUMED)
-    missing = () if whole.state in (State.MET, State.ASSUMED) else (judged,)
-    return Outcome(whole.state, (judged, *assumed), (missing,), whole.is_relevant)
+    fact = f"meets {', '.join(names)}" if whole.state in (CriterionState.MET, CriterionState.ASSUMED) else None
+    judged = JudgedCriterion(tree.text, whole.state, fact, is_clinical=True)
+    assumed = tuple(one for one in whole.judged if one.state is CriterionState.ASSUMED)
+    missing = () if whole.state in (CriterionState.MET, CriterionState.ASSUMED) else (judged,)
+    return CriteriaOutcome(whole.state, (judged, *assumed), (missing,), whole.is_relevant)
 
 
-def _judge(condition: Condition, record: Record) -> list[Judged]:
-    if isinstance(condition, Finding):
+def _judge(condition: Condition, record: PatientRecord) -> list[JudgedCriterion]:
+    if isinstance(condition, FindingCriterion):
         return judge_finding(condition, record)
     return [_judge_one(condition, record)]
 
 
-def _judge_one(condition: Condition, record: Record) -> Judged:
+def _judge_one(condition: Condition, record: PatientRecord) -> JudgedCriterion:
     match condition:
-        case Age():
+        case AgeRange():
             judged = _judge_age(condition, record)
         case Sex():
             judged = _judge_sex(condition, record)
@@ -170,26 +176,28 @@ def _judge_one(condition: Condition, record: Record) -> Judged:
                 judged = judge_score(condition, record) or judged
         case NeedsReading():
             judged = judge_unparsed(condition, record)
-        case Finding() | Meets():
-            judged = Judged(described(condition), State.UNKNOWN, None, ask=READ_IT)
+        case FindingCriterion() | MeetsOtherRules():
+            judged = JudgedCriterion(described(condition), CriterionState.UNKNOWN, None, ask=READ_IT)
         case _:
             assert_never(condition)
     return judged
 
 
-def _judge_age(condition: Age, record: Record) -> Judged:
+def _judge_age(condition: AgeRange, record: PatientRecord) -> JudgedCriterion:
     age = record.age
     if age is None:
-        return Judged(condition.text, State.UNKNOWN, None, ask="How old is the patient?")
+        return JudgedCriterion(condition.text, CriterionState.UNKNOWN, None, ask="How old is the patient?")
     is_in = (condition.age_from is None or age >= condition.age_from) and (
         condition.age_below is None or age < condition.age_below
     )
     is_older = condition.age_below is not None and age >= condition.age_below  # nobody grows younger
     is_fixed = condition.population is not None or is_older
-    return Judged(condition.text, State.MET if is_in else State.NOT_MET, f"aged {age}", is_fixed=is_fixed)
+    return JudgedCriterion(
+        condition.text, CriterionState.MET if is_in else CriterionState.NOT_MET, f"aged {age}", is_fixed=is_fixed
+    )
 
 
-def _judge_sex(condition: Sex, record: Record) -> Judged:
+def _judge_sex(condition: Sex, record: PatientRecord) -> JudgedCriterion:
     """By the organs on record where they tell, else by sex; an organ left out beside its like is asked about."""
     patient, organ = record.patient, condition.organ
     by_sex = None if record.sex is None else record.sex == condition.sex
@@ -198,8 +206,8 @@ def _judge_sex(condition: Sex, record: Record) -> Judged:
     if has is None:
         left_out = " It is not among the recorded organs." if patient.organs else ""
         ask = f"Does the patient have {with_article(organ)}?{left_out}" if organ else "What is the patient's sex?"
-        return Judged(condition.text, State.UNKNOWN, fact, ask=ask)
-    return Judged(condition.text, State.MET if has else State.NOT_MET, fact, is_fixed=True)
+        return JudgedCriterion(condition.text, CriterionState.UNKNOWN, fact, ask=ask)
+    return JudgedCriterion(condition.text, CriterionState.MET if has else CriterionState.NOT_MET, fact, is_fixed=True)
 
 
 @cache
@@ -214,7 +222,7 @@ def exposure_words() -> Mapping[str, tuple[re.Pattern[str], ...]]:
     }
 
 
-def _judge_exposure(condition: Exposure, record: Record) -> Judged:
+def _judge_exposure(condition: Exposure, record: PatientRecord) -> JudgedCriterion:
     """Stated, denied or unknown; “never smoked” is a denial, silence is not."""
     stating, denying, field_stating, field_denying = exposure_words()[condition.name]
     patient = record.patient
@@ -223,15 +231,15 @@ def _judge_exposure(condition: Exposure, record: Record) -> Judged:
         if PASSIVE.search(words) or not is_of_patient(stating, words):
             continue
         if denying.search(words):
-            return Judged(condition.text, State.NOT_MET, words)
+            return JudgedCriterion(condition.text, CriterionState.NOT_MET, words)
         if stating.search(words):
-            return Judged(condition.text, State.MET, words)
+            return JudgedCriterion(condition.text, CriterionState.MET, words)
     is_told = field and not PASSIVE.search(field) and is_of_patient(field_stating, field)
     if field and is_told and (field_denying.search(field) or field_stating.search(field)):
         is_denied = field_denying.search(field) is not None
-        return Judged(condition.text, State.NOT_MET if is_denied else State.MET, field)
+        return JudgedCriterion(condition.text, CriterionState.NOT_MET if is_denied else CriterionState.MET, field)
     question = "Has the patient ever smoked?" if condition.name == "smoking" else f"Was the patient {condition.text}?"
-    return Judged(condition.text, State.UNKNOWN, None, ask=question)
+    return JudgedCriterion(condition.text, CriterionState.UNKNOWN, None, ask=question)
 
 
 _NOT_OF_PATIENT = (Polarity.UNCLEAR, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL)

@@ -9,12 +9,19 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from itertools import chain
 
-from citewell.assistants.guidelines.criteria import Absence, Condition, Finding, NeedsReading, Quality, described
-from citewell.assistants.guidelines.evaluate_tests import Measured, is_test, judge_by_test, measured
+from citewell.assistants.guidelines.criteria import (
+    Absence,
+    Condition,
+    FindingCriterion,
+    NeedsReading,
+    Quality,
+    described,
+)
+from citewell.assistants.guidelines.evaluate_tests import MeasuredResult, is_test, judge_by_test, measured
 from citewell.assistants.guidelines.match import Unit, holds, is_clinical, names, units
-from citewell.assistants.guidelines.patient import Patient, Sex, age_in_words, sex_in_words
-from citewell.assistants.guidelines.said import Said, as_read, cue, qualities, said
-from citewell.assistants.guidelines.state import Judged, Outcome, State
+from citewell.assistants.guidelines.patient import PatientInput, Sex, age_in_words, sex_in_words
+from citewell.assistants.guidelines.said import RecordClause, as_read, cue, qualities, said
+from citewell.assistants.guidelines.state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader
 from citewell.clinical.context import read_context, read_contexts
@@ -27,15 +34,15 @@ confirmed."""
 
 
 @dataclass(frozen=True)
-class Record:
+class PatientRecord:
     """A patient, and what the record says clause by clause."""
 
-    patient: Patient
-    outcomes: dict[Condition, Outcome] = field(default_factory=dict, init=False, compare=False, repr=False)
+    patient: PatientInput
+    outcomes: dict[Condition, CriteriaOutcome] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What became of each condition that was held against it: many rules ask for the same."""
 
     @cached_property
-    def texts(self) -> tuple[list[Said], ...]:
+    def texts(self) -> tuple[list[RecordClause], ...]:
         """The clauses of each complaint and each report."""
         complaints = self.patient.complaints
         reports = [test.told for test in self.patient.tests if test.text]
@@ -43,11 +50,11 @@ class Record:
         return (*(said(one.text, given_days=one.duration_days) for one in complaints), *map(said, reports))
 
     @cached_property
-    def said(self) -> tuple[Said, ...]:
+    def said(self) -> tuple[RecordClause, ...]:
         return tuple(chain.from_iterable(self.texts))
 
     @cached_property
-    def results(self) -> tuple[Measured, ...]:
+    def results(self) -> tuple[MeasuredResult, ...]:
         """The results of tests, listed or in the words of complaints."""
         return measured(self.patient)
 
@@ -81,7 +88,7 @@ class Record:
         """Everything that any clause states, denies or leaves in doubt."""
         return self.names | self.denied | self.doubted
 
-    def is_silent_on(self, finding: Finding) -> bool:
+    def is_silent_on(self, finding: FindingCriterion) -> bool:
         """Whether nothing on record speaks of a finding or of anything broader, and no result could show it."""
         wanted = units(finding.phrase)
         if holds(wanted, self.spoken_of) or (self.results and is_test(finding.phrase)):
@@ -91,15 +98,15 @@ class Record:
         wider = _wider(finding.phrase)
         return self.names.isdisjoint(_lasting(finding.phrase)) and (not wider or not holds(wider, self.names))
 
-    def stating(self, wanted: frozenset[Unit]) -> list[Said]:
+    def stating(self, wanted: frozenset[Unit]) -> list[RecordClause]:
         """The clauses that speak of all this."""
         return [one for one in self.said if holds(wanted, one.names)] if holds(wanted, self.names) else []
 
-    def denying(self, wanted: frozenset[Unit]) -> list[Said]:
+    def denying(self, wanted: frozenset[Unit]) -> list[RecordClause]:
         """The clauses that deny all this."""
         return [one for one in self.said if holds(wanted, one.denied)] if holds(wanted, self.denied) else []
 
-    def doubting(self, wanted: frozenset[Unit]) -> Said | None:
+    def doubting(self, wanted: frozenset[Unit]) -> RecordClause | None:
         """The first clause that leaves all this in doubt, itself or with what it states."""
         if not holds(wanted, self.spoken_of):
             return None
@@ -115,35 +122,37 @@ class Record:
 
 
 @lru_cache(maxsize=5_000)
-def judge_silence(phrase: str, detail: str | None) -> Judged:
+def judge_silence(phrase: str, detail: str | None) -> JudgedCriterion:
     """A finding of which the record says nothing: absent, or unknown where only a test can show it."""
     if not is_test(phrase):
-        return Judged(phrase, State.NOT_MET, None)
+        return JudgedCriterion(phrase, CriterionState.NOT_MET, None)
     whole = f"{phrase} {detail}" if detail else phrase
-    return Judged(whole, State.UNKNOWN, None, ask=f"Is there a test result showing {whole}?")
+    return JudgedCriterion(whole, CriterionState.UNKNOWN, None, ask=f"Is there a test result showing {whole}?")
 
 
-def judge_finding(finding: Finding, record: Record) -> list[Judged]:
+def judge_finding(finding: FindingCriterion, record: PatientRecord) -> list[JudgedCriterion]:
     """The finding itself, then each thing that must be true of it."""
     wanted = units(finding.phrase)
     if (suspected := _suspected(finding, record)) is not None:
         text = f"{finding.phrase}: {finding.detail}"
-        return [Judged(one, State.MET, suspected.text, is_clinical=True) for one in (finding.phrase, text)]
+        return [
+            JudgedCriterion(one, CriterionState.MET, suspected.text, is_clinical=True) for one in (finding.phrase, text)
+        ]
     given, denied = record.stating(wanted), record.denying(wanted)
     if given and _are_organs(wanted):
         given = [one for one in given if not cue("normal").search(one.text)]
     if given and denied:
         ask = f"The record says both yes and no to {finding.phrase}. Which is right?"
-        return [Judged(finding.phrase, State.UNKNOWN, f"{given[0].text}; {denied[0].text}", ask=ask)]
+        return [JudgedCriterion(finding.phrase, CriterionState.UNKNOWN, f"{given[0].text}; {denied[0].text}", ask=ask)]
     if not given:
         return [_together(finding, record) or _not_given(finding, denied, record)]
-    judged = [Judged(finding.phrase, State.MET, given[0].text, is_clinical=True)]
+    judged = [JudgedCriterion(finding.phrase, CriterionState.MET, given[0].text, is_clinical=True)]
     judged += [_judge_quality(one, finding, given, record) for one in finding.qualities]
     if finding.detail:
         judged.append(_judge_detail(finding, given, record))
-        if judged[-1].state is State.UNKNOWN and is_test(finding.phrase):
+        if judged[-1].state is CriterionState.UNKNOWN and is_test(finding.phrase):
             return judged[-1:]  # a report that nobody could read is asked about
-        if judged[-1].state is State.NOT_MET and is_test(finding.phrase):
+        if judged[-1].state is CriterionState.NOT_MET and is_test(finding.phrase):
             judged[0] = replace(judged[0], is_clinical=False)  # that a test was done speaks for nothing
     return judged
 
@@ -160,7 +169,7 @@ def _are_organs(wanted: frozenset[Unit]) -> bool:
     return _kinds(wanted) == {"other"}
 
 
-def _suspected(finding: Finding, record: Record) -> Said | None:
+def _suspected(finding: FindingCriterion, record: PatientRecord) -> RecordClause | None:
     """The clause that suspects what a rule wants suspected: “?BCC” is a skin lesion that raises that suspicion.
 
     A report is taken whole, “USS: solid mass. Cannot exclude sarcoma”, and says of what kind a sarcoma is."""
@@ -182,7 +191,7 @@ def _suspected(finding: Finding, record: Record) -> Said | None:
 
 
 @lru_cache(maxsize=5_000)
-def _suspicion(finding: Finding) -> frozenset[Unit]:
+def _suspicion(finding: FindingCriterion) -> frozenset[Unit]:
     """What a rule wants suspected: the things that its detail names, and the words alone where it names none."""
     if not finding.detail or not _SUSPICION.search(finding.detail):
         return frozenset()
@@ -194,23 +203,25 @@ def _suspicion(finding: Finding) -> frozenset[Unit]:
     return frozenset(unit | broader(unit) | (MALIGNANT if is_cancer else frozenset()) for unit in wanted)
 
 
-def _not_given(finding: Finding, denied: Sequence[Said], record: Record) -> Judged:
+def _not_given(finding: FindingCriterion, denied: Sequence[RecordClause], record: PatientRecord) -> JudgedCriterion:
     if (maybe := record.doubting(units(finding.phrase))) is not None:
         ask = f"The record is unclear (“{maybe.text}”). Does the patient have {finding.phrase}?"
-        return Judged(finding.phrase, State.UNKNOWN, maybe.text, ask=ask, is_clinical=True)
+        return JudgedCriterion(finding.phrase, CriterionState.UNKNOWN, maybe.text, ask=ask, is_clinical=True)
     if denied:
-        return Judged(finding.phrase, State.NOT_MET, denied[0].text)
+        return JudgedCriterion(finding.phrase, CriterionState.NOT_MET, denied[0].text)
     if (tested := judge_by_test(finding.phrase, record.results, record.age)) is not None:
         return tested
     for one in record.said if record.names & _lasting(finding.phrase) else ():
         if one.told_days is not None and WEEKS <= one.told_days <= YEAR and one.names & _lasting(finding.phrase):
             ask = f"The record says “{one.text}”. Is this {finding.phrase}?"
-            return Judged(finding.phrase, State.ASSUMED, f"{one.text}, for {one.told_days:g} days", ask=ask)
+            return JudgedCriterion(
+                finding.phrase, CriterionState.ASSUMED, f"{one.text}, for {one.told_days:g} days", ask=ask
+            )
     if (wider := _wider(finding.phrase)) and holds(wider, record.names):
         for one in record.said:
             if holds(wider, one.exact):
                 ask = f"The record says “{one.text}”. Is this {finding.phrase}?"
-                return Judged(finding.phrase, State.UNKNOWN, one.text, ask=ask, is_clinical=True)
+                return JudgedCriterion(finding.phrase, CriterionState.UNKNOWN, one.text, ask=ask, is_clinical=True)
     return judge_silence(finding.phrase, finding.detail)
 
 
@@ -223,7 +234,7 @@ def _groups() -> tuple[tuple[frozenset[Unit], tuple[frozenset[Unit], ...]], ...]
     return tuple((units(whole), tuple(map(units, parts.split("+")))) for whole, parts in rows("together.tsv"))
 
 
-def _together(finding: Finding, record: Record) -> Judged | None:
+def _together(finding: FindingCriterion, record: PatientRecord) -> JudgedCriterion | None:
     """Symptoms that suggest a syndrome, where the record has all of them and they are not of old."""
     wanted = units(finding.phrase)
     for whole, parts in _groups() if "suggest" in finding.phrase else ():
@@ -232,7 +243,7 @@ def _together(finding: Finding, record: Record) -> Judged | None:
         if whole == wanted and all(stating) and all(days <= YEAR for days in lasted):
             fact = "; ".join(dict.fromkeys(clauses[0].text for clauses in stating))
             ask = f"The record says “{fact}”. Are these {finding.phrase}?"
-            return Judged(finding.phrase, State.ASSUMED, fact, ask=ask, is_clinical=True)
+            return JudgedCriterion(finding.phrase, CriterionState.ASSUMED, fact, ask=ask, is_clinical=True)
     return None
 
 
@@ -253,24 +264,28 @@ def _wider(phrase: str) -> frozenset[Unit]:
     return frozenset() if wider == wanted else wider
 
 
-def _judge_quality(quality: Quality, finding: Finding, given: Sequence[Said], record: Record) -> Judged:
+def _judge_quality(
+    quality: Quality, finding: FindingCriterion, given: Sequence[RecordClause], record: PatientRecord
+) -> JudgedCriterion:
     """Stated, denied, assumed where that is allowed, else unknown."""
     text = f"{finding.phrase}: {quality.text}"
     if quality.more_than_days is not None or quality.within_days is not None:
         return _judge_duration(quality, text, given)
     for one in given:
         if any(name in one.stated for name in quality.names):
-            return Judged(text, State.MET, one.text)
+            return JudgedCriterion(text, CriterionState.MET, one.text)
     refuting = next((one for one in given if all(name in one.refuted for name in quality.names)), None)
     if refuting is not None:
-        return Judged(text, State.NOT_MET, refuting.text)
+        return JudgedCriterion(text, CriterionState.NOT_MET, refuting.text)
     if quality.names == ("unexplained",) and (cause := _explaining(finding.phrase, given, record)) is not None:
         ask = f"The record says “{cause.text}”. Does that explain the {finding.phrase}?"
-        return Judged(text, State.UNKNOWN, cause.text, ask=ask)
+        return JudgedCriterion(text, CriterionState.UNKNOWN, cause.text, ask=ask)
     return _judge_silent_quality(quality, text, finding, given)
 
 
-def _judge_silent_quality(quality: Quality, text: str, finding: Finding, given: Sequence[Said]) -> Judged:
+def _judge_silent_quality(
+    quality: Quality, text: str, finding: FindingCriterion, given: Sequence[RecordClause]
+) -> JudgedCriterion:
     """A quality that nothing states, denies or explains: assumed by how long it lasted or where that is allowed."""
     lasted = next((one.duration_days for one in given if one.duration_days is not None), None)
     fact = None if lasted is None else f"for {lasted:g} days"
@@ -278,10 +293,10 @@ def _judge_silent_quality(quality: Quality, text: str, finding: Finding, given: 
     told = next((one.told_days for one in given if one.told_days is not None), None)
     spans = [LASTING[name] for name in quality.names if name in LASTING]
     if told is not None and any(low <= told <= high for low, high in spans):
-        return Judged(text, State.ASSUMED, f"for {told:g} days", ask=ask)
+        return JudgedCriterion(text, CriterionState.ASSUMED, f"for {told:g} days", ask=ask)
     if any(qualities().get(name, ("stated",))[0] == "assumed" for name in quality.names):
-        return Judged(text, State.ASSUMED, None, ask=ask)
-    return Judged(text, State.UNKNOWN, fact, ask=ask)
+        return JudgedCriterion(text, CriterionState.ASSUMED, None, ask=ask)
+    return JudgedCriterion(text, CriterionState.UNKNOWN, fact, ask=ask)
 
 
 _WORSE = re.compile(
@@ -302,14 +317,14 @@ def _causes(phrase: str) -> tuple[frozenset[Unit], ...]:
     )
 
 
-def _gives(clause: Said, cause: frozenset[Unit]) -> bool:
+def _gives(clause: RecordClause, cause: frozenset[Unit]) -> bool:
     """Whether a clause names a cause: a condition that is there, or a word not denied (a medicine may be stopped)."""
     if holds(cause, clause.names):
         return True
     return not any(map(is_clinical, cause)) and holds(cause, names(units(clause.text)) - clause.denied)
 
 
-def _explaining(phrase: str, given: Sequence[Said], record: Record) -> Said | None:
+def _explaining(phrase: str, given: Sequence[RecordClause], record: PatientRecord) -> RecordClause | None:
     """What the texts that state a finding give as its cause; None where one of them gives none."""
     causes = _causes(phrase)
     if not causes or any(_WORSE.search(one.text) for one in given):
@@ -325,14 +340,18 @@ def _explaining(phrase: str, given: Sequence[Said], record: Record) -> Said | No
     return explained
 
 
-def _judge_duration(quality: Quality, text: str, given: Sequence[Said]) -> Judged:
+def _judge_duration(quality: Quality, text: str, given: Sequence[RecordClause]) -> JudgedCriterion:
     days = next((one.duration_days for one in given if one.duration_days is not None), None)
     if days is None:
-        return Judged(text, State.UNKNOWN, None, ask="How long has it lasted?")
+        return JudgedCriterion(text, CriterionState.UNKNOWN, None, ask="How long has it lasted?")
     if quality.more_than_days is not None:
-        return Judged(text, State.MET if days > quality.more_than_days else State.NOT_MET, f"for {days:g} days")
+        return JudgedCriterion(
+            text, CriterionState.MET if days > quality.more_than_days else CriterionState.NOT_MET, f"for {days:g} days"
+        )
     assert quality.within_days is not None
-    return Judged(text, State.MET if days <= quality.within_days else State.NOT_MET, f"for {days:g} days")
+    return JudgedCriterion(
+        text, CriterionState.MET if days <= quality.within_days else CriterionState.NOT_MET, f"for {days:g} days"
+    )
 
 
 _SUSPICION = re.compile(r"\b(?:suggest|suspici|suspect|consistent with|compatible with|possib)")
@@ -348,7 +367,7 @@ _LOOKS = re.compile(
 _EXCLUDED = re.compile(r"^when (?P<what>.+?) has been excluded")
 
 
-def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Judged:
+def _judge_detail(finding: FindingCriterion, given: Sequence[RecordClause], record: PatientRecord) -> JudgedCriterion:
     """What the finding must suggest or have gone through: it has to be in the record."""
     assert finding.detail is not None
     text = f"{finding.phrase}: {finding.detail}"
@@ -357,41 +376,47 @@ def _judge_detail(finding: Finding, given: Sequence[Said], record: Record) -> Ju
         for one in record.said:
             is_negative = cue("normal").search(one.text) or "excluded" in one.text
             if holds(ruled_out, one.denied) or (is_negative and holds(ruled_out, one.names)):
-                return Judged(text, State.MET, one.text)
+                return JudgedCriterion(text, CriterionState.MET, one.text)
     wanted = units(finding.detail)
     is_suspicion = _SUSPICION.search(finding.detail) is not None
     site = _OF_SITE.search(finding.detail) if is_suspicion else None
     for one in given:
         if holds(wanted, one.names | one.doubted if is_suspicion else one.names):
-            return Judged(text, State.MET, one.text)
+            return JudgedCriterion(text, CriterionState.MET, one.text)
         if cue("normal").search(one.text) or any(unit & one.denied for unit in wanted):
-            return Judged(text, State.NOT_MET, one.text)
+            return JudgedCriterion(text, CriterionState.NOT_MET, one.text)
     ask = f"Does the patient have: {finding.phrase} {finding.detail}?"
     for one in given:
         if site and re.search(rf"\b{site[1]}s?\b", one.text, re.IGNORECASE):
-            return Judged(text, State.ASSUMED, one.text, ask=ask)  # “orange peel skin over the breast”
-    return Judged(text, State.UNKNOWN, given[0].text if is_test(finding.phrase) else None, ask=ask)
+            return JudgedCriterion(
+                text, CriterionState.ASSUMED, one.text, ask=ask
+            )  # “orange peel skin over the breast”
+    return JudgedCriterion(text, CriterionState.UNKNOWN, given[0].text if is_test(finding.phrase) else None, ask=ask)
 
 
 READ_IT = "Not assessed automatically. Check this criterion in the guideline yourself."
 _FIRST_TIME = re.compile(r"\bfor the first time$")
 
 
-def judge_unparsed(condition: NeedsReading, record: Record) -> Judged:
+def judge_unparsed(condition: NeedsReading, record: PatientRecord) -> JudgedCriterion:
     """A condition in words that no grammar parses: assumed, to be confirmed, where the record says what it means."""
     if _FIRST_TIME.search(condition.text):
         again = next((one for one in record.said if "recurrent" in one.stated), None)
-        state = State.ASSUMED if again is None else State.UNKNOWN
-        return Judged(condition.text, state, again.text if again else None, ask=f"Are {condition.text}?")
+        state = CriterionState.ASSUMED if again is None else CriterionState.UNKNOWN
+        return JudgedCriterion(condition.text, state, again.text if again else None, ask=f"Are {condition.text}?")
     for asked, telling in _readings():
         for one in record.said if asked.search(condition.text) else ():
             if telling.search(one.text) and not _DENIED.search(one.text):
-                return Judged(condition.text, State.ASSUMED, one.text, ask=f"Does this apply: {condition.text}?")
+                return JudgedCriterion(
+                    condition.text, CriterionState.ASSUMED, one.text, ask=f"Does this apply: {condition.text}?"
+                )
     means = frozenset() if "test" in _kinds(units(condition.text)) else _meant(condition.text)
     for one in record.said:
         if means & one.exact:
-            return Judged(condition.text, State.ASSUMED, one.text, ask=f"Does this apply: {condition.text}?")
-    return Judged(described(condition), State.UNKNOWN, None, ask=READ_IT)
+            return JudgedCriterion(
+                condition.text, CriterionState.ASSUMED, one.text, ask=f"Does this apply: {condition.text}?"
+            )
+    return JudgedCriterion(described(condition), CriterionState.UNKNOWN, None, ask=READ_IT)
 
 
 _DENIED = re.compile(r"\b(?:no|not|nor|without)\b", re.IGNORECASE)
@@ -412,13 +437,15 @@ def _meant(text: str) -> frozenset[str]:
     return frozenset(name for one in meant(read_context(text)) for name in one.ids)
 
 
-def judge_absence(absence: Absence, record: Record) -> Judged:
+def judge_absence(absence: Absence, record: PatientRecord) -> JudgedCriterion:
     """What must not be there: assumed absent where the record is silent."""
     wanted = units(absence.phrase)
     if present := record.stating(wanted):
-        return Judged(absence.text, State.NOT_MET, present[0].text)
+        return JudgedCriterion(absence.text, CriterionState.NOT_MET, present[0].text)
     if (maybe := record.doubting(wanted)) is not None:
-        return Judged(absence.text, State.UNKNOWN, maybe.text, ask=f"Has {absence.phrase} been ruled out?")
+        return JudgedCriterion(
+            absence.text, CriterionState.UNKNOWN, maybe.text, ask=f"Has {absence.phrase} been ruled out?"
+        )
     if denied := record.denying(wanted):
-        return Judged(absence.text, State.MET, denied[0].text)
-    return Judged(absence.text, State.ASSUMED, None, ask=f"Has {absence.phrase} been ruled out?")
+        return JudgedCriterion(absence.text, CriterionState.MET, denied[0].text)
+    return JudgedCriterion(absence.text, CriterionState.ASSUMED, None, ask=f"Has {absence.phrase} been ruled out?")

@@ -6,9 +6,9 @@ import re
 from functools import cache
 
 from citewell.assistants.guidelines.criteria import Threshold
-from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.said import as_read
-from citewell.assistants.guidelines.state import Judged, State
+from citewell.assistants.guidelines.state import CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.context import read_context
 from citewell.types.consult import Polarity
@@ -26,7 +26,7 @@ def _parts() -> dict[str, tuple[tuple[str, int, re.Pattern[str]], ...]]:
     return {test: tuple(parts) for test, parts in found.items()}
 
 
-def judge_score(condition: Threshold, record: Record) -> Judged | None:
+def judge_score(condition: Threshold, record: PatientRecord) -> JudgedCriterion | None:
     """A score by its parts in the words of one complaint: assumed where they are enough; None where they are not."""
     parts = _parts().get(condition.test, ())
     for complaint in record.patient.complaints if parts else ():
@@ -36,7 +36,9 @@ def judge_score(condition: Threshold, record: Record) -> Judged | None:
         if total >= condition.value:
             counted = " + ".join(f"{part} {points}" for part, points in there)
             ask = f"Is the {condition.test} score {total} ({counted})?"
-            return Judged(condition.text, State.ASSUMED, f"{counted} = {total}", ask=ask, is_clinical=True)
+            return JudgedCriterion(
+                condition.text, CriterionState.ASSUMED, f"{counted} = {total}", ask=ask, is_clinical=True
+            )
     return None
 
 

@@ -9,12 +9,20 @@ from functools import cache, lru_cache
 
 from citewell.assistants.guidelines.criteria import Threshold
 from citewell.assistants.guidelines.match import Unit, units
-from citewell.assistants.guidelines.patient import Flag, Patient, TestResult
-from citewell.assistants.guidelines.state import Judged, State
+from citewell.assistants.guidelines.patient import Flag, PatientInput, TestResult
+from citewell.assistants.guidelines.state import CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.context import read_context
 from citewell.clinical.populations import ADULT_YEARS
-from citewell.clinical.quantities import Result, Test, in_usual_unit, known_tests, named_test, results, unit_of_result
+from citewell.clinical.quantities import (
+    Test,
+    TestReading,
+    in_usual_unit,
+    known_tests,
+    named_test,
+    results,
+    unit_of_result,
+)
 from citewell.types.consult import Polarity
 
 TOGETHER = "+"
@@ -25,7 +33,7 @@ _OF_OTHERS = (Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.I
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredResult:
     """A result on record, its value in the usual unit of the test."""
 
     told: str
@@ -43,7 +51,7 @@ class Measured:
     """Why the value is not used."""
 
 
-def measured(patient: Patient) -> tuple[Measured, ...]:
+def measured(patient: PatientInput) -> tuple[MeasuredResult, ...]:
     """Every result of a patient: those listed, then those in the words of complaints for tests that are not listed."""
     listed = tuple(map(_listed, patient.tests))
     known = {one.test.name for one in listed if one.test is not None and (one.values or one.flag)}
@@ -51,9 +59,9 @@ def measured(patient: Patient) -> tuple[Measured, ...]:
     return (*listed, *(one for one in told if one.test is None or one.test.name not in known))
 
 
-def _listed(given: TestResult) -> Measured:
+def _listed(given: TestResult) -> MeasuredResult:
     test = named_test(given.name)
-    made = Measured(given.told, given.name, test, flag=given.flag, words=given.text, unit=given.unit)
+    made = MeasuredResult(given.told, given.name, test, flag=given.flag, words=given.text, unit=given.unit)
     if given.value is None:
         told = results(f"{given.name} {given.text}") if given.text and test is not None else ()
         return (
@@ -66,7 +74,7 @@ def _listed(given: TestResult) -> Measured:
     return _with_value(made, in_usual_unit(test, given.value, given.unit))
 
 
-def _with_value(made: Measured, result: Result) -> Measured:
+def _with_value(made: MeasuredResult, result: TestReading) -> MeasuredResult:
     told = f"{made.told} ({result.arithmetic})" if result.arithmetic else made.told
     values = () if result.problem else result.values
     return replace(
@@ -74,7 +82,7 @@ def _with_value(made: Measured, result: Result) -> Measured:
     )
 
 
-def _in_words(text: str) -> Iterator[Measured]:
+def _in_words(text: str) -> Iterator[MeasuredResult]:
     """The patient's own results in a text, the newest of each test."""
     found = [result for result in results(text) if not result.is_earlier]
     context = read_context(text) if found else None
@@ -82,11 +90,11 @@ def _in_words(text: str) -> Iterator[Measured]:
         assert context is not None
         if context.assertion(result.start, result.end).status not in _OF_OTHERS:
             flag = _FLAGS.get(result.words or "")
-            made = Measured(result.text, result.name, known_tests()[result.test], flag=flag, words=result.words)
+            made = MeasuredResult(result.text, result.name, known_tests()[result.test], flag=flag, words=result.words)
             yield _with_value(made, result)
 
 
-def notes_on_results(patient: Patient) -> Iterator[str]:
+def notes_on_results(patient: PatientInput) -> Iterator[str]:
     """What was taken for granted of results, and which of them could not be used."""
     for one in measured(patient):
         if one.problem:
@@ -123,7 +131,7 @@ def is_test(phrase: str) -> bool:
     return bool(_for(phrase))
 
 
-def judge_by_test(phrase: str, record: Sequence[Measured], age: int | None) -> Judged | None:
+def judge_by_test(phrase: str, record: Sequence[MeasuredResult], age: int | None) -> JudgedCriterion | None:
     """A finding such as thrombocytosis by the result of its test; None where no result decides."""
     for names, direction in _for(phrase):
         for name in names if direction else ():
@@ -131,30 +139,38 @@ def judge_by_test(phrase: str, record: Sequence[Measured], age: int | None) -> J
             known = [one for one in judged if one is not None]
             if len(known) == len(judged) == 1:
                 return known[0]
-            if len(known) == len(judged) and all(one.state in (State.MET, State.ASSUMED) for one in known):
-                is_sure = all(one.state is State.MET for one in known)
+            if len(known) == len(judged) and all(
+                one.state in (CriterionState.MET, CriterionState.ASSUMED) for one in known
+            ):
+                is_sure = all(one.state is CriterionState.MET for one in known)
                 ask = " ".join(one.ask for one in known if one.ask) or None
                 told = ", ".join(one.fact for one in known if one.fact)
-                return Judged(phrase, State.MET if is_sure else State.ASSUMED, told, ask=ask, is_clinical=True)
+                return JudgedCriterion(
+                    phrase, CriterionState.MET if is_sure else CriterionState.ASSUMED, told, ask=ask, is_clinical=True
+                )
     return None
 
 
-def _judge_result(phrase: str, name: str, direction: str, record: Sequence[Measured], age: int | None) -> Judged | None:
+def _judge_result(
+    phrase: str, name: str, direction: str, record: Sequence[MeasuredResult], age: int | None
+) -> JudgedCriterion | None:
     """A finding by the first result of one test; None where there is none."""
     for one in record:
         if one.test is None or one.test.name != name:
             continue
         if one.flag is not None:
             is_met = one.flag == direction
-            return Judged(phrase, State.MET if is_met else State.NOT_MET, one.told, is_clinical=is_met)
+            return JudgedCriterion(
+                phrase, CriterionState.MET if is_met else CriterionState.NOT_MET, one.told, is_clinical=is_met
+            )
         if one.problem:
-            return Judged(phrase, State.UNKNOWN, one.told, ask=one.problem)
+            return JudgedCriterion(phrase, CriterionState.UNKNOWN, one.told, ask=one.problem)
         if one.values:
             return _by_usual_limit(phrase, one, direction, age)
     return None
 
 
-def _by_usual_limit(phrase: str, one: Measured, direction: str, age: int | None) -> Judged:
+def _by_usual_limit(phrase: str, one: MeasuredResult, direction: str, age: int | None) -> JudgedCriterion:
     """A value without a reference range: beyond what is surely low or high in adults, else it is asked."""
     test = one.test
     assert test is not None
@@ -163,12 +179,12 @@ def _by_usual_limit(phrase: str, one: Measured, direction: str, age: int | None)
     if limit is not None and is_adult and _holds(one, ">" if direction == "high" else "<", limit):
         side = "above" if direction == "high" else "below"
         ask = f"Is {one.told} {direction}? It is {side} {limit:g} {test.unit}; the record gives no reference range."
-        return Judged(phrase, State.ASSUMED, one.told, ask=ask, is_clinical=True)
+        return JudgedCriterion(phrase, CriterionState.ASSUMED, one.told, ask=ask, is_clinical=True)
     ask = f"Is {one.told} {direction}? The record gives no reference range."
-    return Judged(phrase, State.UNKNOWN, one.told, ask=ask)
+    return JudgedCriterion(phrase, CriterionState.UNKNOWN, one.told, ask=ask)
 
 
-def judge_threshold(condition: Threshold, record: Sequence[Measured]) -> Judged:
+def judge_threshold(condition: Threshold, record: Sequence[MeasuredResult]) -> JudgedCriterion:
     """A number on record against the rule's; without a number it is unknown."""
     names = {name for tests_of, _ in _for(condition.test) for name in tests_of if TOGETHER not in name}
     asked = named_test(condition.test)
@@ -177,24 +193,28 @@ def judge_threshold(condition: Threshold, record: Sequence[Measured]) -> Judged:
     ask = f"What is the {condition.test} result?"
     best = next((one for one in found if one.values), None) or next(iter(found), None)
     if best is None:
-        return Judged(condition.text, State.UNKNOWN, None, ask=ask)
+        return JudgedCriterion(condition.text, CriterionState.UNKNOWN, None, ask=ask)
     if not best.values:
         unit = f" in {condition.unit}" if condition.unit else ""
         ask = best.problem or f"The record says “{best.told}”. What is the {condition.test} value{unit}?"
         speaks_for = (best.words or "").casefold() not in ("negative", "normal", "")
         is_clinical = best.problem is not None or (speaks_for and best.flag != "normal") or best.flag == "high"
-        return Judged(condition.text, State.UNKNOWN, best.told, ask=ask, is_clinical=is_clinical)
+        return JudgedCriterion(condition.text, CriterionState.UNKNOWN, best.told, ask=ask, is_clinical=is_clinical)
     limit = _limit(condition, best)
     if limit is None:
         ask = f"The record gives {best.told}. Convert it to {condition.unit} and compare."
-        return Judged(condition.text, State.UNKNOWN, best.told, ask=ask)
+        return JudgedCriterion(condition.text, CriterionState.UNKNOWN, best.told, ask=ask)
     is_met = _holds(best, condition.comparison, limit)
     if is_met is None:
-        return Judged(condition.text, State.UNKNOWN, best.told, ask=f"The record gives {best.told}. What is the value?")
-    return Judged(condition.text, State.MET if is_met else State.NOT_MET, best.told, is_clinical=is_met)
+        return JudgedCriterion(
+            condition.text, CriterionState.UNKNOWN, best.told, ask=f"The record gives {best.told}. What is the value?"
+        )
+    return JudgedCriterion(
+        condition.text, CriterionState.MET if is_met else CriterionState.NOT_MET, best.told, is_clinical=is_met
+    )
 
 
-def _limit(condition: Threshold, one: Measured) -> float | None:
+def _limit(condition: Threshold, one: MeasuredResult) -> float | None:
     """The rule's number in the unit of the result; None where the units do not compare."""
     if one.test is not None and one.test.lowest:
         limit = in_usual_unit(one.test, condition.value, condition.unit)
@@ -204,10 +224,10 @@ def _limit(condition: Threshold, one: Measured) -> float | None:
     return condition.value if not one.unit or not condition.unit or is_same else None
 
 
-def _holds(one: Measured, comparison: str, limit: float) -> bool | None:
+def _holds(one: MeasuredResult, comparison: str, limit: float) -> bool | None:
     """Whether a value is beyond a limit; None where a range or a limit of its own leaves it open.
 
-    >>> over = Measured("FIT >200", "FIT", None, (200.0,), ">")
+    >>> over = MeasuredResult("FIT >200", "FIT", None, (200.0,), ">")
     >>> _holds(over, ">=", 10), _holds(over, ">=", 400), _holds(over, "<", 10)
     (True, None, False)
     """

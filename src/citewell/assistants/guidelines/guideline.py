@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from citewell.assistants.guidelines.criteria import Criteria, NeedsReading, conditions
-from citewell.types import Box, Entry
+from citewell.types import Box, LibraryEntry
 
 Deed = Literal["referral", "investigation", "advice"]
 Strength = Literal["do", "consider", "do not"]
@@ -38,7 +38,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RuleTable:
     """The table that stands below a rule, with its caption, as the document has it."""
 
     text: str
@@ -48,7 +48,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GuidelineRule:
     """One numbered recommendation, whole."""
 
     id: str
@@ -68,7 +68,7 @@ class Rule:
     action: Action
     criteria: Criteria | None
     """None: no criteria language found."""
-    table: Table | None = None
+    table: RuleTable | None = None
     """What it refers to and is not whole without."""
 
     @property
@@ -106,7 +106,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class GuidelineProblem:
     """Something that a person should look at."""
 
     kind: Literal["gap", "reference", "needs_reading", "incomplete", "no_criteria", "symptom_row", "cut_off", "scanned"]
@@ -122,15 +122,15 @@ class Guideline:
     name: str
     """The short name by which it is cited, such as “NG12”."""
     edition: str | None
-    rules: tuple[Rule, ...]
+    rules: tuple[GuidelineRule, ...]
     symptoms: tuple[SymptomRow, ...]
     definitions: tuple[Definition, ...]
-    problems: tuple[Problem, ...] = field(default=())
-    entry: Entry | None = None
+    problems: tuple[GuidelineProblem, ...] = field(default=())
+    entry: LibraryEntry | None = None
     """The document version that it was read from; None outside a library."""
 
     @cached_property
-    def by_id(self) -> dict[str, Rule]:
+    def by_id(self) -> dict[str, GuidelineRule]:
         return {rule.id: rule for rule in self.rules}
 
     @cached_property

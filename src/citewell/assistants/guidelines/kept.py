@@ -10,12 +10,12 @@ from typing import Any
 
 from citewell.answer.audit import digest, scope_json, text_hash
 from citewell.answer.replay import UPGRADED, Replay, compare
-from citewell.assistants.guidelines.assess import Applied, Assessment, assess, assessment_json, cited
+from citewell.assistants.guidelines.assess import Assessment, EvaluatedRule, assess, assessment_json, cited
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import Complaint, NotRead, Patient, TestResult
+from citewell.assistants.guidelines.patient import Complaint, PatientInput, TestResult, UnreadField
 from citewell.assistants.guidelines.word import Wording
-from citewell.keeping import Record, Words
-from citewell.types import Asker
+from citewell.keeping import AuditRecord, Words
+from citewell.types import User
 
 KEY = "assessment"
 """Under which a record holds it; records of questions have no such key."""
@@ -23,7 +23,7 @@ KEY = "assessment"
 NOT_WORDED = "The model was not asked to write the summary again; the record holds the original."
 
 
-def is_assessment(record: Record) -> bool:
+def is_assessment(record: AuditRecord) -> bool:
     """Whether a record is of a patient who was held against guidelines."""
     return KEY in record.words
 
@@ -35,7 +35,7 @@ def asked(found: Assessment) -> str:
 
 
 def words(
-    found: Assessment, wording: Wording | None, asker: Asker, *, stamp: int, embedder: str | None
+    found: Assessment, wording: Wording | None, asker: User, *, stamp: int, embedder: str | None
 ) -> dict[str, Any]:
     """The words of an audit record; the patient is in them, so that the same can be asked again."""
     documents = [one.entry.id for one in found.guidelines if one.entry]
@@ -55,7 +55,7 @@ def words(
     }
 
 
-def _evidence(number: int, one: Applied) -> dict[str, Any]:
+def _evidence(number: int, one: EvaluatedRule) -> dict[str, Any]:
     rule, entry = one.rule, one.guideline.entry
     place = {"page": rule.page, "section": rule.section, "start": rule.start, "end": rule.end}
     source = {"source_id": entry.id if entry else "", "document_id": entry.id if entry else ""}
@@ -85,29 +85,29 @@ def _told(state: str, text: str, fact: str | None) -> str:
 # ----------------------------------------------------------------------------------------------------------- again
 
 
-def patient_of(told: Mapping[str, Any]) -> Patient:
+def patient_of(told: Mapping[str, Any]) -> PatientInput:
     """The patient that was written down.
 
-    >>> one = Patient("P1", age=50, complaints=(Complaint("cough", 21),), tests=(TestResult("PSA", 4.5),))
+    >>> one = PatientInput("P1", age=50, complaints=(Complaint("cough", 21),), tests=(TestResult("PSA", 4.5),))
     >>> patient_of(one.shown()) == one
     True
     """
-    return Patient(
+    return PatientInput(
         **{key: told[key] for key in ("id", "name", "age", "sex", "smoking")},
         exposures=tuple(told["exposures"]),
         complaints=tuple(Complaint(**one) for one in told["complaints"]),
         tests=tuple(TestResult(**one) for one in told["tests"]),
         organs=tuple(told["organs"]),
-        not_read=tuple(NotRead(**one) for one in told.get("not_read", ())),
+        not_read=tuple(UnreadField(**one) for one in told.get("not_read", ())),
     )
 
 
-def editions_of(record: Record) -> list[str]:
+def editions_of(record: AuditRecord) -> list[str]:
     """The documents that the patient was held against."""
     return [one["document_id"] for one in record.words[KEY]["guidelines"]]
 
 
-def again(record: Record, guidelines: Sequence[Guideline]) -> Replay:
+def again(record: AuditRecord, guidelines: Sequence[Guideline]) -> Replay:
     """The same patient against the same editions, beside what came out then."""
     then: Words = record.words
     now = assess(patient_of(then[KEY]["patient"]), guidelines)
@@ -135,7 +135,7 @@ def _since(then: Words, current: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedAssessment:
     """A patient for whom another edition says something else."""
 
     answer_id: str
@@ -147,7 +147,7 @@ class Changed:
     gained: tuple[str, ...]
 
 
-def changed_by(records: Iterable[Record], *, old: Guideline, new: Guideline) -> Iterator[Changed]:
+def changed_by(records: Iterable[AuditRecord], *, old: Guideline, new: Guideline) -> Iterator[ChangedAssessment]:
     """The stored assessments that would come out otherwise; of the same patient as it stood, the newest only."""
     seen: list[Mapping[str, Any]] = []
     for record in records:
@@ -160,7 +160,7 @@ def changed_by(records: Iterable[Record], *, old: Guideline, new: Guideline) -> 
         before, after = (assess(patient_of(told), [edition]) for edition in (old, new))
         was, now = _gist(before), _gist(after)
         if (before.risk_level, was) != (after.risk_level, now):
-            yield Changed(
+            yield ChangedAssessment(
                 record.entry.answer_id,
                 told["id"],
                 record.entry.made_at,
@@ -176,7 +176,7 @@ def _gist(found: Assessment) -> dict[str, str]:
     return {" ".join(one.rule.text.split()): cited(one) for one in found.matched}
 
 
-def changed_json(one: Changed) -> dict[str, Any]:
+def changed_json(one: ChangedAssessment) -> dict[str, Any]:
     """A stored assessment that would change, as its views show it."""
     return {
         "answer_id": one.answer_id,

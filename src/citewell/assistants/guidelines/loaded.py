@@ -15,7 +15,7 @@ TOPICS = ("treatment", "prognosis", "staging")
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class GuidelineTopics:
     """What the guidelines at hand speak of, as far as it tells messages apart."""
 
     topics: frozenset[str] = frozenset()
@@ -28,7 +28,7 @@ class Loaded:
     """For each of the topics, all concepts and words of the guidelines that speak of it."""
 
     @classmethod
-    def of(cls, guidelines: Iterable[Guideline]) -> Loaded:
+    def of(cls, guidelines: Iterable[Guideline]) -> GuidelineTopics:
         """Told of titles, headings, terms and sites."""
         found = list(guidelines)
         terms = [one.term for each in found for one in each.definitions]
@@ -56,7 +56,7 @@ def _subjects(guidelines: Iterable[Guideline]) -> dict[str, frozenset[str]]:
     return found
 
 
-NOTHING = Loaded()
+NOTHING = GuidelineTopics()
 
 
 def topics_covered(titles: Iterable[str]) -> frozenset[str]:

@@ -12,8 +12,8 @@ from citewell.assistants.guidelines.criteria import (
     AnyOf,
     Criteria,
     Exposure,
-    Finding,
-    Meets,
+    FindingCriterion,
+    MeetsOtherRules,
     NeedsReading,
     Quality,
     all_of,
@@ -70,7 +70,7 @@ MAX_CHARACTERS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class RuleText:
     """What a rule's criteria are parsed from, and what the guideline says round it."""
 
     terms: Terms
@@ -85,7 +85,7 @@ class _Branch:
     connector: str | None
 
 
-def parse_criteria(text: str, items: Sequence[Item], words: Words) -> Criteria:
+def parse_criteria(text: str, items: Sequence[Item], words: RuleText) -> Criteria:
     """The tree of one rule: the words before its list, then the list."""
     text = _mended(text)
     if len(text) > MAX_CHARACTERS:
@@ -116,11 +116,11 @@ def _mended(text: str) -> str:
     return re.sub(rf"\b({names})(?=(?:{names})\b|[a-z]{{5,}}\b)(?!ly\b)", r"\1 ", " ".join(text.split()))
 
 
-def _referring(text: str, match: re.Match[str], words: Words) -> Criteria:
+def _referring(text: str, match: re.Match[str], words: RuleText) -> Criteria:
     """Criteria that are those of other rules, with what is said beside them."""
     first, last = match.group("first"), match.group("last") or match.group("first")
     spread = [one for one in words.rule_ids if _number(first) <= _number(one) <= _number(last)]
-    named = Meets(" ".join(match.group().strip("() ").split()), tuple(spread))
+    named = MeetsOtherRules(" ".join(match.group().strip("() ").split()), tuple(spread))
     population, rest = words.terms.leading(text)
     _, _, after = rest.partition(" if ")
     parts: list[Criteria] = [*population, named]
@@ -133,7 +133,7 @@ def _number(rule_id: str) -> tuple[int, ...]:
     return tuple(int(part) for part in rule_id.split("."))
 
 
-def _expression(text: str, items: tuple[Item, ...], words: Words) -> Criteria:
+def _expression(text: str, items: tuple[Item, ...], words: RuleText) -> Criteria:
     """Alternatives that the sentence spells out, each with its conditions; a population before them belongs to all."""
     text = re.sub(r"(?:\s+(?:and|or|with|who))?[ ,.:;]*$", "", _mended(text).strip(" ,.:;"))
     population, rest = words.terms.leading(text)
@@ -148,7 +148,7 @@ def _expression(text: str, items: tuple[Item, ...], words: Words) -> Criteria:
     return _joined([*population, *ages, any_of(*(_branch(one, items, words) for one in branches))], text)
 
 
-def _branch(text: str, items: tuple[Item, ...], words: Words) -> Criteria:
+def _branch(text: str, items: tuple[Item, ...], words: RuleText) -> Criteria:
     return _joined(_conditions(text, items if _FOLLOWING.search(text) else (), words), text)
 
 
@@ -162,7 +162,7 @@ def _without_light(text: str) -> str:
     return text
 
 
-def _conditions(text: str, items: tuple[Item, ...], words: Words) -> list[Criteria]:
+def _conditions(text: str, items: tuple[Item, ...], words: RuleText) -> list[Criteria]:
     """The conditions of one branch, all of which must hold."""
     found: list[Criteria] = []
     used = False
@@ -213,7 +213,7 @@ def _stands_alone(text: str) -> bool:
     return not isinstance(parse_phrase(_BOUNDARY.split(_PLAIN_AND.split(text, 1)[0], 1)[0]), NeedsReading)
 
 
-def _simple(text: str, words: Words) -> Criteria:
+def _simple(text: str, words: RuleText) -> Criteria:
     """One condition without a list: a number to be compared, or findings."""
     if match := _ABSENT.match(text):
         return Absence(text, match.group("what")) if is_known(match.group("what")) else NeedsReading(text)
@@ -227,7 +227,7 @@ def _simple(text: str, words: Words) -> Criteria:
     return parse_phrase(text) if isinstance(there, NeedsReading) else there
 
 
-def _listed(match: re.Match[str], items: tuple[Item, ...], words: Words) -> Criteria:
+def _listed(match: re.Match[str], items: tuple[Item, ...], words: RuleText) -> Criteria:
     """“2 or more of the following unexplained symptoms”: so many of the items, each narrowed in the same way."""
     count = match.group("count").lower()
     _, narrowed = qualified((match.group("narrowed") or "").strip())
@@ -252,7 +252,7 @@ def _about(text: str, part: str) -> str:
 
 def _narrowed(tree: Criteria, narrowed: tuple[Quality, ...]) -> Criteria:
     """Every finding of the tree with these qualities too."""
-    if isinstance(tree, Finding):
+    if isinstance(tree, FindingCriterion):
         new = tuple(one for one in narrowed if not any(set(one.names) & set(other.names) for other in tree.qualities))
         return replace(tree, qualities=(*new, *tree.qualities))
     if isinstance(tree, AnyOf):
@@ -260,7 +260,7 @@ def _narrowed(tree: Criteria, narrowed: tuple[Quality, ...]) -> Criteria:
     return all_of(*(_narrowed(part, narrowed) for part in tree.parts)) if hasattr(tree, "parts") else tree
 
 
-def _list(items: tuple[Item, ...], words: Words) -> Criteria:
+def _list(items: tuple[Item, ...], words: RuleText) -> Criteria:
     """A list whose items say by “or” and “and” how they belong together; “or” where they do not."""
     branches = _branches(items)
     parts = [_expression(branch.text, branch.children, words) for branch in branches]

@@ -6,27 +6,27 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from citewell.assistants.guidelines.criteria import Age, Criteria, NeedsReading, Threshold, all_of, any_of
+from citewell.assistants.guidelines.criteria import AgeRange, Criteria, NeedsReading, Threshold, all_of, any_of
 from citewell.clinical.populations import age_limits
 
 _AGED = re.compile(r"aged (?:between )?|(?=of any age\b)", re.IGNORECASE)
 _ANY = re.compile(r"(?:of any age|aged any age)\b", re.IGNORECASE)
 
 
-def parse_age(text: str) -> tuple[Age, int] | None:
+def parse_age(text: str) -> tuple[AgeRange, int] | None:
     """An age at the start of a text, and where its words end.
 
     >>> parse_age("aged 40 and over with a cough")
-    (Age(text='aged 40 and over', age_from=40, age_below=None, population=None), 16)
+    (AgeRange(text='aged 40 and over', age_from=40, age_below=None, population=None), 16)
     """
     if any_age := _ANY.match(text):
-        return Age(any_age.group()), any_age.end()
+        return AgeRange(any_age.group()), any_age.end()
     opening = _AGED.match(text)
     limits = next(iter(age_limits(text[:MOST])), None) if opening else None
     if opening is None or limits is None or not opening.end() - len("aged ") <= limits.start <= opening.end():
         return None
     low, high = (None if limit is None else int(limit) for limit in (limits.low, limits.high))
-    return Age(text[: limits.end], low + 1 if limits.is_over and low is not None else low, high), limits.end
+    return AgeRange(text[: limits.end], low + 1 if limits.is_over and low is not None else low, high), limits.end
 
 
 MOST = 60

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from citewell.assistants.guidelines.criteria import Absence, Criteria, Finding, NeedsReading, Quality, all_of, any_of
+from citewell.assistants.guidelines.criteria import (
+    Absence,
+    Criteria,
+    FindingCriterion,
+    NeedsReading,
+    Quality,
+    all_of,
+    any_of,
+)
 from citewell.assistants.guidelines.match import is_known
 from citewell.assistants.guidelines.said import qualities
 from citewell.assistants.guidelines.tables import rows
@@ -88,7 +96,9 @@ def _but_not(findings: list[Criteria], aside: re.Match[str]) -> list[Criteria]:
     'ascites OR ((pelvic mass OR abdominal mass) AND no uterine fibroids)'
     """
     head = aside.string[: aside.start()].split()[-1:]
-    meant = [one for one in findings if isinstance(one, Finding) and one.phrase.split()[-1:] == head] or findings
+    meant = [
+        one for one in findings if isinstance(one, FindingCriterion) and one.phrase.split()[-1:] == head
+    ] or findings
     others = [one for one in findings if one not in meant]
     return [*others, all_of(any_of(*meant), Absence(aside.group().strip(" ()"), aside.group("what")))]
 
@@ -224,7 +234,7 @@ def qualified(text: str) -> tuple[str, tuple[Quality, ...]]:
 
 def _finding(
     piece: str, own: tuple[Quality, ...], shared: tuple[Quality, ...], detail: str | None
-) -> Finding | NeedsReading:
+) -> FindingCriterion | NeedsReading:
     if not is_known(piece) or _STATEMENT.search(piece):
         return NeedsReading(piece)
-    return Finding(piece, piece, (*own, *shared), detail)
+    return FindingCriterion(piece, piece, (*own, *shared), detail)

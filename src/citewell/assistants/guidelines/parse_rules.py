@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import cache
 from typing import cast
 
-from citewell.assistants.guidelines.criteria import Age, AllOf, AnyOf, Criteria, Sex, all_of, conditions
-from citewell.assistants.guidelines.guideline import Action, Deed, Rule, Strength, Urgency
-from citewell.assistants.guidelines.parse_criteria import Words, parse_criteria
+from citewell.assistants.guidelines.criteria import AgeRange, AllOf, AnyOf, Criteria, Sex, all_of, conditions
+from citewell.assistants.guidelines.guideline import Action, Deed, GuidelineRule, Strength, Urgency
+from citewell.assistants.guidelines.parse_criteria import RuleText, parse_criteria
 from citewell.assistants.guidelines.parse_numbers import parse_age
 from citewell.assistants.guidelines.populations import Terms
-from citewell.assistants.guidelines.read_rules import SECTION, Item, Passage
+from citewell.assistants.guidelines.read_rules import SECTION, Item, RawRule
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.populations import organ_of, people_pattern, sex_with, with_article
 from citewell.words import sentences
@@ -26,19 +26,19 @@ _REFERRED = r"(?:urgently |immediately )?(?:consider )?refer(?:ring)?"
 _HOW = r"(?:\s(?:using|urgently|immediately|to a|for)\b.*)?"
 
 
-def parse_rules(passages: Sequence[Passage], terms: Terms) -> tuple[Rule, ...]:
+def parse_rules(passages: Sequence[RawRule], terms: Terms) -> tuple[GuidelineRule, ...]:
     """All rules; criteria that refer to other rules may name any of them."""
     ids = tuple(passage.id for passage in passages)
-    return tuple(_rule(passage, Words(terms, ids, passage.rows)) for passage in passages)
+    return tuple(_rule(passage, RuleText(terms, ids, passage.rows)) for passage in passages)
 
 
-def _rule(passage: Passage, words: Words) -> Rule:
+def _rule(passage: RawRule, words: RuleText) -> GuidelineRule:
     action, criteria = _understood(passage, words)
     site = _site(passage)
     if criteria is not None:
         criteria = _scoped(criteria, passage, site, words.terms)
     sections = [title for title in passage.headings if SECTION.match(title)]
-    return Rule(
+    return GuidelineRule(
         id=passage.id,
         section=sections[-1] if sections else (passage.headings[-1] if passage.headings else ""),
         site=site,
@@ -55,14 +55,14 @@ def _rule(passage: Passage, words: Words) -> Rule:
     )
 
 
-def _scoped(criteria: Criteria, passage: Passage, site: str | None, terms: Terms) -> Criteria:
+def _scoped(criteria: Criteria, passage: RawRule, site: str | None, terms: Terms) -> Criteria:
     """The criteria with whom the section applies to, and who has the organ."""
     before: list[Criteria] = []
     if passage.scope:
         before += _applied(passage.scope, terms)
     if not any(isinstance(one, Sex) for one in [*before, *conditions(criteria)]):
         before += _organ(site)
-    has_group = any(isinstance(one, Age) and one.population for one in [*before, *conditions(criteria)])
+    has_group = any(isinstance(one, AgeRange) and one.population for one in [*before, *conditions(criteria)])
     if not has_group and passage.headings:
         before += terms.heading(passage.headings[-1])
     if any(isinstance(one, Sex) for one in before):
@@ -105,7 +105,7 @@ def _with_organ(tree: Criteria, site: str | None) -> Criteria:
             return tree
 
 
-def _site(passage: Passage) -> str | None:
+def _site(passage: RawRule) -> str | None:
     """The disease that a rule is about: the innermost heading that names one; several where the rule says so."""
     words = " ".join(passage.text.split())
     if several := _SEVERAL.search(words):
@@ -123,7 +123,7 @@ def _site(passage: Passage) -> str | None:
 # --------------------------------------------------------------------------------------------------- action, criteria
 
 
-def _understood(passage: Passage, words: Words) -> tuple[Action, Criteria | None]:
+def _understood(passage: RawRule, words: RuleText) -> tuple[Action, Criteria | None]:
     """The action of the first sentence that refers or tests, and the criteria in it."""
     spans = sentences(passage.head) or [(0, len(passage.head))]
     told = [passage.head[start:end] for start, end in spans]

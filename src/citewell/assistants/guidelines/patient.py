@@ -49,7 +49,7 @@ NO_SEX = (
 
 
 @dataclass(frozen=True, slots=True)
-class NotRead:
+class UnreadField:
     """What was given beside the patient's facts and is not among them, and why."""
 
     words: str
@@ -88,7 +88,7 @@ class TestResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class PatientInput:
     """What is on record; None and empty mean that it is not known."""
 
     id: str
@@ -101,7 +101,7 @@ class Patient:
     tests: tuple[TestResult, ...] = ()
     organs: tuple[str, ...] = ()
     """Organs on record, where sex does not tell: they come before sex."""
-    not_read: tuple[NotRead, ...] = ()
+    not_read: tuple[UnreadField, ...] = ()
 
     def __post_init__(self) -> None:
         if sum(len(one.text) for one in self.complaints) > MAX_TOLD:
@@ -114,19 +114,19 @@ class Patient:
         return asdict(self)
 
 
-def age_in_words(patient: Patient) -> int | None:
+def age_in_words(patient: PatientInput) -> int | None:
     """The patient's age in whole years, where the words of a complaint tell it.
 
-    >>> age_in_words(Patient("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
+    >>> age_in_words(PatientInput("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
     62
     """
     return next((math.floor(age.years) for age in _ages(patient) if not age.problem), None)
 
 
-def sex_in_words(patient: Patient) -> Sex | None:
+def sex_in_words(patient: PatientInput) -> Sex | None:
     """The patient's sex, where the words of a complaint tell it beside the age; None where they tell two.
 
-    >>> sex_in_words(Patient("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
+    >>> sex_in_words(PatientInput("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
     'male'
     """
     is_given = any(one.field in ("gender", "sex") for one in patient.not_read)
@@ -134,11 +134,11 @@ def sex_in_words(patient: Patient) -> Sex | None:
     return next(iter(told)) if len(told) == 1 and not is_given else None
 
 
-def _ages(patient: Patient) -> list[Age]:
+def _ages(patient: PatientInput) -> list[Age]:
     return [age for one in patient.complaints for age in ages(one.text) if age.of == "patient"]
 
 
-def notes_on_age_and_sex(patient: Patient) -> Iterator[str]:
+def notes_on_age_and_sex(patient: PatientInput) -> Iterator[str]:
     """An age or a sex that was taken from the words of a complaint, that they contradict, or that nobody has."""
     told = _ages(patient)
     yield from (f"“{age.text}”: {age.problem}" for age in told if age.problem)
@@ -156,7 +156,7 @@ def notes_on_age_and_sex(patient: Patient) -> Iterator[str]:
             yield f"The sex given is {patient.sex}, but a symptom says “{words}”; {patient.sex} was used."
 
 
-def patient_from_object(given: Mapping[str, Any]) -> Patient:
+def patient_from_object(given: Mapping[str, Any]) -> PatientInput:
     """One patient: the fields of a patient, or a FHIR bundle."""
     if given.get("resourceType") == "Bundle":
         from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
@@ -165,7 +165,7 @@ def patient_from_object(given: Mapping[str, Any]) -> Patient:
     return patient_from(given)
 
 
-def patients_from_json(text: str) -> tuple[Patient, ...]:
+def patients_from_json(text: str) -> tuple[PatientInput, ...]:
     """One patient or a list of them; a FHIR bundle is one patient."""
     try:
         given = json.loads(text, parse_constant=_no_constant)
@@ -185,7 +185,7 @@ def _no_constant(_name: str) -> float:
     raise ValueError
 
 
-def patient_from(given: object) -> Patient:
+def patient_from(given: object) -> PatientInput:
     """A patient from its fields; unknown fields are refused.
 
     >>> patient_from({"patient_id": "P1", "age": 55, "gender": "Male", "symptoms": ["cough"]}).complaints
@@ -195,7 +195,7 @@ def patient_from(given: object) -> Patient:
         raise InputError("Each patient must be a JSON object with fields such as age, gender and symptoms.")
     _refuse_unknown(given, FIELDS)
     days = _number(given, "symptom_duration_days", low=0, high=365 * OLDEST)
-    return Patient(
+    return PatientInput(
         id=_text(given, "patient_id") or _text(given, "id") or "unnamed",
         name=_text(given, "name"),
         age=_age(given),
@@ -214,19 +214,19 @@ def _refuse_unknown(given: Mapping[str, Any], known: Sequence[str]) -> None:
         raise InputError(wrong)
 
 
-def _not_read(given: Mapping[str, Any]) -> Iterator[NotRead]:
+def _not_read(given: Mapping[str, Any]) -> Iterator[UnreadField]:
     """The fields that another of the same meaning comes before, and a gender that says no sex."""
     for first, second in (("smoking_history", "smoking"), ("sex", "gender")):
         one, other = _text(given, first), _text(given, second)
         if one and other and one.lower() != other.lower():
-            yield NotRead(other, second, f"“{first}” takes precedence")
+            yield UnreadField(other, second, f"“{first}” takes precedence")
     for field in ("sex", "gender"):
         if (words := _text(given, field)) and _sex_of(words, field) is None:
-            yield NotRead(words, field, "does not say which organs the patient has; list them under “organs”")
+            yield UnreadField(words, field, "does not say which organs the patient has; list them under “organs”")
     if isinstance(days := given.get("symptom_duration_days"), int | float) and not any(
         _list(given, field) for field in COMPLAINTS
     ):
-        yield NotRead(f"{days:g} days", "symptom_duration_days", "no symptom given has this duration")
+        yield UnreadField(f"{days:g} days", "symptom_duration_days", "no symptom given has this duration")
 
 
 def _age(given: Mapping[str, Any]) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from citewell.assistants.guidelines.patient import SEXES, Complaint, NotRead, Patient, TestResult, by_range
+from citewell.assistants.guidelines.patient import SEXES, Complaint, PatientInput, TestResult, UnreadField, by_range
 from citewell.clinical.quantities import years_between
 from citewell.errors import InputError
 
@@ -19,11 +19,11 @@ MISTAKEN = ("entered-in-error", "refuted", "cancelled")
 _KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|morphologic abnormality)\)$")
 
 
-def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
+def patient_from_bundle(bundle: Mapping[str, Any]) -> PatientInput:
     """The one patient of a bundle, as old as on its last dated entry."""
     resources = [one["resource"] for one in _list(bundle, "entry") if isinstance(one.get("resource"), Mapping)]
     entries = [one for one in resources if not _is_mistaken(one)]
-    people = [one for one in entries if one.get("resourceType") == "Patient"]
+    people = [one for one in entries if one.get("resourceType") == "PatientInput"]
     if len(people) != 1:
         raise InputError("The bundle must contain exactly one patient. Export one patient at a time.")
     person = people[0]
@@ -35,7 +35,7 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
     smoking = [one for one in latest.values() if _has_code(one, SMOKING)]
     gender = str(person.get("gender", "")).lower()
     sex = SEXES.get(gender)
-    return Patient(
+    return PatientInput(
         id=str(person.get("id") or "unnamed"),
         age=_age(person.get("birthDate"), last),
         sex=sex,
@@ -48,24 +48,24 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> Patient:
 
 def _not_read(
     resources: Iterable[Mapping[str, Any]], latest: Mapping[str, Mapping[str, Any]], gender: str
-) -> Iterator[NotRead]:
+) -> Iterator[UnreadField]:
     """The entries of which nothing is taken: each condition and result by its name, the other kinds by their number."""
     if gender:
-        yield NotRead(gender, "gender", "does not say which organs the patient has")
+        yield UnreadField(gender, "gender", "does not say which organs the patient has")
     others: Counter[str] = Counter()
     for one in resources:
         kind, name = str(one.get("resourceType") or ""), _KIND.sub("", _named(one))
         if kind in ("Condition", "Observation") and _is_mistaken(one):
-            yield NotRead(name or "no name", kind, "marked in the record as an error, refuted or cancelled")
+            yield UnreadField(name or "no name", kind, "marked in the record as an error, refuted or cancelled")
         elif kind == "Condition" and not (_is_active(one) and name):
-            yield NotRead(name or "no name", kind, "not active in the record" if name else "has no name")
-        elif kind not in ("Patient", "Condition", "Observation"):
+            yield UnreadField(name or "no name", kind, "not active in the record" if name else "has no name")
+        elif kind not in ("PatientInput", "Condition", "Observation"):
             others[kind or "no kind"] += 1
     for name, one in latest.items():
         if not _has_code(one, SMOKING) and (not name or _test(name, one) is None):
-            yield NotRead(name or "no name", "Observation", "has no single value")
+            yield UnreadField(name or "no name", "Observation", "has no single value")
     for kind, count in sorted(others.items()):
-        yield NotRead(f"{count} × {kind}", "entry", "this type of entry is not read")
+        yield UnreadField(f"{count} × {kind}", "entry", "this type of entry is not read")
 
 
 def _is_active(one: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from citewell.assistants.guidelines.criteria import Age, Criteria, Sex
+from citewell.assistants.guidelines.criteria import AgeRange, Criteria, Sex
 from citewell.assistants.guidelines.guideline import Definition
 from citewell.clinical.populations import age_limits, leading_group
 
@@ -39,7 +39,7 @@ class Terms:
         low, high = self._defined(word.casefold()) or tuple(None if end is None else int(end) for end in plain)
         if low is not None or high is not None:
             name = word.casefold()
-            found.append(Age(_told(name, low, high), low, high, population=name))
+            found.append(AgeRange(_told(name, low, high), low, high, population=name))
         return found, text[end:]
 
     def heading(self, title: str) -> list[Criteria]:
@@ -47,7 +47,7 @@ class Terms:
         for match in _IN.finditer(title):
             found, rest = self.leading(title[match.end() :])
             if not rest and found:
-                return [one for one in found if isinstance(one, Age)]
+                return [one for one in found if isinstance(one, AgeRange)]
         return []
 
     def _defined(self, word: str) -> Ages | None:

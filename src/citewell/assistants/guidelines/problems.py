@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from citewell.assistants.guidelines.guideline import Guideline, Problem, Rule, SymptomRow
+from citewell.assistants.guidelines.guideline import Guideline, GuidelineProblem, GuidelineRule, SymptomRow
 from citewell.assistants.guidelines.read_rules import SECTION
 from citewell.assistants.guidelines.read_symptoms import REFERENCE
 from citewell.errors import InputError
@@ -21,7 +21,9 @@ IN_ORDER = 0.9
 _ELSEWHERE = re.compile(r"NICE(?:'|’)s guideline|guideline on", re.IGNORECASE)
 
 
-def problems(document: Document, rules: Sequence[Rule], symptoms: Sequence[SymptomRow]) -> tuple[Problem, ...]:
+def problems(
+    document: Document, rules: Sequence[GuidelineRule], symptoms: Sequence[SymptomRow]
+) -> tuple[GuidelineProblem, ...]:
     """Gaps in the numbering, references that name no rule, criteria that need reading, rules that may be cut off."""
     return (
         *_cut_off(document),
@@ -44,7 +46,7 @@ def check_whole(guideline: Guideline) -> None:
             )
 
 
-def _cut_off(document: Document) -> Iterator[Problem]:
+def _cut_off(document: Document) -> Iterator[GuidelineProblem]:
     """Whether the contents list pages that the file does not have; printed numbers never run ahead of its own."""
     pages = max((page.number for page in document.layout.pages), default=0)
     listed = [
@@ -56,17 +58,17 @@ def _cut_off(document: Document) -> Iterator[Problem]:
     beyond = [number for number in listed if number > pages]
     in_order = sum(before <= after for before, after in pairwise(listed))
     if pages and len(beyond) >= FEW_ENTRIES and in_order >= IN_ORDER * (len(listed) - 1):
-        yield Problem(
+        yield GuidelineProblem(
             "cut_off", None, f"The contents list goes up to page {max(beyond)}, but the file ends at page {pages}."
         )
 
 
-def _scanned(document: Document, rules: Sequence[Rule]) -> Iterator[Problem]:
+def _scanned(document: Document, rules: Sequence[GuidelineRule]) -> Iterator[GuidelineProblem]:
     """Notes on pages that are pictures, where rules stand on them."""
     for note in document.notes:
         numbers = {number for match in _PAGES.finditer(note) for number in _spread(match.group(1))}
         if any(rule.page in numbers or rule.page_end in numbers for rule in rules):
-            yield Problem("scanned", None, note)
+            yield GuidelineProblem("scanned", None, note)
 
 
 def _spread(pages: str) -> Iterator[int]:
@@ -79,22 +81,24 @@ def _spread(pages: str) -> Iterator[int]:
         yield from range(int(first), int(last or first) + 1)
 
 
-def _gaps(rules: Sequence[Rule]) -> Iterator[Problem]:
+def _gaps(rules: Sequence[GuidelineRule]) -> Iterator[GuidelineProblem]:
     numbers = [tuple(int(part) for part in rule.id.split(".")) for rule in rules]
     if numbers and numbers[0][-1] != 1:
-        yield Problem("gap", rules[0].id, f"The first recommendation is {rules[0].id}; earlier ones are missing.")
+        yield GuidelineProblem(
+            "gap", rules[0].id, f"The first recommendation is {rules[0].id}; earlier ones are missing."
+        )
     for (before, after), rule in zip(pairwise(numbers), rules[1:], strict=False):
         expected = before[-1] + 1 if after[:-1] == before[:-1] else 1
         if after[-1] != expected:
             first = ".".join(map(str, (*after[:-1], expected)))
-            yield Problem("gap", rule.id, f"The numbering jumps to {rule.id}; {first} is missing.")
+            yield GuidelineProblem("gap", rule.id, f"The numbering jumps to {rule.id}; {first} is missing.")
     sections = sorted({number[:2] for number in numbers})
     for before, after in pairwise(sections):
         if before[0] == after[0] and after[1] > before[1] + 1:
-            yield Problem("gap", None, f"There is no recommendation in section {before[0]}.{before[1] + 1}.")
+            yield GuidelineProblem("gap", None, f"There is no recommendation in section {before[0]}.{before[1] + 1}.")
 
 
-def _missing_sections(document: Document, rules: Sequence[Rule]) -> Iterator[Problem]:
+def _missing_sections(document: Document, rules: Sequence[GuidelineRule]) -> Iterator[GuidelineProblem]:
     """Sections that the contents list, and that no rule stands in: the file is not whole."""
     read = {rule.id.rpartition(".")[0] for rule in rules}
     listed = []
@@ -105,49 +109,51 @@ def _missing_sections(document: Document, rules: Sequence[Rule]) -> Iterator[Pro
                 listed.append(match.group(1))
     for number in listed:
         if number not in read:
-            yield Problem(
+            yield GuidelineProblem(
                 "gap", None, f"The contents list section {number}, but none of its recommendations was found."
             )
 
 
-def _dangling(rules: Sequence[Rule], symptoms: Sequence[SymptomRow]) -> Iterator[Problem]:
+def _dangling(rules: Sequence[GuidelineRule], symptoms: Sequence[SymptomRow]) -> Iterator[GuidelineProblem]:
     known = {rule.id for rule in rules}
     for rule in rules:
         for number in dict.fromkeys(REFERENCE.findall(rule.text)):
             if number not in known and not _ELSEWHERE.search(rule.text):
-                yield Problem(
+                yield GuidelineProblem(
                     "reference", rule.id, f"Recommendation {rule.id} refers to {number}, which is not in this file."
                 )
     for row in symptoms:
         for number in row.references:
             if number not in known:
-                yield Problem(
+                yield GuidelineProblem(
                     "reference",
                     number,
                     f"A symptom row on page {row.page} refers to {number}, which is not in this file.",
                 )
 
 
-def _rows(symptoms: Sequence[SymptomRow]) -> Iterator[Problem]:
+def _rows(symptoms: Sequence[SymptomRow]) -> Iterator[GuidelineProblem]:
     for row in symptoms:
         if not row.references:
-            yield Problem("symptom_row", None, f"A symptom row on page {row.page} names no recommendation.")
+            yield GuidelineProblem("symptom_row", None, f"A symptom row on page {row.page} names no recommendation.")
 
 
-def _unread(rules: Sequence[Rule]) -> Iterator[Problem]:
+def _unread(rules: Sequence[GuidelineRule]) -> Iterator[GuidelineProblem]:
     dated = sum(rule.date is not None for rule in rules)
     for rule in rules:
         if rule.date is None and 2 * dated > len(rules):
-            yield Problem(
+            yield GuidelineProblem(
                 "incomplete", rule.id, f"Recommendation {rule.id} has no date tag. Check that it is complete."
             )
         if rule.unread:
             count = len(rule.unread)
             words = "condition needs" if count == 1 else "conditions need"
-            yield Problem(
+            yield GuidelineProblem(
                 "needs_reading",
                 rule.id,
                 f"{count} {words} checking by hand in the criteria of recommendation {rule.id}.",
             )
     if not any(rule.criteria is not None and not rule.unread for rule in rules):
-        yield Problem("no_criteria", None, "No criteria found, so patients cannot be compared with this guideline.")
+        yield GuidelineProblem(
+            "no_criteria", None, "No criteria found, so patients cannot be compared with this guideline."
+        )

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Literal
 
 from citewell.assistants.guidelines.match import is_clinical
-from citewell.assistants.guidelines.retrieve import Found
+from citewell.assistants.guidelines.retrieve import RetrievedEntry
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.words_shared import focus
 
@@ -21,7 +21,7 @@ def limit(name: str) -> float:
     return next(float(value) for key, value in rows("chat_gates.tsv") if key == name)
 
 
-def quality(question: str, found: Sequence[Found]) -> Quality:
+def quality(question: str, found: Sequence[RetrievedEntry]) -> Quality:
     """Whether the pieces carry an answer; what was asked for by its number or term always does."""
     if any(one.is_named for one in found):
         return "sufficient"
@@ -43,7 +43,7 @@ def by_scores(scores: Sequence[float]) -> Quality:
     return "sufficient"
 
 
-def _by_words(verdict: Quality, question: str, found: Sequence[Found]) -> Quality:
+def _by_words(verdict: Quality, question: str, found: Sequence[RetrievedEntry]) -> Quality:
     """One step lower where no piece holds enough of what is asked for; nothing where none holds any clinical thing."""
     wanted = focus(question)
     if not wanted:

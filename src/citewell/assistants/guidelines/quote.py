@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from citewell.assistants.guidelines.criteria import Criteria
 from citewell.assistants.guidelines.entries import facts
 from citewell.assistants.guidelines.evaluate import evaluate
-from citewell.assistants.guidelines.evaluate_finding import Record
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.rank import described_person
-from citewell.assistants.guidelines.retrieve import Found
-from citewell.assistants.guidelines.state import State
+from citewell.assistants.guidelines.retrieve import RetrievedEntry
+from citewell.assistants.guidelines.state import CriterionState
 from citewell.types import Context
 
 WINDOW_TOKENS = 1_000_000
@@ -63,24 +63,26 @@ def whole(pieces: Iterable[str]) -> Iterable[str]:
     return pieces
 
 
-def worth_quoting(question: str, found: Sequence[Found]) -> list[Found]:
+def worth_quoting(question: str, found: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
     """What answers: all that was named, or those that come near the best and are open to the person asked about."""
     named = [one for one in found if one.is_named]
     if named or not found:
         return named
     best_share, best_rank = max(one.share for one in found), found[0].rank
     near = [one for one in found if one.share >= SHARE_OF_BEST * best_share and one.rank >= best_rank - RANK_BELOW_BEST]
-    person = Record(described_person(question))
+    person = PatientRecord(described_person(question))
     return [one for one in near if not _is_closed(one, person)][:MAX_QUOTED] or near[:1]
 
 
-def _is_closed(one: Found, person: Record) -> bool:
+def _is_closed(one: RetrievedEntry, person: PatientRecord) -> bool:
     """Whether a rule is for people whom the one asked about can never be among: children, or the other sex."""
     for rule in one.piece.rules:
         known = facts(rule)
         people: tuple[Criteria, ...] = (*known.ages, *known.sexes)
         judged = [evaluate(condition, person, one.book.guideline) for condition in people]
-        closed = [found.state is State.NOT_MET and all(each.is_fixed for each in found.judged) for found in judged]
+        closed = [
+            found.state is CriterionState.NOT_MET and all(each.is_fixed for each in found.judged) for found in judged
+        ]
         if closed and all(closed):
             return True
     return False

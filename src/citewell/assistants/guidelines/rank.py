@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 
-from citewell.assistants.guidelines.entries import Facts, Piece, facts
+from citewell.assistants.guidelines.entries import RuleFacts, SearchEntry, facts
 from citewell.assistants.guidelines.evaluate import evaluate
-from citewell.assistants.guidelines.evaluate_finding import Record
-from citewell.assistants.guidelines.guideline import Guideline, Rule
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
+from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule
 from citewell.assistants.guidelines.match import holds, units
-from citewell.assistants.guidelines.patient import OLDEST, SEXES, Patient
-from citewell.assistants.guidelines.state import State
+from citewell.assistants.guidelines.patient import OLDEST, SEXES, PatientInput
+from citewell.assistants.guidelines.state import CriterionState
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.populations import age_groups, age_limits, person
 
@@ -43,9 +43,9 @@ def asks_for(question: str, intent: str) -> bool:
     return intent_pattern(intent).search(question) is not None
 
 
-def boost_for_question(question: str, piece: Piece, guideline: Guideline, *, share: float = 0.0) -> float:
+def boost_for_question(question: str, piece: SearchEntry, guideline: Guideline, *, share: float = 0.0) -> float:
     """What the words of a question add; the best of the rules that the piece stands for counts."""
-    person = Record(described_person(question))
+    person = PatientRecord(described_person(question))
     best = max(
         (
             _question_boost(question, piece, facts(rule)) + _person_boost(person, rule, guideline)
@@ -56,7 +56,7 @@ def boost_for_question(question: str, piece: Piece, guideline: Guideline, *, sha
     return best + amount("question", "words in common") * share
 
 
-def _question_boost(question: str, piece: Piece, known: Facts) -> float:
+def _question_boost(question: str, piece: SearchEntry, known: RuleFacts) -> float:
     fits = {
         "urgency": known.urgency in URGENT,
         "age": any(one.age_from is not None or one.age_below is not None for one in known.ages),
@@ -71,7 +71,7 @@ CHILD_AGE = 10
 
 
 @lru_cache(maxsize=256)
-def described_person(question: str) -> Patient:
+def described_person(question: str) -> PatientInput:
     """The person whom a question describes, as far as it says one; what it leaves open stays unknown.
 
     >>> described_person("haematuria aged 60").age, described_person("a 32-year-old woman").sex
@@ -87,10 +87,10 @@ def described_person(question: str) -> Patient:
     if age is None and "child" in age_groups(question):
         age = CHILD_AGE
     age = None if age is None or age > OLDEST else int(age)
-    return Patient("asked about", age=age, sex=SEXES.get(asked.sex or ""))
+    return PatientInput("asked about", age=age, sex=SEXES.get(asked.sex or ""))
 
 
-def _person_boost(person: Record, rule: Rule, guideline: Guideline) -> float:
+def _person_boost(person: PatientRecord, rule: GuidelineRule, guideline: Guideline) -> float:
     """Age and sex of a person whom a question describes, weighed like a patient's."""
     known = facts(rule)
     return _age_boost(person, known, guideline) + _sex_boost(
@@ -98,41 +98,41 @@ def _person_boost(person: Record, rule: Rule, guideline: Guideline) -> float:
     )
 
 
-def _age_boost(record: Record, known: Facts, guideline: Guideline) -> float:
+def _age_boost(record: PatientRecord, known: RuleFacts, guideline: Guideline) -> float:
     """Only an age on record counts, and only where ages tell people apart: a table has a band for everyone."""
     if sum(one.age_from is not None and one.age_below is not None for one in known.ages) >= BANDS:
         return 0.0
-    met = [one for one in known.ages if evaluate(one, record, guideline).state is State.MET]
+    met = [one for one in known.ages if evaluate(one, record, guideline).state is CriterionState.MET]
     is_reached = any(one.age_from is not None for one in met)
     is_kept = any(one.age_below is not None for one in met)
     return amount("patient", "age from is reached") * is_reached + amount("patient", "age below is kept") * is_kept
 
 
-def boost_for_patient(record: Record, piece: Piece, guideline: Guideline) -> float:
+def boost_for_patient(record: PatientRecord, piece: SearchEntry, guideline: Guideline) -> float:
     """What a patient's record adds; the best of the rules that the piece stands for counts."""
     return max((_patient_boost(record, rule, guideline) for rule in piece.rules), default=0.0)
 
 
-def _patient_boost(record: Record, rule: Rule, guideline: Guideline) -> float:
+def _patient_boost(record: PatientRecord, rule: GuidelineRule, guideline: Guideline) -> float:
     """Only what the record states counts."""
     known = facts(rule)
     found = _age_boost(record, known, guideline)
     found += amount("patient", "symptom in common") * _shared(record, known)
     smoking = (one for one in known.exposures if one.name == "smoking")
     found += amount("patient", "has smoked") * any(
-        evaluate(one, record, guideline).state is State.MET for one in smoking
+        evaluate(one, record, guideline).state is CriterionState.MET for one in smoking
     )
     return found + _sex_boost(evaluate(one, record, guideline).state for one in known.sexes)
 
 
-def _shared(record: Record, known: Facts) -> int:
+def _shared(record: PatientRecord, known: RuleFacts) -> int:
     """How many findings of the rule the record states; what it denies is none."""
     wanted = {frozenset(units(one.phrase)) for one in known.findings}
     return sum(any(holds(one, said.names) for said in record.said) for one in wanted)
 
 
-def _sex_boost(states: Iterable[State]) -> float:
+def _sex_boost(states: Iterable[CriterionState]) -> float:
     judged = list(states)
-    if State.MET in judged:
+    if CriterionState.MET in judged:
         return amount("patient", "sex fits")
-    return amount("patient", "sex does not fit") if State.NOT_MET in judged else 0.0
+    return amount("patient", "sex does not fit") if CriterionState.NOT_MET in judged else 0.0

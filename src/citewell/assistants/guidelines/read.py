@@ -7,7 +7,7 @@ import re
 from citewell.assistants.guidelines.guideline import Definition, Guideline
 from citewell.assistants.guidelines.parse_rules import Terms, parse_rules
 from citewell.assistants.guidelines.problems import problems
-from citewell.assistants.guidelines.read_rules import Passage, read_passages
+from citewell.assistants.guidelines.read_rules import RawRule, read_passages
 from citewell.assistants.guidelines.read_symptoms import read_symptoms
 from citewell.errors import InputError
 from citewell.types import Document
@@ -45,7 +45,7 @@ def read(document: Document) -> Guideline:
     )
 
 
-def _recommends(passage: Passage) -> bool:
+def _recommends(passage: RawRule) -> bool:
     """Whether it is a sentence: the numbered entries of a table or of a list of functions are none."""
     return passage.date is not None or passage.text.rstrip(')”"’ ').endswith((".", "!", "?"))
 

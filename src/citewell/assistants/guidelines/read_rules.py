@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewell.assistants.guidelines.guideline import Table
+from citewell.assistants.guidelines.guideline import RuleTable
 from citewell.types import Block, Box, Document
 
 NUMBERED = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s+(?=[^\W\d_a-z]|['‘“\"(])")
@@ -27,7 +27,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RawRule:
     """A rule's words before they are understood."""
 
     id: str
@@ -47,10 +47,10 @@ class Passage:
     """What the section says of whom its rules apply to."""
     rows: tuple[str, ...] = ()
     """The rows of the table that stands below it."""
-    table: Table | None = None
+    table: RuleTable | None = None
 
 
-def read_passages(document: Document) -> tuple[Passage, ...]:
+def read_passages(document: Document) -> tuple[RawRule, ...]:
     """Every rule once, in order; a number that does not continue the numbering opens no rule."""
     starts = _starts(document)
     ends = [*starts[1:], len(document.blocks)]
@@ -106,7 +106,7 @@ def _note_intros(document: Document, blocks: Sequence[Block], intros: dict[tuple
             intros[block.section] = match.group("whom")
 
 
-def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str, ...], str]) -> Passage:
+def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str, ...], str]) -> RawRule:
     """The rule that opens with the first block: its list, and what follows it up to its date tag."""
     first = blocks[0]
     after = next((n for n, block in enumerate(blocks) if n and _is_heading(document, block)), len(blocks))
@@ -129,7 +129,7 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
     scope = next(
         (intros[first.section[:n]] for n in range(len(first.section), 0, -1) if first.section[:n] in intros), None
     )
-    return Passage(
+    return RawRule(
         id=match.group("id"),
         headings=tuple(title for title in first.section if not DATED.fullmatch(title)),
         head=head,
@@ -147,7 +147,7 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
     )
 
 
-def _table(document: Document, below: Sequence[Block], rows: Sequence[Block]) -> Table | None:
+def _table(document: Document, below: Sequence[Block], rows: Sequence[Block]) -> RuleTable | None:
     """The first table below a rule, from its caption on."""
     if not rows:
         return None
@@ -157,7 +157,7 @@ def _table(document: Document, below: Sequence[Block], rows: Sequence[Block]) ->
     while (after := below.index(last) + 1) < len(below) and below[after].kind == "table_row":
         last = below[after]
     page = document.layout.page_at(first.start) or first.page or 0
-    return Table(document.text[first.start : last.end], page, first.start, last.end)
+    return RuleTable(document.text[first.start : last.end], page, first.start, last.end)
 
 
 def _is_heading(document: Document, block: Block) -> bool:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.assistants.guidelines.entries import Piece
-from citewell.assistants.guidelines.evaluate_finding import Record
-from citewell.assistants.guidelines.patient import Patient
+from citewell.assistants.guidelines.entries import SearchEntry
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
+from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.rank import asks_for, boost_for_patient, boost_for_question, intent_pattern
-from citewell.assistants.guidelines.shelve import Book
+from citewell.assistants.guidelines.shelve import SearchableGuideline
 from citewell.ports import Vector, products
 
 FETCHED_FOR_EACH = 3
@@ -22,11 +22,11 @@ RULE_ID = re.compile(r"(?<![\w.])\d{1,2}\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RetrievedEntry:
     """Something that answers, with the score that gates see and the boost that only the order sees."""
 
-    book: Book
-    piece: Piece
+    book: SearchableGuideline
+    piece: SearchEntry
     """What is quoted: a canonical rule, a row or a definition; never an enriched text."""
     score: float
     """The cosine of what was matched."""
@@ -41,7 +41,9 @@ class Found:
         return self.score + self.boost
 
 
-def retrieve(question: str, vector: Vector, books: Sequence[Book], *, limit: int = CHAT_LIMIT) -> list[Found]:
+def retrieve(
+    question: str, vector: Vector, books: Sequence[SearchableGuideline], *, limit: int = CHAT_LIMIT
+) -> list[RetrievedEntry]:
     """The best pieces for a question; what it names by number or term comes first."""
     named = [*by_number(question, books), *by_term(question, books)]
     found = [
@@ -54,10 +56,10 @@ def retrieve(question: str, vector: Vector, books: Sequence[Book], *, limit: int
 
 
 def retrieve_for(
-    patient: Patient, vector: Vector, books: Sequence[Book], *, limit: int = ASSESSMENT_LIMIT
-) -> list[Found]:
+    patient: PatientInput, vector: Vector, books: Sequence[SearchableGuideline], *, limit: int = ASSESSMENT_LIMIT
+) -> list[RetrievedEntry]:
     """The best rules for a patient, to be shown beside an assessment."""
-    record = Record(patient)
+    record = PatientRecord(patient)
     question = query_for(patient)
     found = [
         replace(one, boost=boost_for_patient(record, one.piece, one.book.guideline))
@@ -66,7 +68,7 @@ def retrieve_for(
     return [one for one in _collapsed(found, keeps_rows=False) if one.piece.kind == "rule"][:limit]
 
 
-def query_for(patient: Patient) -> str:
+def query_for(patient: PatientInput) -> str:
     """What is looked for on a patient's behalf: symptoms, how long they last, age, sex, smoking."""
     days = {one.duration_days for one in patient.complaints if one.duration_days is not None}
     parts = [
@@ -79,11 +81,11 @@ def query_for(patient: Patient) -> str:
     return " ".join(part for part in parts if part)
 
 
-def by_number(question: str, books: Iterable[Book]) -> list[Found]:
+def by_number(question: str, books: Iterable[SearchableGuideline]) -> list[RetrievedEntry]:
     """The rules that a question names, such as 1.1.1, in each guideline that has them."""
     wanted = list(dict.fromkeys(RULE_ID.findall(question)))
     return [
-        Found(book, piece, 1.0, 1.0, is_named=True)
+        RetrievedEntry(book, piece, 1.0, 1.0, is_named=True)
         for book in books
         for number in wanted
         for piece in book.pieces
@@ -91,7 +93,7 @@ def by_number(question: str, books: Iterable[Book]) -> list[Found]:
     ]
 
 
-def by_term(question: str, books: Iterable[Book]) -> list[Found]:
+def by_term(question: str, books: Iterable[SearchableGuideline]) -> list[RetrievedEntry]:
     """The definitions whose terms a question asks the meaning of; the longest term wins where one holds another."""
     left, found = question.casefold(), []
     terms = [(book, piece) for book in books for piece in book.pieces if piece.kind == "definition"]
@@ -99,7 +101,7 @@ def by_term(question: str, books: Iterable[Book]) -> list[Found]:
         pattern = rf"(?<!\w){re.escape(piece.id)}(?!\w)"
         if re.search(pattern, left):
             left = re.sub(pattern, " ", left)
-            found.append(Found(book, piece, 1.0, 1.0, is_named=True))
+            found.append(RetrievedEntry(book, piece, 1.0, 1.0, is_named=True))
     is_bare = asks_for(left, "what") and not _without("what", left)
     return found if asks_for(left, "meaning") or is_bare else []
 
@@ -109,10 +111,12 @@ def _without(intent: str, text: str) -> str:
     return " ".join(re.findall(r"\w+", intent_pattern(intent).sub(" ", text)))
 
 
-def _candidates(question: str, vector: Vector, books: Sequence[Book], limit: int) -> list[Found]:
+def _candidates(
+    question: str, vector: Vector, books: Sequence[SearchableGuideline], limit: int
+) -> list[RetrievedEntry]:
     """The pieces of all guidelines nearest to a vector, and those that hold most of what the question speaks of."""
     found = [
-        Found(book, piece, float(score), share)
+        RetrievedEntry(book, piece, float(score), share)
         for book in books
         for piece, score, share in zip(
             book.searched, products(book.vectors, vector), book.shared.shares(question), strict=True
@@ -123,9 +127,9 @@ def _candidates(question: str, vector: Vector, books: Sequence[Book], limit: int
     return [*nearest, *(one for one in sharing if one not in nearest)]
 
 
-def _collapsed(found: Iterable[Found], *, keeps_rows: bool) -> list[Found]:
+def _collapsed(found: Iterable[RetrievedEntry], *, keeps_rows: bool) -> list[RetrievedEntry]:
     """Each rule once, with the best of what stands for it; ordered by score and boost together."""
-    best: dict[tuple[str, str, str], Found] = {}
+    best: dict[tuple[str, str, str], RetrievedEntry] = {}
     for one in found:
         for quoted in _quoted(one, keeps_rows=keeps_rows):
             known = best.get(_key(quoted), quoted)
@@ -138,7 +142,7 @@ def _collapsed(found: Iterable[Found], *, keeps_rows: bool) -> list[Found]:
     return sorted(best.values(), key=lambda one: (-one.rank, -one.score))
 
 
-def _quoted(one: Found, *, keeps_rows: bool) -> list[Found]:
+def _quoted(one: RetrievedEntry, *, keeps_rows: bool) -> list[RetrievedEntry]:
     """What is quoted for something that matched: the canonical rules it stands for, or else itself."""
     if not one.piece.rules or (keeps_rows and one.piece.kind == "symptom"):
         return [one]
@@ -147,5 +151,5 @@ def _quoted(one: Found, *, keeps_rows: bool) -> list[Found]:
     return [replace(one, piece=piece) for piece in rules]
 
 
-def _key(one: Found) -> tuple[str, str, str]:
+def _key(one: RetrievedEntry) -> tuple[str, str, str]:
     return one.book.document_id, one.piece.kind, one.piece.id

@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from citewell.assistants.guidelines.patient import Patient, patients_from_json
+from citewell.assistants.guidelines.patient import PatientInput, patients_from_json
 from citewell.errors import InputError, NotFound
 
 MAX_FILE_BYTES = 50_000_000
 
 
-def read_patients(path: Path) -> tuple[Patient, ...]:
+def read_patients(path: Path) -> tuple[PatientInput, ...]:
     """The patients of one file."""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
@@ -30,14 +30,14 @@ def read_patients(path: Path) -> tuple[Patient, ...]:
 class Roster:
     """The patients on file, and the files that could not be read: one bad file hides nobody else."""
 
-    patients: dict[str, Patient]
+    patients: dict[str, PatientInput]
     unreadable: Mapping[str, str]
     """The name of each file, and why."""
 
 
 def roster(folder: Path) -> Roster:
     """Every patient of a folder by id; of the same id, the last file's. What others may read is closed to them."""
-    patients: dict[str, Patient] = {}
+    patients: dict[str, PatientInput] = {}
     unreadable: dict[str, str] = {}
     found = sorted(folder.glob("*.json")) if folder.is_dir() else []
     for path in [folder, *found] if found else []:
@@ -58,7 +58,7 @@ def _close_to_others(path: Path) -> None:
             path.chmod(stat.S_IMODE(mode) & 0o700)
 
 
-def find_patient(folder: Path, patient_id: str) -> Patient:
+def find_patient(folder: Path, patient_id: str) -> PatientInput:
     """The patient of exactly this id."""
     known = roster(folder)
     if (found := known.patients.get(patient_id)) is not None:

@@ -12,7 +12,7 @@ from citewell.assistants.guidelines.match import Unit, is_clinical, names, place
 from citewell.assistants.guidelines.match import units as named_units
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import Mention, broader
-from citewell.clinical.context import Context, read_context
+from citewell.clinical.context import AssertionContext, read_context
 from citewell.clinical.lexicon import Lexicon, ids_of, named_concept
 from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.medicines import medicines
@@ -21,7 +21,7 @@ from citewell.types.consult import Polarity
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RecordClause:
     """What one clause of a record says."""
 
     text: str
@@ -89,7 +89,7 @@ def _words(alternatives: str) -> re.Pattern[str] | None:
     )
 
 
-def said(text: str, *, given_days: float | None = None) -> list[Said]:
+def said(text: str, *, given_days: float | None = None) -> list[RecordClause]:
     """What a text of a record says of the patient, clause by clause; what is past, of others or feared is left out.
 
     >>> denied = {name for clause in said("No fever, haemoptysis for 2 days") for name in clause.denied}
@@ -125,9 +125,9 @@ def pains() -> frozenset[str]:
     return frozenset(name for one in concepts if one.name.split()[-1] == "pain" for name in ids_of(one))
 
 
-def _joined(clauses: Sequence[Said]) -> list[Said]:
+def _joined(clauses: Sequence[RecordClause]) -> list[RecordClause]:
     """The clauses, each with the qualities of those behind it that name nothing themselves: “a lump, does not hurt”."""
-    joined: list[Said] = []
+    joined: list[RecordClause] = []
     last = None
     for at, one in enumerate(clauses):
         joined.append(one)
@@ -193,7 +193,9 @@ LOOK_ROUND = 40
 _LEFT_OUT = (Polarity.PAST, Polarity.FAMILY, Polarity.OTHER, Polarity.HYPOTHETICAL, Polarity.INTENDED)
 
 
-def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, days: float | None) -> Said:
+def _clause(
+    context: AssertionContext, learned: Sequence[Mention], start: int, end: int, days: float | None
+) -> RecordClause:
     whole = context.text[start:end]
     clause = _BRACKET.sub(" ", whole)
     stated: set[str] = set()
@@ -224,7 +226,7 @@ def _clause(context: Context, learned: Sequence[Mention], start: int, end: int, 
     exact, doubted = units.get(Polarity.PRESENT, set()), units.get(Polarity.UNCLEAR, set())
     given = names(unit | broader(unit) for unit in exact)
     maybe = names(unit | broader(unit) for unit in doubted)
-    return Said(
+    return RecordClause(
         clause.strip(" ,;."), given, names(exact), names(absent), maybe,
         frozenset(stated), frozenset(refuted), days, is_of_others=any(status in units for status in _LEFT_OUT),
     )  # fmt: skip
@@ -270,7 +272,9 @@ def _settle_bleeding(text: str, present: set[Unit]) -> None:
         present.add(_AFTER_MENOPAUSE)
 
 
-def _understood(context: Context, learned: Sequence[Mention], start: int, end: int) -> Iterator[tuple[Polarity, Unit]]:
+def _understood(
+    context: AssertionContext, learned: Sequence[Mention], start: int, end: int
+) -> Iterator[tuple[Polarity, Unit]]:
     """What a clause means without naming it, and how that holds."""
     for unit in suggested(context, start, end):
         yield Polarity.UNCLEAR, unit
@@ -286,7 +290,7 @@ def _understood(context: Context, learned: Sequence[Mention], start: int, end: i
                 yield Polarity.UNCLEAR, one.ids  # what is described raises a suspicion
 
 
-def status_of(context: Context, start: int, end: int) -> Polarity:
+def status_of(context: AssertionContext, start: int, end: int) -> Polarity:
     """How words hold; what was never there before is denied of the past alone."""
     status = context.assertion(start, end).status
     text = context.text
@@ -329,7 +333,7 @@ def descriptions() -> tuple[tuple[frozenset[Unit], re.Pattern[str], re.Pattern[s
     )
 
 
-def suggested(context: Context, start: int, end: int) -> set[Unit]:
+def suggested(context: AssertionContext, start: int, end: int) -> set[Unit]:
     """What the words from `start` to `end` describe without its name: “pearly” suggests a basal cell carcinoma."""
     found: set[Unit] = set()
     for units_of, described, beside in descriptions():

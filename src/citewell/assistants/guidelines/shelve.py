@@ -10,26 +10,26 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.assistants.guidelines.entries import Piece, pieces
+from citewell.assistants.guidelines.entries import SearchEntry, pieces
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.words_shared import Shared
+from citewell.assistants.guidelines.words_shared import SharedTerms
 from citewell.ports import Embedder, Library, Vectors
 from citewell.types import Scope
 
 
 @dataclass(frozen=True)
-class Book:
+class SearchableGuideline:
     """A guideline that can be searched."""
 
     guideline: Guideline
     document_id: str
     version: int
     publisher: str | None
-    pieces: tuple[Piece, ...]
-    searched: tuple[Piece, ...]
+    pieces: tuple[SearchEntry, ...]
+    searched: tuple[SearchEntry, ...]
     """The pieces that have a vector, in the order of the rows."""
     vectors: Vectors
-    shared: Shared
+    shared: SharedTerms
     chunk_starts: tuple[int, ...]
     """Where the library's passages begin: a citation opens the one that holds its words."""
 
@@ -43,10 +43,10 @@ class Books:
 
     def __init__(self, library: Library, embedder: Callable[[], Embedder], folder: Path) -> None:
         self._library, self._embedder, self._folder = library, embedder, folder
-        self._known: dict[tuple[str, str], Book] = {}
+        self._known: dict[tuple[str, str], SearchableGuideline] = {}
         self._lock = threading.Lock()
 
-    def book(self, guideline: Guideline, scope: Scope) -> Book:
+    def book(self, guideline: Guideline, scope: Scope) -> SearchableGuideline:
         """One guideline of the library, ready to be searched."""
         entry = guideline.entry
         assert entry is not None, "a guideline outside a library is not searched"
@@ -56,15 +56,15 @@ class Books:
                 self._known[key] = self._made(guideline, entry.id, scope)
             return self._known[key]
 
-    def _made(self, guideline: Guideline, document_id: str, scope: Scope) -> Book:
+    def _made(self, guideline: Guideline, document_id: str, scope: Scope) -> SearchableGuideline:
         entry, document, chunks = self._library.opened(document_id, scope)
         found = pieces(guideline, document.text)
         searched = tuple(piece for piece in found if piece.matched)
         publisher = document.metadata.publisher
         starts = tuple(chunk.start for chunk in chunks)
         vectors = self.vectors([piece.matched for piece in searched])
-        return Book(
-            guideline, entry.id, entry.version, publisher, found, searched, vectors, Shared.of(searched), starts
+        return SearchableGuideline(
+            guideline, entry.id, entry.version, publisher, found, searched, vectors, SharedTerms.of(searched), starts
         )
 
     def vectors(self, texts: Sequence[str]) -> Vectors:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class State(StrEnum):
+class CriterionState(StrEnum):
     """What the record says of a condition."""
 
     MET = "met"
@@ -16,11 +16,11 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCriterion:
     """One condition, its state, and the words of the record that decided."""
 
     text: str
-    state: State
+    state: CriterionState
     fact: str | None
     ask: str | None = None
     """What to confirm or ask next."""
@@ -31,17 +31,17 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CriteriaOutcome:
     """What became of a tree: its state, its conditions, and the ways in which it would be met."""
 
-    state: State
-    judged: tuple[Judged, ...]
-    ways: tuple[tuple[Judged, ...], ...] = ((),)
+    state: CriterionState
+    judged: tuple[JudgedCriterion, ...]
+    ways: tuple[tuple[JudgedCriterion, ...], ...] = ((),)
     """What would have to change: the fewest conditions first, then others that may be so already."""
     is_relevant: bool = False
     """Something that the patient has speaks for it."""
 
     @property
-    def missing(self) -> tuple[Judged, ...]:
+    def missing(self) -> tuple[JudgedCriterion, ...]:
         """The fewest conditions that would have to change."""
         return self.ways[0]

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from citewell.assistants.guidelines.entries import Piece, facts
-from citewell.assistants.guidelines.guideline import Rule
+from citewell.assistants.guidelines.entries import SearchEntry, facts
+from citewell.assistants.guidelines.guideline import GuidelineRule
 from citewell.assistants.guidelines.match import units
-from citewell.assistants.guidelines.shelve import Book
+from citewell.assistants.guidelines.shelve import SearchableGuideline
 from citewell.clinical import mentions
 from citewell.types import Citation, Message
 
@@ -34,7 +34,7 @@ def without_marks(said: Message) -> Message:
     return replace(said, text=_MARKED.sub("", said.text)) if said.role == "assistant" else said
 
 
-def topic(history: Sequence[Message], books: Iterable[Book]) -> str | None:
+def topic(history: Sequence[Message], books: Iterable[SearchableGuideline]) -> str | None:
     """The commonest site among what the last cited answer cites, and up to two clinical terms.
 
     An answer without citations changes nothing: it is passed over, and the one before it counts.
@@ -49,7 +49,7 @@ def topic(history: Sequence[Message], books: Iterable[Book]) -> str | None:
     return None
 
 
-def _cited(text: str, books: Iterable[Book]) -> list[Piece]:
+def _cited(text: str, books: Iterable[SearchableGuideline]) -> list[SearchEntry]:
     """The pieces that an answer cites, as far as the guidelines at hand still have them."""
     wanted = {(found["label"], int(found["page"] or 0)) for found in _CITED.finditer(text)}
     return [
@@ -60,7 +60,7 @@ def _cited(text: str, books: Iterable[Book]) -> list[Piece]:
     ]
 
 
-def _told(cited: Sequence[Piece], asked: str) -> str | None:
+def _told(cited: Sequence[SearchEntry], asked: str) -> str | None:
     """Site and terms as words to search by; numbers of sections would only be noise."""
     rules = [rule for piece in cited for rule in piece.rules]
     site = _commonest(rule.site or re.sub(r"^[\d.]+\s*", "", rule.section) for rule in rules)
@@ -68,7 +68,7 @@ def _told(cited: Sequence[Piece], asked: str) -> str | None:
     return " ".join([*([site] if site else []), *named[:MAX_TERMS]]) or None
 
 
-def _asked_terms(asked: str, rules: Sequence[Rule]) -> list[str]:
+def _asked_terms(asked: str, rules: Sequence[GuidelineRule]) -> list[str]:
     """What was asked about and the cited rules speak of, under the guideline's names."""
     phrases = [one.phrase for rule in rules for one in facts(rule).findings]
     wanted = {name for one in mentions(asked) for name in one.ids}

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from citewell.assistants.guidelines.criteria import as_json, render
-from citewell.assistants.guidelines.guideline import Guideline, Rule, SymptomRow
+from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule, SymptomRow
 
 
 def guideline_json(found: Guideline) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def counts_json(found: Guideline) -> dict[str, Any]:
     }
 
 
-def rule_json(rule: Rule) -> dict[str, Any]:
+def rule_json(rule: GuidelineRule) -> dict[str, Any]:
     """One rule; `criteria` is null where there is no criteria language."""
     tree = None if rule.criteria is None else {"sentence": render(rule.criteria), "tree": as_json(rule.criteria)}
     return {

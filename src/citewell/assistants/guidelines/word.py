@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from citewell.answer.events import Done
-from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, Verify, finish, of_people
+from citewell.answer.events import AnswerDone
+from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, of_people
 from citewell.answer.generate import Budget, assemble
-from citewell.assistants.guidelines.assess import NOTHING_MET, Applied, Assessment, reason
+from citewell.assistants.guidelines.assess import NOTHING_MET, Assessment, EvaluatedRule, reason
 from citewell.assistants.guidelines.topic import mark
 from citewell.errors import ModelError, TokenBudgetExceededError
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Answer, Hit, Refuse, Verdict, Why
+from citewell.types import Answer, Hit, MatchReason, Refuse, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +64,9 @@ def _answer(found: Assessment, writer: Writer, verify: Verify) -> Answer:
     budget = Budget(writer.window, writer.reply)
     context = assemble(QUESTION, list(_evidence(found)), (), system=RULES.text, budget=budget, count=writer.count)
     judge = Judge(lambda _text: None, lambda _claims, _context: 0.0, route=Refuse, took_ms=lambda: 0.0)
-    asked = AnswerRequest("", QUESTION, context, writer.name, RULES.hash, POLICY, RULES.text, Frame(mark))
+    asked = AnswerRequest("", QUESTION, context, writer.name, RULES.hash, POLICY, RULES.text, AnswerWording(mark))
     *_, done = finish(writer.write(QUESTION, context, rules=RULES.text), asked, verify=verify, judge=judge)
-    assert isinstance(done, Done)
+    assert isinstance(done, AnswerDone)
     return done.answer
 
 
@@ -80,7 +80,7 @@ def _evidence(found: Assessment) -> Iterator[Hit]:
         yield _hit(NOTHING_MET, at=0, rule=None)
 
 
-def _hit(text: str, *, at: int, rule: Applied | None) -> Hit:
+def _hit(text: str, *, at: int, rule: EvaluatedRule | None) -> Hit:
     """A rule at its place in its document, or a reason, which stands in none."""
     entry = rule.guideline.entry if rule else None
     start = rule.rule.start if rule else 0
@@ -98,6 +98,6 @@ def _hit(text: str, *, at: int, rule: Applied | None) -> Hit:
         raw_cosine=0.0,
         rank_score=0.0,
         relevance=1.0,
-        why=Why(None, None, (), None),
+        why=MatchReason(None, None, (), None),
         published=entry.metadata.published if entry else None,
     )

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.assistants.guidelines.entries import Piece
+from citewell.assistants.guidelines.entries import SearchEntry
 from citewell.assistants.guidelines.match import Unit, is_clinical, units
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader, fold
@@ -47,14 +47,14 @@ def numbered(text: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedTerms:
     """The things that each searched piece speaks of, and how rare they are among all of them."""
 
     held: tuple[frozenset[str], ...]
     counts: Counter[str]
 
     @classmethod
-    def of(cls, searched: tuple[Piece, ...]) -> Shared:
+    def of(cls, searched: tuple[SearchEntry, ...]) -> SharedTerms:
         """Read once for each guideline version."""
         held = tuple(_names(piece) for piece in searched)
         return cls(held, Counter(name for names in held for name in names))
@@ -75,6 +75,6 @@ class Shared:
         return [sum(weight for unit, weight in wanted if unit & names) / total for names in self.held]
 
 
-def _names(piece: Piece) -> frozenset[str]:
+def _names(piece: SearchEntry) -> frozenset[str]:
     found = units(piece.matched)
     return frozenset(one for unit in found for one in unit | broader(unit)) | numbered(piece.matched)

@@ -8,14 +8,14 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
 
-from citewell.assistants.records.known import Known
+from citewell.assistants.records.known import KnownFacts
 from citewell.assistants.records.limits import beyond_limits, gaps
-from citewell.assistants.records.mentions import Mentioned, speaks_of
+from citewell.assistants.records.mentions import PaperMention, speaks_of
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.place import is_coded
 from citewell.clinical.medicines import reacts, substances
 from citewell.clinical.quantities import quantities
-from citewell.types import Document, Entry
+from citewell.types import Document, LibraryEntry
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, MedicationStatus, Severity, fact_id
 from citewell.types.facts_line import FLAGS, line_of, shown
 
@@ -41,12 +41,12 @@ class Alert:
     kind: AlertKind
     text: str
     fact_ids: tuple[str, ...]
-    quotes: tuple[Mentioned, ...] = ()
+    quotes: tuple[PaperMention, ...] = ()
     """The words of papers that it rests on, which are no facts."""
 
 
 def find_alerts(
-    facts: Iterable[Fact], *, now: datetime | None = None, papers: Sequence[tuple[Entry, Document]] = ()
+    facts: Iterable[Fact], *, now: datetime | None = None, papers: Sequence[tuple[LibraryEntry, Document]] = ()
 ) -> list[Alert]:
     """All alerts, the gravest first: allergies, critical results, doses, doubles, gaps; none is due without a time.
 
@@ -117,10 +117,10 @@ def _unconfirmed(result: LabResult) -> str:
     )
 
 
-def _in_papers(known: Sequence[Fact], papers: Sequence[tuple[Entry, Document]]) -> Iterator[Alert]:
+def _in_papers(known: Sequence[Fact], papers: Sequence[tuple[LibraryEntry, Document]]) -> Iterator[Alert]:
     """Critical values that stand in a letter or a picture, and in no fact."""
     read = [one for one in papers if not is_coded(one[0])]
-    for one in critical_values(read, Known(tuple(known))):
+    for one in critical_values(read, KnownFacts(tuple(known))):
         of = f" ({one.dated.day} {one.dated:%B %Y})" if one.dated else ""
         text = (
             f"Your document “{one.entry.title}” says “{one.words}”{of}. Laboratories usually call the doctor about "
@@ -135,7 +135,7 @@ def _gaps(
     active: Sequence[Medication],
     results: Sequence[LabResult],
     now: datetime,
-    papers: Sequence[tuple[Entry, Document]],
+    papers: Sequence[tuple[LibraryEntry, Document]],
 ) -> Iterator[Alert]:
     """Medicines of now whose usual test is not among the facts, or not since long ago."""
     for gap in gaps(active, results, now=now):

@@ -14,33 +14,44 @@ from pathlib import Path
 from typing import Any
 
 from citewell.answer.audit import writer_record
-from citewell.answer.events import Done, Event, Notice, Working
+from citewell.answer.events import AnswerDone, Event, Notice, StageStarted
 from citewell.answer.gate import Verify, finish
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.align import align
-from citewell.assistants.records.asked import Gathered
+from citewell.assistants.records.asked import GatheredFacts
 from citewell.assistants.records.examples import Nearness
 from citewell.assistants.records.fetch import allergies, fetch
 from citewell.assistants.records.intents import Intent
-from citewell.assistants.records.kinds import Kind
-from citewell.assistants.records.known import Known
+from citewell.assistants.records.kinds import QuestionKindRule
+from citewell.assistants.records.known import KnownFacts
 from citewell.assistants.records.look_up import look_up
 from citewell.assistants.records.mentions import on_topic
 from citewell.assistants.records.names import Names
 from citewell.assistants.records.newer import newer
 from citewell.assistants.records.notes import notes
-from citewell.assistants.records.place import Places, unread
+from citewell.assistants.records.place import FactDocuments, unread
 from citewell.assistants.records.release import release
 from citewell.assistants.records.safety import counted
 from citewell.assistants.records.screening import screen
 from citewell.assistants.records.sources import Sources
-from citewell.assistants.records.turn import NOTHING, Turn
+from citewell.assistants.records.turn import NOTHING, RecordExchange
 from citewell.assistants.records.unused import unused
 from citewell.clinical.languages import Language
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Check, Context, Emergency, Entry, Evidence, Hit, Message, Refuse, Scope, Span
+from citewell.types import (
+    Context,
+    Emergency,
+    Evidence,
+    EvidenceSpan,
+    Hit,
+    LibraryEntry,
+    Message,
+    Refuse,
+    Scope,
+    SentenceCheck,
+)
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 from citewell.types.logged import logged
@@ -74,7 +85,7 @@ class Records:
     """Who quotes word for word where no model words the answer, or where nothing of what it wrote could be shown."""
     verify: Verify
     known: Callable[[Scope], Sequence[Fact]]
-    places: Places
+    places: FactDocuments
     is_model: bool
     near: Nearness | None = None
     """How near a question is to examples; without it cues alone tell its kind."""
@@ -90,13 +101,13 @@ class Records:
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
         """Answer one question; the last event holds the answer."""
         screened = screen(question, emergency=self.emergency)
-        turn = Turn(self, question, screened, scope, tuple(history), time.perf_counter())
-        yield Working("searching")
+        turn = RecordExchange(self, question, screened, scope, tuple(history), time.perf_counter())
+        yield StageStarted("searching")
         facts, hits, is_empty = self._found(turn)
         if is_empty:
             yield turn.said("empty")
             return
-        known = Known(tuple(facts))
+        known = KnownFacts(tuple(facts))
         gathered, said = look_up(turn, known)
         if not screened.emergency:
             turn.unused.extend(unused(turn.text, known.facts, said, lexicon=self.search.lexicon))
@@ -114,7 +125,7 @@ class Records:
         built = {"citewell": version("citewell"), "assistant": "records", "prompts": {"rules": self.rules.hash}}
         return {**built, "writer": writer_record(self.writer), "language": self.language or "of the question"}
 
-    def _found(self, turn: Turn) -> tuple[Sequence[Fact], list[Hit], bool]:
+    def _found(self, turn: RecordExchange) -> tuple[Sequence[Fact], list[Hit], bool]:
         """Facts and passages, looked up at the same time."""
         with ThreadPoolExecutor(1, "citewell-facts") as beside:
             waiting = beside.submit(self.known, turn.scope)
@@ -123,7 +134,7 @@ class Records:
         is_empty = not facts and not found and not self.places.library.entries(turn.scope)
         return facts, self._recent(found, turn), is_empty
 
-    def _recent(self, hits: Sequence[Hit], turn: Turn) -> list[Hit]:
+    def _recent(self, hits: Sequence[Hit], turn: RecordExchange) -> list[Hit]:
         """The passages by relevance and recency, as much of each as the kind of question wants."""
         scored, plan = [], turn.plan
         for one in hits:
@@ -135,13 +146,13 @@ class Records:
                 scored.append((score, one))
         return [one for _, one in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
 
-    def _asked_before(self, turn: Turn) -> list[str]:
+    def _asked_before(self, turn: RecordExchange) -> list[str]:
         """What was asked of late, for who prepares a visit."""
         if Intent.PREPARE not in turn.wanted:
             return []
         return list(dict.fromkeys(one.text for one in self._remembered(turn) if one.role == "user"))[-ASKED_SHOWN:]
 
-    def _remembered(self, turn: Turn) -> list[Message]:
+    def _remembered(self, turn: RecordExchange) -> list[Message]:
         """What was said in other conversations, where the kind of question wants it; never this question itself."""
         if "conversations" not in turn.plan.parts:
             return []
@@ -151,7 +162,12 @@ class Records:
     # ------------------------------------------------------------------------------------------------ without a model
 
     def _quoted(
-        self, turn: Turn, known: Known, gathered: Gathered | None, hits: Sequence[Hit], said: Sequence[Hit]
+        self,
+        turn: RecordExchange,
+        known: KnownFacts,
+        gathered: GatheredFacts | None,
+        hits: Sequence[Hit],
+        said: Sequence[Hit],
     ) -> Iterator[Event]:
         """The record's own words: facts where they tell something, else sentences of the documents."""
         near = on_topic(hits, Names.of(turn.text, self.search.lexicon))
@@ -160,11 +176,15 @@ class Records:
         elif near:
             yield from self._quoted_passages(turn, near)
         elif said:
-            yield from self._quoted_facts(turn, known, Gathered(PAPERS_SAY), said)
+            yield from self._quoted_facts(turn, known, GatheredFacts(PAPERS_SAY), said)
         else:
-            yield turn.said("reference" if turn.kind is Kind.GENERAL else NOTHING, unread=self._unread(turn, known))
+            yield turn.said(
+                "reference" if turn.kind is QuestionKindRule.GENERAL else NOTHING, unread=self._unread(turn, known)
+            )
 
-    def _quoted_facts(self, turn: Turn, known: Known, gathered: Gathered, said: Sequence[Hit]) -> Iterator[Event]:
+    def _quoted_facts(
+        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, said: Sequence[Hit]
+    ) -> Iterator[Event]:
         """The lines of the facts, each with the place that it was read from, and what papers say of the same."""
         hits = self.places.hits(gathered.facts, turn.scope)
         if gathered.if_mentioned:  # what stands beside a “no” is not what was asked for
@@ -176,10 +196,10 @@ class Records:
         if not hits and not said:
             yield turn.put("\n\n".join([lead, *after]))
             return
-        yield Working("reading", len(found))
+        yield StageStarted("reading", len(found))
         context = self._context(turn.text, found, ())
         yield Notice(lead)
-        yield Working("writing", len(context.evidence))
+        yield StageStarted("writing", len(context.evidence))
         asked = turn.asked(context, before=lead, after="\n\n".join(after))
         named = [] if gathered.is_letter else said
         days = {one.source_id: self.places.dated(one.document_id, turn.scope) for one in named}
@@ -187,7 +207,9 @@ class Records:
         judge = turn.judge(gathered.facts, known.facts)
         yield from finish(pieces, asked, verify=self._verbatim, judge=judge, cut=lambda some: some)
 
-    def _notes(self, turn: Turn, known: Known, gathered: Gathered, said: Sequence[Hit]) -> list[str]:
+    def _notes(
+        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, said: Sequence[Hit]
+    ) -> list[str]:
         """What must be added: papers without facts, papers that were searched in vain, how old the record is."""
         is_named = gathered.is_letter or Names.of(turn.text, self.search.lexicon).names_something
         told = {one.document_id for one in said} if is_named else set()
@@ -200,28 +222,28 @@ class Records:
             now=self.now(),
         )
 
-    def _unread(self, turn: Turn, known: Known) -> list[Entry]:
+    def _unread(self, turn: RecordExchange, known: KnownFacts) -> list[LibraryEntry]:
         """The papers that no fact was read from."""
         return unread([entry for entry, _ in turn.papers], known.facts)
 
-    def _quoted_passages(self, turn: Turn, hits: Sequence[Hit]) -> Iterator[Event]:
+    def _quoted_passages(self, turn: RecordExchange, hits: Sequence[Hit]) -> Iterator[Event]:
         """Sentences of the documents, word for word, each with its document and date."""
-        yield Working("reading", len(hits))
+        yield StageStarted("reading", len(hits))
         context = self._context(turn.text, hits, turn.history)
         lead = PAPERS_SAY
         yield Notice(lead)
-        yield Working("writing", len(context.evidence))
+        yield StageStarted("writing", len(context.evidence))
         pieces = self.quoter.write(turn.text, context, rules=self.rules.text)
         yield from finish(pieces, turn.asked(context, before=lead), verify=self.verify, judge=turn.judge())
 
-    def _verbatim(self, sentence: str, spans: Sequence[Span]) -> Check:
+    def _verbatim(self, sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
         """A line of the record, without the mark of its list."""
         return self.verify(_MARK.sub("", sentence), spans)
 
     # --------------------------------------------------------------------------------------------------- with a model
 
     def _worded(
-        self, turn: Turn, known: Known, gathered: Gathered | None, hits: Sequence[Hit]
+        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts | None, hits: Sequence[Hit]
     ) -> Generator[Event, None, bool]:
         """A model words it: allergies first, then what is named, passages, and facts of the kind that is asked for.
 
@@ -233,25 +255,25 @@ class Records:
         evidence = [*places.hits(dict.fromkeys(named), turn.scope), *hits, *places.hits(others, turn.scope)]
         if not evidence:
             return False
-        yield Working("reading", len(evidence))
+        yield StageStarted("reading", len(evidence))
         history = [*self._remembered(turn)[-REMEMBERED:], *turn.history]
         context = self._context(turn.screened.block, evidence, history)
-        yield Working("writing", len(context.evidence))
+        yield StageStarted("writing", len(context.evidence))
         after = _listed(TOLD, _told(gathered)) if gathered else []
         asked, judge = turn.asked(context, after="\n\n".join(after)), turn.judge(named, known.facts)
         for event in finish(
             self._released(turn, context), asked, verify=self.verify, judge=judge, cut=lambda some: some
         ):
-            if isinstance(event, Done):
+            if isinstance(event, AnswerDone):
                 log.info("answer %s: filter %s, %s", logged(turn.id), turn.tally.outcome, counted(turn.tally.findings))
                 if isinstance(event.answer.action, Refuse) and not turn.tally.calm:
                     return False
-                yield Done(replace(event.answer, notes={**event.answer.notes, **turn.filter_notes()}))
+                yield AnswerDone(replace(event.answer, notes={**event.answer.notes, **turn.filter_notes()}))
             else:
                 yield event
         return True
 
-    def _released(self, turn: Turn, context: Context) -> Iterator[str]:
+    def _released(self, turn: RecordExchange, context: Context) -> Iterator[str]:
         """What a model writes, as far as a patient may see it; a sentence without a mark gets that of its passage."""
         begun_at = time.monotonic()  # a reply that is written again has what the one before it left of the time
         sentences = release(
@@ -281,7 +303,7 @@ _MARK = re.compile(r"^• (?:From “[^”]*”(?: \(\d+ \w+ \d+\))?: )?")
 _BRACKETS = re.compile(r"[\[\]“”\n]")
 
 
-def _told(gathered: Gathered) -> list[str]:
+def _told(gathered: GatheredFacts) -> list[str]:
     """What the person said themselves, which stands in no document."""
     return [line_of(fact) for fact in gathered.facts if fact.origin.document_id is None]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from citewell.assistants.records.intents import Intents
-from citewell.assistants.records.known import Known, T, when
+from citewell.assistants.records.known import KnownFacts, T, when
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 
@@ -19,7 +19,7 @@ RECORD, FACTS = "Your record", "Your list of facts"
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredFacts:
     """Facts that answer a question, and the words that lead to them."""
 
     lead: str
@@ -38,11 +38,11 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FactQuery:
     """A question as the facts see it: what it wants, and which of them it names."""
 
     wanted: Intents
-    known: Known
+    known: KnownFacts
     named: tuple[Fact, ...]
     unknown: tuple[str, ...] = ()
     """Medicines, kinds of medicines and tests that the record does not have."""
@@ -75,14 +75,14 @@ class Asked:
         return day is not None and self.wanted.is_inside(day)
 
 
-def told(lead: str, facts: Sequence[Fact], *, after: str = "") -> Gathered:
+def told(lead: str, facts: Sequence[Fact], *, after: str = "") -> GatheredFacts:
     """Facts under the words that lead to them; without any, the words deny."""
     if not facts:
         return denied(lead.rstrip(":"), after=after)
-    return Gathered(lead, tuple(facts[:MAX_SHOWN]), max(0, len(facts) - MAX_SHOWN), after=after)
+    return GatheredFacts(lead, tuple(facts[:MAX_SHOWN]), max(0, len(facts) - MAX_SHOWN), after=after)
 
 
-def denied(sentence: str, *, beside: str = "", facts: Sequence[Fact] = (), after: str = "") -> Gathered:
+def denied(sentence: str, *, beside: str = "", facts: Sequence[Fact] = (), after: str = "") -> GatheredFacts:
     """That no fact says it, and what stands beside; a paper may still say it, which changes the words.
 
     >>> found = denied("Your record does not mention inr")
@@ -91,7 +91,7 @@ def denied(sentence: str, *, beside: str = "", facts: Sequence[Fact] = (), after
     """
     end = f". {beside}" if beside and facts else "." if not facts else ":"
     mentioned = f"{sentence.replace(RECORD, FACTS, 1)}, but your documents have this"
-    return Gathered(
+    return GatheredFacts(
         sentence + end,
         tuple(facts[:MAX_SHOWN]),
         max(0, len(facts) - MAX_SHOWN),
@@ -100,7 +100,7 @@ def denied(sentence: str, *, beside: str = "", facts: Sequence[Fact] = (), after
     )
 
 
-def not_mentioned(asked: Asked, *, among: str = "", after: str = "") -> Gathered | None:
+def not_mentioned(asked: FactQuery, *, among: str = "", after: str = "") -> GatheredFacts | None:
     """What is said of something that no fact has; what has its word inside a name stands beside."""
     missing = list(asked.unknown or asked.about)
     if not missing:
@@ -115,7 +115,7 @@ def not_mentioned(asked: Asked, *, among: str = "", after: str = "") -> Gathered
     )
 
 
-def _near(asked: Asked) -> list[Fact]:
+def _near(asked: FactQuery) -> list[Fact]:
     """Facts that have a word that is asked for inside their line: “Prediabetes”, a medicine for asthma."""
     roots = [word.rstrip("s") for phrase in asked.about for word in phrase.split() if len(word) > NEAR]
     found = [one for one in asked.known.facts if any(root in line_of(one).casefold() for root in roots)]

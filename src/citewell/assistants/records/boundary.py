@@ -27,7 +27,7 @@ REGENERATIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredReply:
     """What a model said of its reply, and the reply without it."""
 
     boundary: Boundary
@@ -47,20 +47,20 @@ _INSIDE = re.compile(r"[ \t]*BOUNDARY_CHECK\b[ \t]*:?[ \t]*\w*", re.IGNORECASE)
 _FENCE = re.compile(r"\A(?:\s*```[a-z]*[ \t]*\n)?\s*", re.IGNORECASE)
 
 
-def parse_boundary(reply: str) -> Declared:
+def parse_boundary(reply: str) -> DeclaredReply:
     """What a reply declares; a reply that declares nothing is out of bounds, and so is a value that does not exist.
 
     >>> parse_boundary("BOUNDARY_CHECK: understanding\\nYour documents show that…")
-    Declared(boundary=<Boundary.UNDERSTANDING: 'understanding'>, text='Your documents show that…', is_stated=True)
+    DeclaredReply(boundary=<Boundary.UNDERSTANDING: 'understanding'>, text='Your documents show that…', is_stated=True)
     >>> parse_boundary("Some random response").boundary
     <Boundary.OUT_OF_BOUNDS: 'out_of_bounds'>
     """
     body = _THOUGHT.sub("", reply.replace("\r\n", "\n"))
     line = _LINE.match(_FENCE.sub("", body, count=1))
     if line is None:
-        return Declared(Boundary.OUT_OF_BOUNDS, without_lines(body), is_stated=False)
+        return DeclaredReply(Boundary.OUT_OF_BOUNDS, without_lines(body), is_stated=False)
     rest = line.string[line.end() :].removeprefix("```").strip()
-    return Declared(_strictest(line["values"]), without_lines(rest), is_stated=True)
+    return DeclaredReply(_strictest(line["values"]), without_lines(rest), is_stated=True)
 
 
 def without_lines(text: str) -> str:
@@ -91,7 +91,7 @@ def judge(text: str) -> Boundary:
     return next((boundary for boundary, cue in _cues() if cue.search(plain)), Boundary.UNDERSTANDING)
 
 
-def decide(declared: Declared) -> Boundary:
+def decide(declared: DeclaredReply) -> Boundary:
     """The boundary that counts: the reply's own words first, then what was declared of it."""
     judged = judge(declared.text)
     is_out = judged is Boundary.OUT_OF_BOUNDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from citewell.assistants.records.known import LONG_AGO, Known, T, when
+from citewell.assistants.records.known import LONG_AGO, KnownFacts, T, when
 from citewell.assistants.records.strategy import Part, Strategy
 from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, DiagnosisStatus, Fact, LabResult, Symptom
 
@@ -13,35 +13,35 @@ MOST: Mapping[Part, int] = {"medications": 20, "diagnoses": 20, "labs": 10, "sym
 """Of each kind no more than so many; what the question names is not among them."""
 
 
-def allergies(known: Known) -> list[Allergy]:
+def allergies(known: KnownFacts) -> list[Allergy]:
     """Every allergy that holds, and where the record says in so many words that there are none."""
     return [one for one in known.of(Allergy) if one.is_active or one.code in NO_KNOWN]
 
 
-def fetch(known: Known, plan: Strategy, *, now: datetime) -> Iterator[Fact]:
+def fetch(known: KnownFacts, plan: Strategy, *, now: datetime) -> Iterator[Fact]:
     """The facts that a strategy wants: medicines that are taken, active conditions, newest results, symptoms."""
     for part, find in _FINDERS.items():
         if part in plan.parts:
             yield from find(known, plan, now)[: MOST[part]]
 
 
-def _results(known: Known, plan: Strategy, now: datetime) -> list[Fact]:
+def _results(known: KnownFacts, plan: Strategy, now: datetime) -> list[Fact]:
     """The newest of each test: of late first, and among those what is out of range."""
     newest = known.latest(known.of(LabResult))
     return [*sorted(newest, key=lambda one: not _is_of_late(one, now, plan.lab_window_days))]
 
 
-def _symptoms(known: Known, plan: Strategy, now: datetime) -> list[Fact]:
+def _symptoms(known: KnownFacts, plan: Strategy, now: datetime) -> list[Fact]:
     found = known.of(Symptom)
     return [*sorted(found, key=lambda one: not _is_of_late(one, now, plan.symptom_window_days))]
 
 
-def _diagnoses(known: Known, _plan: Strategy, _now: datetime) -> list[Fact]:
+def _diagnoses(known: KnownFacts, _plan: Strategy, _now: datetime) -> list[Fact]:
     """Active ones first; one that is over is a part of the story too."""
     return [*sorted(known.of(Diagnosis), key=lambda one: one.status is not DiagnosisStatus.ACTIVE)]
 
 
-_FINDERS: Mapping[Part, Callable[[Known, Strategy, datetime], list[Fact]]] = {
+_FINDERS: Mapping[Part, Callable[[KnownFacts, Strategy, datetime], list[Fact]]] = {
     "medications": lambda known, _plan, _now: [*known.taken],
     "diagnoses": _diagnoses,
     "labs": _results,

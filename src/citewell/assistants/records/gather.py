@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from citewell.assistants.records.asked import Asked, Gathered, listed, not_mentioned
+from citewell.assistants.records.asked import FactQuery, GatheredFacts, listed, not_mentioned
 from citewell.assistants.records.intents import Intent, Intents
-from citewell.assistants.records.known import Known
+from citewell.assistants.records.known import KnownFacts
 from citewell.assistants.records.names import Names
 from citewell.assistants.records.tell import TELLERS, of_named
 from citewell.clinical import Lexicon
@@ -20,12 +20,12 @@ ASKING = frozenset(Intent) - {Intent.LATEST}
 
 
 def gather(
-    question: str, wanted: Intents, known: Known, *, lexicon: Lexicon, now: datetime | None = None
-) -> Gathered | None:
+    question: str, wanted: Intents, known: KnownFacts, *, lexicon: Lexicon, now: datetime | None = None
+) -> GatheredFacts | None:
     """What the facts say to a question; None where it is a matter for the documents."""
     names = Names.of(question, lexicon)
     named = names.among(known.facts)
-    asked = Asked(
+    asked = FactQuery(
         wanted,
         known,
         named,
@@ -43,7 +43,7 @@ def gather(
     return replace(found, after=_joined(spelled, found.after, ASK_FIRST if Intent.MAY in wanted else ""))
 
 
-def _told(asked: Asked, names: Names) -> Gathered | None:
+def _told(asked: FactQuery, names: Names) -> GatheredFacts | None:
     """What is told by the first wish that the facts can tell something to, else of what is named."""
     for wish, tell in TELLERS:
         if wish in asked.wanted and (found := tell(asked)) is not None:

@@ -11,7 +11,7 @@ from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import LANGUAGES, Language, language_of, spelled, whole_words
 
 
-class Kind(StrEnum):
+class QuestionKindRule(StrEnum):
     """The kinds of question, in the order that decides between equal sums."""
 
     EXPLORATORY = "exploratory"
@@ -28,15 +28,15 @@ READ = 160
 
 
 @cache
-def _cues(language: Language) -> tuple[tuple[Kind, int, re.Pattern[str]], ...]:
+def _cues(language: Language) -> tuple[tuple[QuestionKindRule, int, re.Pattern[str]], ...]:
     return tuple(
-        (Kind(kind), int(weight), whole_words(pattern))
+        (QuestionKindRule(kind), int(weight), whole_words(pattern))
         for kind, weight, written_in, pattern in rows("kinds.tsv")
         if written_in == language
     )
 
 
-def weigh(question: str) -> dict[Kind, int]:
+def weigh(question: str) -> dict[QuestionKindRule, int]:
     """The sum of the weights of the cues that a question has, for each kind; cues of its own language come first."""
     asked = question if len(question) <= READ else f"{question[: READ // 2]} … {question[-READ // 2 :]}"
     text = spelled(asked).lower()
@@ -48,25 +48,25 @@ def weigh(question: str) -> dict[Kind, int]:
     return sums
 
 
-def _weigh(text: str, language: Language) -> dict[Kind, int]:
-    sums = dict.fromkeys(Kind, 0)
+def _weigh(text: str, language: Language) -> dict[QuestionKindRule, int]:
+    sums = dict.fromkeys(QuestionKindRule, 0)
     for kind, weight, pattern in _cues(language):
         if pattern.search(text):
             sums[kind] += weight
     return sums
 
 
-def classify(question: str, *, near: Nearness | None = None) -> Kind:
+def classify(question: str, *, near: Nearness | None = None) -> QuestionKindRule:
     """The kind of a question: the one with most behind it, and general where nothing tells.
 
     Cues alone take less than a millisecond; examples help with wordings that no cue knows, and cost an embedding.
 
     >>> classify("What is my pain medication dose?"), classify("I've been feeling dizzy lately")
-    (<Kind.FACTUAL: 'factual'>, <Kind.SYMPTOM: 'symptom'>)
+    (<QuestionKindRule.FACTUAL: 'factual'>, <QuestionKindRule.SYMPTOM: 'symptom'>)
     """
-    sums: dict[Kind, float] = dict(weigh(question).items())
+    sums: dict[QuestionKindRule, float] = dict(weigh(question).items())
     if near is not None and question.strip():
         nearby = near(question)
         sums = {kind: weight + MEANING * nearby[kind] for kind, weight in sums.items()}
     best = max(sums, key=lambda kind: sums[kind])
-    return best if sums[best] else Kind.GENERAL
+    return best if sums[best] else QuestionKindRule.GENERAL

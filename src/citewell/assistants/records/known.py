@@ -17,7 +17,7 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     MedicationStatus,
-    Moment,
+    PartialDate,
     Procedure,
     Referral,
     Symptom,
@@ -31,7 +31,7 @@ LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFacts:
     """All facts of a record, and what can be asked of them."""
 
     facts: tuple[Fact, ...]
@@ -71,7 +71,7 @@ class Known:
 
 def when(fact: Fact) -> datetime | None:
     """When a fact began or was found."""
-    moment: Moment | None = None
+    moment: PartialDate | None = None
     match fact:
         case Medication():
             moment = fact.start

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.known import LONG_AGO
-from citewell.assistants.records.mentions import Mentioned, Paper, said_in, spoken_of
+from citewell.assistants.records.mentions import Paper, PaperMention, said_in, spoken_of
 from citewell.assistants.records.names import Names, surname
 from citewell.assistants.records.papers import day_of, tells, writer_of
 
@@ -17,14 +17,14 @@ MOST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class LetterFinding:
     """What a letter says, and the words that lead to it."""
 
     lead: str
-    said: tuple[Mentioned, ...]
+    said: tuple[PaperMention, ...]
 
 
-def letter(names: Names, wanted: Intents, papers: Sequence[Paper]) -> Letter | None:
+def letter(names: Names, wanted: Intents, papers: Sequence[Paper]) -> LetterFinding | None:
     """The letter that a question asks for; None where it asks for none, or there is none."""
     if Intent.SAID not in wanted and Intent.LETTER not in wanted:
         return None
@@ -42,8 +42,8 @@ def letter(names: Names, wanted: Intents, papers: Sequence[Paper]) -> Letter | N
     spans = [(start, end) for start, end in said_in(document.text) if tells(document.text[start:end])]
     about = spoken_of(names) if Intent.LETTER in wanted or _ABOUT.search(names.text) else []
     topic = [span for span in spans if any(fits(document.text[slice(*span)]) for fits in about)]
-    quoted = tuple(Mentioned(entry.id, start, end) for start, end in (topic or spans)[:MOST])
-    return Letter(_lead(found, len(topic or spans)), quoted) if quoted else None
+    quoted = tuple(PaperMention(entry.id, start, end) for start, end in (topic or spans)[:MOST])
+    return LetterFinding(_lead(found, len(topic or spans)), quoted) if quoted else None
 
 
 _ABOUT = re.compile(r"\b(?:about|of|regarding|on)\b")

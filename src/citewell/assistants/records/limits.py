@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 
-from citewell.assistants.records.known import LONG_AGO, Known, when
+from citewell.assistants.records.known import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.tables import rows
 from citewell.clinical.medicines import substances
 from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import Test, days_in, in_usual_unit, known_tests, named_test, years_between
-from citewell.types.facts import Fact, Flag, LabResult, Medication, Person
+from citewell.types.facts import Fact, Flag, LabResult, Medication, RecordOwner
 
 JUDGED = frozenset({Flag.NORMAL, Flag.CRITICAL_LOW, Flag.CRITICAL_HIGH})
 """Marks by which a laboratory has said how grave a value is; “high” or “low” leaves that open."""
@@ -57,20 +57,20 @@ def limits() -> dict[str, Limit]:
 
 def beyond_limits(known: Sequence[Fact]) -> list[LabResult]:
     """The newest result of each test that is beyond a limit and that no laboratory judged; adults only."""
-    all_of_them = Known(tuple(known))
+    all_of_them = KnownFacts(tuple(known))
     newest = all_of_them.latest(all_of_them.of(LabResult))
     open_ones = [one for one in newest if one.flag not in JUDGED and is_adult(all_of_them, when(one))]
     return [one for one in open_ones if any(limit.is_passed(one) for limit in limits().values())]
 
 
-def is_adult(known: Known, at: datetime | None) -> bool:
+def is_adult(known: KnownFacts, at: datetime | None) -> bool:
     """Whether the person was grown up then; who gives no date of birth counts as it."""
-    born = next((one.born.at for one in known.of(Person) if one.born), None)
+    born = next((one.born.at for one in known.of(RecordOwner) if one.born), None)
     return born is None or at is None or years_between(born, at) >= ADULT_YEARS
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MissingTest:
     """A medicine whose usual test is missing, and the newest result of it, if there is one."""
 
     medication: Medication
@@ -80,7 +80,7 @@ class Gap:
     last: LabResult | None
 
 
-def gaps(active: Sequence[Medication], results: Sequence[LabResult], *, now: datetime) -> Iterator[Gap]:
+def gaps(active: Sequence[Medication], results: Sequence[LabResult], *, now: datetime) -> Iterator[MissingTest]:
     """The gaps of medicines that are taken now; one that was begun of late, or nobody knows when, has none."""
     for medicines, pattern, test, months in rows("gaps.tsv"):
         since = now - timedelta(days=int(months) * days_in("month"))
@@ -92,7 +92,7 @@ def gaps(active: Sequence[Medication], results: Sequence[LabResult], *, now: dat
         for one in active:
             begun = when(one)
             if begun is not None and begun < since and substances(one.generic_name) & named:
-                yield Gap(one, test, _pattern(pattern), last)
+                yield MissingTest(one, test, _pattern(pattern), last)
 
 
 @cache

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from citewell.assistants.records.asked import Gathered
+from citewell.assistants.records.asked import GatheredFacts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import Intent
-from citewell.assistants.records.known import LONG_AGO, Known, when
+from citewell.assistants.records.known import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
-from citewell.assistants.records.mentions import Mentioned, Paper, mentions
+from citewell.assistants.records.mentions import Paper, PaperMention, mentions
 from citewell.assistants.records.names import Names
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
@@ -17,7 +17,7 @@ from citewell.assistants.records.place import is_coded
 from citewell.types import Hit
 
 if TYPE_CHECKING:
-    from citewell.assistants.records.turn import Turn
+    from citewell.assistants.records.turn import RecordExchange
 
 LISTED = frozenset(
     {Intent.CHANGES, Intent.MEDICINES, Intent.DIAGNOSES, Intent.ALLERGIES, Intent.VACCINATIONS, Intent.PROCEDURES}
@@ -25,19 +25,19 @@ LISTED = frozenset(
 """Wishes for all of a kind, of which a newer paper may know more."""
 
 
-def look_up(turn: Turn, known: Known) -> tuple[Gathered | None, list[Hit]]:
+def look_up(turn: RecordExchange, known: KnownFacts) -> tuple[GatheredFacts | None, list[Hit]]:
     """What the facts say, and what papers say of the same; or a letter that is asked for as such."""
     lexicon = turn.records.search.lexicon
     names = Names.of(turn.text, lexicon)
     if (asked_for := letter(names, turn.wanted, _uncoded(turn))) is not None:
-        return Gathered(asked_for.lead, is_letter=True), _quoted(asked_for.said, turn)
+        return GatheredFacts(asked_for.lead, is_letter=True), _quoted(asked_for.said, turn)
     gathered = gather(turn.text, turn.wanted, known, lexicon=lexicon, now=turn.records.now())
     found = _said(turn, names, gathered, known)
     shown = {(one.origin.document_id, one.origin.start) for one in (gathered.facts if gathered else ())}
     return gathered, _quoted([one for one in found if (one.document_id, one.start) not in shown], turn)
 
 
-def _said(turn: Turn, names: Names, gathered: Gathered | None, known: Known) -> list[Mentioned]:
+def _said(turn: RecordExchange, names: Names, gathered: GatheredFacts | None, known: KnownFacts) -> list[PaperMention]:
     """What papers say of the same, which no fact may have: nobody is told “no” before they were searched."""
     if Intent.PREPARE in turn.wanted:
         return [one.place for one in critical_values(_uncoded(turn), known)]
@@ -48,7 +48,7 @@ def _said(turn: Turn, names: Names, gathered: Gathered | None, known: Known) -> 
     return mentions(names, turn.wanted, _newer(turn, gathered))
 
 
-def _newer(turn: Turn, gathered: Gathered) -> list[Paper]:
+def _newer(turn: RecordExchange, gathered: GatheredFacts) -> list[Paper]:
     """Of a list, the papers that may be newer than all of it."""
     if not turn.wanted.all & LISTED or not gathered.facts:
         return []
@@ -57,10 +57,10 @@ def _newer(turn: Turn, gathered: Gathered) -> list[Paper]:
     return [one for one, day in days if day is None or day > newest]
 
 
-def _uncoded(turn: Turn) -> list[Paper]:
+def _uncoded(turn: RecordExchange) -> list[Paper]:
     """The papers that are no export of codes."""
     return [one for one in turn.papers if not is_coded(one[0])]
 
 
-def _quoted(places: list[Mentioned] | tuple[Mentioned, ...], turn: Turn) -> list[Hit]:
+def _quoted(places: list[PaperMention] | tuple[PaperMention, ...], turn: RecordExchange) -> list[Hit]:
     return [turn.records.places.quote(one.document_id, one.start, one.end, turn.scope) for one in places]

@@ -14,7 +14,7 @@ from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import whole_words
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import known_days
-from citewell.types import Document, Entry, Hit
+from citewell.types import Document, Hit, LibraryEntry
 from citewell.words import sentences, terms
 
 MOST = 6
@@ -32,7 +32,7 @@ BY_CUE = frozenset({Intent.NEXT, Intent.DUE})
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioned:
+class PaperMention:
     """Where a paper speaks of something."""
 
     document_id: str
@@ -41,19 +41,19 @@ class Mentioned:
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class PaperQuote:
     """Words of a paper, with its name."""
 
     title: str
     text: str
-    place: Mentioned
+    place: PaperMention
 
 
 Spoken = Callable[[str], bool]
-Paper = tuple[Entry, Document]
+Paper = tuple[LibraryEntry, Document]
 
 
-def mentions(names: Names, wanted: Intents, papers: Sequence[Paper]) -> list[Mentioned]:
+def mentions(names: Names, wanted: Intents, papers: Sequence[Paper]) -> list[PaperMention]:
     """The sentences of papers that name what a question names; else those of the kind, or of the day, it asks for."""
     if wanted.all & BY_CUE and (found := _found(_kind(wanted), papers)):
         return found
@@ -65,29 +65,29 @@ def mentions(names: Names, wanted: Intents, papers: Sequence[Paper]) -> list[Men
     return _found([*_named(names), *allergies], papers) or _found(_in_part(names), papers)
 
 
-def _of_time(wanted: Intents, papers: Sequence[Paper]) -> list[Mentioned]:
+def _of_time(wanted: Intents, papers: Sequence[Paper]) -> list[PaperMention]:
     """What papers of a time say, and where others name a day of it."""
     of_it = [one for one in papers if (day := day_of(*one)) and wanted.is_inside(day)]
     return list(dict.fromkeys([*_found([tells], of_it), *_found(_kind(wanted), papers)]))[:MOST]
 
 
-def _found(spoken: Sequence[Spoken], papers: Sequence[Paper]) -> list[Mentioned]:
-    found: list[Mentioned] = []
+def _found(spoken: Sequence[Spoken], papers: Sequence[Paper]) -> list[PaperMention]:
+    found: list[PaperMention] = []
     for entry, document in papers:
         for start, end in said_in(document.text):
             if any(fits(document.text[start:end]) for fits in spoken):
-                found.append(Mentioned(entry.id, start, end))
+                found.append(PaperMention(entry.id, start, end))
                 if len(found) == MOST:
                     return found
     return found
 
 
-def quotes_of(wish: str, papers: Sequence[Paper]) -> list[Quote]:
+def quotes_of(wish: str, papers: Sequence[Paper]) -> list[PaperQuote]:
     """The sentences of papers that speak of a kind of fact, such as allergies."""
     texts = {entry.id: (entry.title, document.text) for entry, document in papers}
     found = _found(_kind(Intents(frozenset({Intent(wish)}))), papers)
     return [
-        Quote(texts[one.document_id][0], " ".join(texts[one.document_id][1][one.start : one.end].split()), one)
+        PaperQuote(texts[one.document_id][0], " ".join(texts[one.document_id][1][one.start : one.end].split()), one)
         for one in found
     ]
 
@@ -103,7 +103,7 @@ def on_topic(hits: Sequence[Hit], names: Names) -> list[Hit]:
     return [one for one in hits if not spoken or one.relevance >= NEAR or any(fits(one.text) for fits in spoken)]
 
 
-def speaks_of(pattern: re.Pattern[str], papers: Sequence[Paper]) -> list[Entry]:
+def speaks_of(pattern: re.Pattern[str], papers: Sequence[Paper]) -> list[LibraryEntry]:
     """The papers that name a test as records call it, or by its sign with a number."""
     sign = _signs().get(pattern.pattern)
     return [

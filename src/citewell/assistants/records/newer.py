@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from citewell.assistants.records.asked import Gathered
+from citewell.assistants.records.asked import GatheredFacts
 from citewell.assistants.records.known import LONG_AGO, when
 from citewell.types import Hit
 
@@ -16,7 +16,7 @@ PAPERS_FIRST = (
 
 
 def newer(
-    gathered: Gathered, hits: Sequence[Hit], said: Sequence[Hit], dated: Sequence[datetime | None]
+    gathered: GatheredFacts, hits: Sequence[Hit], said: Sequence[Hit], dated: Sequence[datetime | None]
 ) -> tuple[str, list[Hit]]:
     """The words that lead, and facts and papers in the order in which they are told.
 

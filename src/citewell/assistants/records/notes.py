@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from citewell.assistants.records.asked import Gathered
+from citewell.assistants.records.asked import GatheredFacts
 from citewell.assistants.records.intents import Intent, Intents
-from citewell.assistants.records.known import Known, when
-from citewell.types import Entry
-from citewell.types.facts import Person
+from citewell.assistants.records.known import KnownFacts, when
+from citewell.types import LibraryEntry
+from citewell.types.facts import RecordOwner
 from citewell.types.facts_line import shown
 
 NAMED = 3
@@ -24,7 +24,7 @@ def searched_too(number: int) -> str:
     return "Your one document was searched too." if number == 1 else f"Your {number} documents were searched too."
 
 
-def not_read(papers: Sequence[Entry]) -> str:
+def not_read(papers: Sequence[LibraryEntry]) -> str:
     """Which papers no fact was read from; empty where there is none.
 
     >>> not_read([])
@@ -42,9 +42,9 @@ def not_read(papers: Sequence[Entry]) -> str:
     return f"{whose} ({names}), so anything found only there is missing from this list."
 
 
-def how_old(known: Known, *, now: datetime) -> str:
+def how_old(known: KnownFacts, *, now: datetime) -> str:
     """Of when the newest entry is, where that is long ago, and that the person has died."""
-    died = next((one.died for one in known.of(Person) if one.died), None)
+    died = next((one.died for one in known.of(RecordOwner) if one.died), None)
     if died is not None:
         return f"The person in this record died on {shown(died)}. “Now” means at that time."
     newest = max((day for fact in known.facts if (day := when(fact)) is not None and day <= now), default=None)
@@ -54,7 +54,13 @@ def how_old(known: Known, *, now: datetime) -> str:
 
 
 def notes(
-    gathered: Gathered, known: Known, wanted: Intents, *, unread: Sequence[Entry], searched: int, now: datetime
+    gathered: GatheredFacts,
+    known: KnownFacts,
+    wanted: Intents,
+    *,
+    unread: Sequence[LibraryEntry],
+    searched: int,
+    now: datetime,
 ) -> list[str]:
     """All that is added, what the answer itself says last comes first."""
     found = [gathered.if_silent if searched or not gathered.if_mentioned else "", gathered.after]

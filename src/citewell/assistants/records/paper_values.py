@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from citewell.assistants.records.known import LONG_AGO, Known, when
+from citewell.assistants.records.known import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.limits import Limit, is_adult, limits
-from citewell.assistants.records.mentions import Mentioned, Paper, said_in
+from citewell.assistants.records.mentions import Paper, PaperMention, said_in
 from citewell.assistants.records.papers import day_of
-from citewell.clinical.quantities import Result, first_day, results
-from citewell.types import Entry
+from citewell.clinical.quantities import TestReading, first_day, results
+from citewell.types import LibraryEntry
 from citewell.types.facts import LabResult
 
 _NOT_MEANT = re.compile(
@@ -28,14 +28,14 @@ class PaperValue:
     """A value in a paper, as it is written there."""
 
     limit: Limit
-    entry: Entry
-    place: Mentioned
+    entry: LibraryEntry
+    place: PaperMention
     words: str
     value: float
     dated: datetime | None
 
 
-def critical_values(papers: Sequence[Paper], known: Known) -> list[PaperValue]:
+def critical_values(papers: Sequence[Paper], known: KnownFacts) -> list[PaperValue]:
     """The newest value of each test in papers, where it is beyond a limit and no fact says the same or is newer."""
     results = known.of(LabResult)
     newest: dict[tuple[str, str], PaperValue] = {}
@@ -72,12 +72,12 @@ def _values(papers: Sequence[Paper]) -> Iterator[PaperValue]:
             if end == 0 or _NOT_MEANT.search(document.text, start, one.start):
                 continue
             words = " ".join(one.text.split()).rstrip(".:")
-            place = Mentioned(entry.id, one.start, one.end)
+            place = PaperMention(entry.id, one.start, one.end)
             dated = first_day(document.text[start:end]) or of_paper
             yield PaperValue(limits()[one.test], entry, place, words, one.values[0], dated)
 
 
-def _is_told(result: Result) -> bool:
+def _is_told(result: TestReading) -> bool:
     """Whether a paper gives a test of the table a value in a unit of its own."""
     has_unit = result.written_unit is not None or result.unit is None
     return result.test in limits() and bool(result.values) and result.sign == "=" and has_unit

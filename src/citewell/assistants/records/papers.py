@@ -12,7 +12,7 @@ from citewell.clinical.languages import whole_words
 from citewell.clinical.quantities import first_day, without_days
 from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports.records import Paper, PaperKind
-from citewell.types import Document, Entry
+from citewell.types import Document, LibraryEntry
 
 SIGNED = 150
 """How many characters after a closing a signature may stand."""
@@ -65,7 +65,7 @@ def describe(title: str, text: str, notes: Iterable[str]) -> Paper:
     return Paper(best if sums[best] else PaperKind.OTHER, writer_of(title, text), sure)
 
 
-def day_of(entry: Entry, document: Document) -> datetime | None:
+def day_of(entry: LibraryEntry, document: Document) -> datetime | None:
     """The day of a paper: of a letter, the one near its beginning; a scan is often made years later."""
     written = None if entry.media_type in (CDA, FHIR) else first_day(document.text[:READ])
     published = document.metadata.published

@@ -21,7 +21,7 @@ EXEMPT: frozenset[Category] = frozenset({"diagnostic", "unattributed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class UnsafePhrase:
     """A phrase of a sentence that must not be said, by its place in the sentence as it is spelled out."""
 
     category: Category
@@ -85,7 +85,7 @@ def bare(sentence: str) -> str:
     return _MARKUP.sub("", without_invisible(sentence))
 
 
-def find_phrases(sentence: str, sources: Sources) -> tuple[Finding, ...]:
+def find_phrases(sentence: str, sources: Sources) -> tuple[UnsafePhrase, ...]:
     """What a sentence must not say; words that it quotes from the record are the record's own.
 
     >>> [found.category for found in find_phrases("You should stop taking aspirin.", Sources.of([]))]
@@ -95,7 +95,7 @@ def find_phrases(sentence: str, sources: Sources) -> tuple[Finding, ...]:
     plain = plain_letters(spelled(bare(sources.without_quotes(sentence) if is_placed else sentence)))
     spoken = languages_in(plain)
     found = [
-        Finding(category, language, *match.span())
+        UnsafePhrase(category, language, *match.span())
         for category, language, pattern in _phrases()
         if language in spoken and not (is_placed and category in EXEMPT)
         for match in pattern.finditer(plain)
@@ -113,9 +113,9 @@ def _is_excused(category: Category, plain: str, start: int) -> bool:
     return any(category in categories and pattern.search(before) for categories, pattern in _excuses())
 
 
-def _longest(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def _longest(found: Iterable[UnsafePhrase]) -> tuple[UnsafePhrase, ...]:
     """Of findings that overlap, the longest."""
-    kept: list[Finding] = []
+    kept: list[UnsafePhrase] = []
     for one in sorted(found, key=lambda each: (each.start - each.end, each.start)):
         if all(one.end <= other.start or other.end <= one.start for other in kept):
             kept.append(one)

@@ -11,16 +11,16 @@ from citewell.assistants.records.papers import day_of
 from citewell.errors import NotFound
 from citewell.ingest.sniff import CDA, FHIR
 from citewell.ports import Library
-from citewell.types import Chunk, Document, Entry, Hit, Scope, State, Why
+from citewell.types import Chunk, Document, Hit, LibraryEntry, LifecycleState, MatchReason, Scope
 from citewell.types.facts import Fact
 
-Opened = tuple[Entry, Document, tuple[Chunk, ...]]
+Opened = tuple[LibraryEntry, Document, tuple[Chunk, ...]]
 KEPT = 64
 """Documents that stay open for the next question."""
 
 
 @dataclass(frozen=True)
-class Places:
+class FactDocuments:
     """The documents that facts were read from."""
 
     library: Library
@@ -40,9 +40,11 @@ class Places:
             found.append(_hit(opened, origin.start, origin.end))
         return found
 
-    def papers(self, scope: Scope) -> list[tuple[Entry, Document]]:
+    def papers(self, scope: Scope) -> list[tuple[LibraryEntry, Document]]:
         """The current documents, newest first, but for those that are nothing but facts."""
-        entries = [one for one in self.library.entries(scope) if one.is_current and one.state is State.COMPLETED]
+        entries = [
+            one for one in self.library.entries(scope) if one.is_current and one.state is LifecycleState.COMPLETED
+        ]
         stamp = self.library.stamp()  # who may see them was asked once, for all
         return [self._kept(one.id, stamp, scope)[:2] for one in entries if one.media_type != FHIR]
 
@@ -68,13 +70,13 @@ class Places:
         return self._opened[key]
 
 
-def unread(papers: Iterable[Entry], facts: Iterable[Fact]) -> list[Entry]:
+def unread(papers: Iterable[LibraryEntry], facts: Iterable[Fact]) -> list[LibraryEntry]:
     """The papers that no fact was read from: letters and pictures, as far as nobody had them looked through."""
     read = {fact.origin.document_id for fact in facts}
     return [one for one in papers if not is_coded(one) and one.id not in read]
 
 
-def is_coded(paper: Entry) -> bool:
+def is_coded(paper: LibraryEntry) -> bool:
     """Whether a document is an export of codes, from which facts were read as it came."""
     return paper.media_type in (CDA, FHIR)
 
@@ -96,6 +98,6 @@ def _hit(opened: Opened, start: int, end: int) -> Hit:
         raw_cosine=1.0,
         rank_score=1.0,
         relevance=1.0,
-        why=Why(None, None, (), None),
+        why=MatchReason(None, None, (), None),
         published=entry.metadata.published,
     )

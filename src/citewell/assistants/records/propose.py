@@ -17,10 +17,10 @@ from citewell.types.facts import (
     Diagnosis,
     DiagnosisStatus,
     Fact,
+    FactOrigin,
     LabResult,
     Medication,
     MedicationStatus,
-    Via,
     fact_id,
 )
 from citewell.types.facts_json import read_fact
@@ -69,14 +69,14 @@ _OVER = re.compile(r"\b(?:resolved|in remission|history of|healed|guérie?|gehei
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class ProposedFacts:
     """What a model proposed: the facts that stand, and how many of its lines the document does not hold."""
 
     facts: tuple[Fact, ...]
     dropped: int
 
 
-def propose(text: str, document_id: str, *, ask: Callable[[str], str]) -> Proposed:
+def propose(text: str, document_id: str, *, ask: Callable[[str], str]) -> ProposedFacts:
     """Have each part of a document read; `ask` gives the model's reply to one part."""
     found: dict[str, Fact] = {}
     dropped = 0
@@ -87,7 +87,7 @@ def propose(text: str, document_id: str, *, ask: Callable[[str], str]) -> Propos
             dropped += fact is None
             if fact is not None:
                 found.setdefault(fact.id, fact)
-    return Proposed(tuple(found.values()), dropped)
+    return ProposedFacts(tuple(found.values()), dropped)
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
@@ -132,7 +132,7 @@ def _held(told: Mapping[str, Any], part: str, start: int, document_id: str) -> F
         {
             **made,
             "id": fact_id("proposed", document_id, kind, str(begin), name.casefold()),
-            "origin": {"via": Via.DOCUMENT.value, "document_id": document_id, "start": begin, "end": end},
+            "origin": {"via": FactOrigin.DOCUMENT.value, "document_id": document_id, "start": begin, "end": end},
         }
     )
 

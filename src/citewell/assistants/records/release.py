@@ -13,14 +13,14 @@ from citewell.answer.gate import whole_sentences
 from citewell.assistants.records.boundary import (
     REGENERATIONS,
     Boundary,
-    Declared,
+    DeclaredReply,
     decide,
     judge,
     parse_boundary,
     without_lines,
 )
-from citewell.assistants.records.phrases import Finding
-from citewell.assistants.records.safety import Blocked, Rephrased, check_sentence, template
+from citewell.assistants.records.phrases import UnsafePhrase
+from citewell.assistants.records.safety import BlockedText, RephrasedText, check_sentence, template
 from citewell.assistants.records.sources import Sources
 from citewell.clinical.languages import Language
 from citewell.errors import LLMTimeoutError
@@ -33,7 +33,7 @@ Write = Callable[[], Iterator[str]]
 
 
 @dataclass(slots=True)
-class Tally:
+class ReleaseCounts:
     """What became of the replies to one question; complete when the last of them is read."""
 
     replies: int = 0
@@ -41,7 +41,7 @@ class Tally:
     rephrased: int = 0
     calm: str = ""
     """The words that take the place of what may not be shown."""
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[UnsafePhrase] = field(default_factory=list)
 
     @property
     def outcome(self) -> Literal["passed", "rephrased", "blocked"]:
@@ -51,7 +51,7 @@ class Tally:
         return "rephrased" if self.rephrased else "passed"
 
 
-def release(write: Write, sources: Sources, tally: Tally, *, language: Language) -> Iterator[str]:
+def release(write: Write, sources: Sources, tally: ReleaseCounts, *, language: Language) -> Iterator[str]:
     """The sentences of a reply that a patient may see, each as soon as it is whole.
 
     A reply that leaves its bounds before anything of it was shown is written again, silently; calm words take its
@@ -78,7 +78,7 @@ def _begun(write: Write) -> Generator[str, None, None]:
 
 
 def _released(
-    pieces: Iterator[str], sources: Sources, tally: Tally, language: Language
+    pieces: Iterator[str], sources: Sources, tally: ReleaseCounts, language: Language
 ) -> Generator[str, None, str | None]:
     """What may be shown of one reply; returns the calm words for what may not, None where all of it was read."""
     declared = _declared(pieces)
@@ -91,10 +91,10 @@ def _released(
         if judge(sentence) is Boundary.OUT_OF_BOUNDS:
             return template("boundary", language)
         outcome = check_sentence(sentence, sources)
-        if isinstance(outcome, Blocked):
+        if isinstance(outcome, BlockedText):
             tally.findings += outcome.findings
             return outcome.text
-        if isinstance(outcome, Rephrased):
+        if isinstance(outcome, RephrasedText):
             tally.findings += outcome.findings
             tally.rephrased += 1
             sentence = _marked(outcome.text, sentence)
@@ -103,7 +103,7 @@ def _released(
     return None
 
 
-def _declared(pieces: Iterable[str]) -> Declared:
+def _declared(pieces: Iterable[str]) -> DeclaredReply:
     """What a reply says of itself, and its words so far."""
     head = ""
     for piece in pieces:
@@ -113,7 +113,7 @@ def _declared(pieces: Iterable[str]) -> Declared:
             break
     declared = parse_boundary(head)
     spaced = head[len(head.rstrip()) :]  # the next piece may go on in the middle of a line
-    return Declared(declared.boundary, declared.text and declared.text + spaced, declared.is_stated)
+    return DeclaredReply(declared.boundary, declared.text and declared.text + spaced, declared.is_stated)
 
 
 def _marked(said: str, sentence: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from citewell.assistants.records.phrases import Category, Finding, bare, filled
+from citewell.assistants.records.phrases import Category, UnsafePhrase, bare, filled
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import spelled
@@ -30,10 +30,10 @@ def _rules() -> tuple[tuple[Category, str, str, re.Pattern[str], str], ...]:
     )
 
 
-def rephrase(sentence: str, finding: Finding, sources: Sources) -> str | None:
+def rephrase(sentence: str, finding: UnsafePhrase, sources: Sources) -> str | None:
     """A sentence in words that may be said, citations kept; None where no rule fits or the record has no such thing.
 
-    >>> rephrase("You should stop taking aspirin.", Finding("prescriptive", "en", 0, 15), Sources.of([]))
+    >>> rephrase("You should stop taking aspirin.", UnsafePhrase("prescriptive", "en", 0, 15), Sources.of([]))
     'You might want to discuss with your doctor whether to stop taking aspirin.'
     """
     marks = "".join(f" {mark.strip()}" for mark in _MARKS.findall(sentence))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from citewell.assistants.records.phrases import Category, Finding, find_phrases
+from citewell.assistants.records.phrases import Category, UnsafePhrase, find_phrases
 from citewell.assistants.records.rephrase import rephrase
 from citewell.assistants.records.sources import Sources
 from citewell.assistants.records.tables import rows
@@ -22,38 +22,38 @@ MAX_SENTENCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class SafeText:
     """May be shown as it is."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Rephrased:
+class RephrasedText:
     """May be shown in other words."""
 
     text: str
-    findings: tuple[Finding, ...]
+    findings: tuple[UnsafePhrase, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
+class BlockedText:
     """May not be shown; calm words take its place."""
 
     text: str
-    findings: tuple[Finding, ...]
+    findings: tuple[UnsafePhrase, ...]
 
 
-Outcome = Passed | Rephrased | Blocked
+Outcome = SafeText | RephrasedText | BlockedText
 
 
 def check_sentence(sentence: str, sources: Sources) -> Outcome:
     """Filter one sentence, as they are released to the screen."""
     if len(sentence) > MAX_SENTENCE:
-        return Blocked(template("boundary", language_of(sentence[:MAX_SENTENCE])), ())
+        return BlockedText(template("boundary", language_of(sentence[:MAX_SENTENCE])), ())
     findings = find_phrases(sentence, sources)
     if not findings:
-        return Passed(sentence)
+        return SafeText(sentence)
     said, left = sentence, findings
     for _ in WORST:  # each round mends one kind of phrase
         reworded = rephrase(said, min(left, key=lambda one: WORST.index(one.category)), sources)
@@ -61,11 +61,11 @@ def check_sentence(sentence: str, sources: Sources) -> Outcome:
             break
         said, left = reworded, find_phrases(reworded, sources)
         if not left:
-            return Rephrased(said, findings)
-    return Blocked(_calm(findings, language_of(sentence)), findings)
+            return RephrasedText(said, findings)
+    return BlockedText(_calm(findings, language_of(sentence)), findings)
 
 
-def counted(findings: Iterable[Finding]) -> dict[Category, int]:
+def counted(findings: Iterable[UnsafePhrase]) -> dict[Category, int]:
     """How many phrases of each category were found: what a log may hold."""
     return dict(Counter(one.category for one in findings))
 
@@ -84,5 +84,5 @@ def template(why: str, language: Language) -> str:
     return _templates()[why, language]
 
 
-def _calm(findings: Iterable[Finding], language: Language) -> str:
+def _calm(findings: Iterable[UnsafePhrase], language: Language) -> str:
     return template(min((one.category for one in findings), key=WORST.index), language)

@@ -27,7 +27,7 @@ _EMPTY = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SourceSentence:
     """One sentence of the record as it is compared."""
 
     terms: frozenset[str]
@@ -40,7 +40,7 @@ class Sources:
     """The passages and facts that an answer rests on."""
 
     words: tuple[str, ...]
-    said: tuple[Said, ...]
+    said: tuple[SourceSentence, ...]
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Sources:
@@ -94,6 +94,6 @@ def is_denied(sentence: str) -> bool:
     return _DENIAL.search(sentence) is not None
 
 
-def _read(sentence: str) -> Said:
+def _read(sentence: str) -> SourceSentence:
     numbers = frozenset(number.replace(",", ".").casefold() for number in _NUMBER.findall(sentence))
-    return Said(frozenset(terms(sentence)), numbers, is_denied(sentence))
+    return SourceSentence(frozenset(terms(sentence)), numbers, is_denied(sentence))

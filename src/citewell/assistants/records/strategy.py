@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
-from citewell.assistants.records.kinds import Kind
+from citewell.assistants.records.kinds import QuestionKindRule
 from citewell.assistants.records.tables import rows
 
 Part = Literal["allergies", "medications", "labs", "diagnoses", "symptoms", "conversations"]
@@ -34,7 +34,7 @@ class Strategy:
     def score(self, relevance: float, *, age_days: float | None) -> float | None:
         """Relevance and recency as one number; None for what is about something else.
 
-        >>> timeline = strategy(Kind.TIMELINE)
+        >>> timeline = strategy(QuestionKindRule.TIMELINE)
         >>> timeline.score(0.9, age_days=365), timeline.score(0.2, age_days=0), timeline.score(0.1, age_days=0)
         (0.5, 1.0, None)
         """
@@ -53,17 +53,19 @@ def recency(age_days: float | None) -> float:
 
 
 @cache
-def _strategies() -> dict[Kind, Strategy]:
+def _strategies() -> dict[QuestionKindRule, Strategy]:
     return {
-        Kind(kind): Strategy(int(top_k), float(weight), frozenset(part for part in PARTS if part in parts.split()))
+        QuestionKindRule(kind): Strategy(
+            int(top_k), float(weight), frozenset(part for part in PARTS if part in parts.split())
+        )
         for kind, top_k, weight, parts in rows("strategies.tsv")
     }
 
 
-def strategy(kind: Kind) -> Strategy:
+def strategy(kind: QuestionKindRule) -> Strategy:
     """The strategy for a kind of question.
 
-    >>> strategy(Kind.SYMPTOM).top_k, "allergies" in strategy(Kind.SYMPTOM).parts
+    >>> strategy(QuestionKindRule.SYMPTOM).top_k, "allergies" in strategy(QuestionKindRule.SYMPTOM).parts
     (5, True)
     """
     return _strategies()[kind]

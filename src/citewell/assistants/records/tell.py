@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from citewell.assistants.records.asked import RECORD, Asked, Gathered, told
+from citewell.assistants.records.asked import RECORD, FactQuery, GatheredFacts, told
 from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.tell_course import changes, person, prepare, visits
 from citewell.assistants.records.tell_findings import diagnoses, listing, results, trend
@@ -13,7 +13,7 @@ from citewell.assistants.records.tell_treatment import allergies, medicines, pre
 from citewell.types.facts import LabResult, Procedure, Professional, Referral, Symptom, Vaccination
 
 
-def of_named(asked: Asked) -> Gathered | None:
+def of_named(asked: FactQuery) -> GatheredFacts | None:
     """What the record says of something that is named, where nothing tells what about it is wanted."""
     for tell in (medicines, results, diagnoses):
         if (found := tell(asked)) is not None and found.facts and not found.if_mentioned:
@@ -28,7 +28,7 @@ def of_named(asked: Asked) -> Gathered | None:
     return None
 
 
-TELLERS: tuple[tuple[Intent, Callable[[Asked], Gathered | None]], ...] = (
+TELLERS: tuple[tuple[Intent, Callable[[FactQuery], GatheredFacts | None]], ...] = (
     (Intent.PREPARE, prepare),
     (Intent.CHANGES, changes),
     (Intent.PRESCRIBER, prescriber),

@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.asked import (
+    RECORD,
+    FactQuery,
+    GatheredFacts,
+    count,
+    denied,
+    listed,
+    not_mentioned,
+    told,
+)
 from citewell.assistants.records.intents import Intent
-from citewell.assistants.records.known import LONG_AGO, Known, is_abnormal, when
+from citewell.assistants.records.known import LONG_AGO, KnownFacts, is_abnormal, when
 from citewell.assistants.records.limits import beyond_limits
 from citewell.assistants.records.names import surname
 from citewell.assistants.records.tell_findings import unjudged
@@ -19,9 +28,9 @@ from citewell.types.facts import (
     Fact,
     LabResult,
     Medication,
-    Person,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     Symptom,
     Vaccination,
@@ -31,7 +40,7 @@ from citewell.types.facts import (
 RECENT_DAYS = 183
 
 
-def visits(asked: Asked) -> Gathered | None:
+def visits(asked: FactQuery) -> GatheredFacts | None:
     """Visits, by doctor and date; what else happened on the days that are asked for stands with them."""
     people = [surname(one.name).casefold() for one in asked.named if isinstance(one, Professional)]
     found = asked.inside(asked.known.of(Appointment))
@@ -51,18 +60,18 @@ def visits(asked: Asked) -> Gathered | None:
     return told(f"{RECORD} lists {count(found, 'visit')}{of}:", found)
 
 
-def person(asked: Asked) -> Gathered | None:
+def person(asked: FactQuery) -> GatheredFacts | None:
     """Whom the record is about."""
-    return told(f"{RECORD} is about:", asked.known.of(Person))
+    return told(f"{RECORD} is about:", asked.known.of(RecordOwner))
 
 
-def changes(asked: Asked) -> Gathered:
+def changes(asked: FactQuery) -> GatheredFacts:
     """What began or ended since a day, or what happened within a time."""
     if asked.wanted.since is not None and asked.wanted.until is not None:
         return _within(asked)
     since = asked.wanted.since or asked.known.last_visit
     if since is None:
-        return Gathered("Your record has no visit to compare with. Give a date, such as “since March 2024”.")
+        return GatheredFacts("Your record has no visit to compare with. Give a date, such as “since March 2024”.")
     new = [
         one
         for kind in (Medication, Diagnosis, Allergy, Procedure, LabResult)
@@ -73,7 +82,7 @@ def changes(asked: Asked) -> Gathered:
     return told(f"Since {since.day} {since:%B %Y} your record has {count(new, 'new entry', 'new entries')}:", new)
 
 
-def _within(asked: Asked) -> Gathered:
+def _within(asked: FactQuery) -> GatheredFacts:
     """Everything that the record dates to a day, a month or a year."""
     found = _dated(asked)
     if not found:
@@ -81,7 +90,7 @@ def _within(asked: Asked) -> Gathered:
     return told(f"{RECORD} has {count(found)} of {asked.wanted.words}:", found)
 
 
-def _dated(asked: Asked) -> list[Fact]:
+def _dated(asked: FactQuery) -> list[Fact]:
     kinds = (Appointment, Diagnosis, Procedure, Medication, Allergy, Vaccination, Referral, Symptom, LabResult)
     return [
         one
@@ -91,7 +100,7 @@ def _dated(asked: Asked) -> list[Fact]:
     ]
 
 
-def prepare(asked: Asked) -> Gathered:
+def prepare(asked: FactQuery) -> GatheredFacts:
     """What is open before an appointment."""
     known = asked.known
     last = known.last_visit
@@ -118,7 +127,7 @@ def prepare(asked: Asked) -> Gathered:
             "a doctor about:"
         )
         nothing = f"{RECORD} has nothing outstanding: {none}, no symptom, no recent medicine."
-        return Gathered(nothing, if_mentioned=mentioned, after=after)
+        return GatheredFacts(nothing, if_mentioned=mentioned, after=after)
     said = listed([f"{len(facts)} {words}" for words, facts in found])
     lead = f"You might want to talk about this at your next appointment. {RECORD} shows"
     facts = list(dict.fromkeys(fact for _, facts in found for fact in facts))
@@ -128,7 +137,7 @@ def prepare(asked: Asked) -> Gathered:
     )
 
 
-def planned(known: Known) -> list[Fact]:
+def planned(known: KnownFacts) -> list[Fact]:
     """Visits, procedures and referrals that are still to come."""
     every: list[Appointment | Procedure | Referral] = [
         *known.of(Appointment),

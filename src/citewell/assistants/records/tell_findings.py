@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from citewell.assistants.records.asked import MAX_SHOWN, RECORD, Asked, Gathered, count, denied, not_mentioned, told
+from citewell.assistants.records.asked import (
+    MAX_SHOWN,
+    RECORD,
+    FactQuery,
+    GatheredFacts,
+    count,
+    denied,
+    not_mentioned,
+    told,
+)
 from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known import LONG_AGO, T, is_abnormal, is_unjudged, test_keys, when
 from citewell.assistants.records.limits import beyond_limits
@@ -16,7 +25,7 @@ MOST_COURSES = 4
 """Tests of which one answer shows the course; of more, only the newest of each."""
 
 
-def trend(asked: Asked) -> Gathered | None:
+def trend(asked: FactQuery) -> GatheredFacts | None:
     """All results of a test, oldest first; of a few tests, the course of each."""
     results = asked.named_of(LabResult)
     if asked.wanted.until is not None and Intent.LATEST in asked.wanted:  # “in 2015 compared with now”
@@ -31,14 +40,14 @@ def trend(asked: Asked) -> Gathered | None:
     shown_ones = [one for test in newest for one in _course(results, test, room)]
     if len(newest) > 1:
         lead = f"{RECORD} has {count(results, 'result')} of {len(newest)} tests. Of each, oldest first:"
-        return Gathered(lead, tuple(shown_ones), len(results) - len(shown_ones))
+        return GatheredFacts(lead, tuple(shown_ones), len(results) - len(shown_ones))
     first, last = shown_ones[0], shown_ones[-1]
     span = f" from {shown(first.collected)} to {shown(last.collected)}" if len(results) > 1 else ""
     lead = f"{RECORD} has {count(results, 'result')} of {last.test_name}{span}:"
-    return Gathered(lead, tuple(shown_ones), len(results) - len(shown_ones))
+    return GatheredFacts(lead, tuple(shown_ones), len(results) - len(shown_ones))
 
 
-def _older(asked: Asked) -> Gathered | None:
+def _older(asked: FactQuery) -> GatheredFacts | None:
     """That a test is on record, and not of the time that is asked for."""
     newest = asked.known.latest(asked.outside(LabResult))
     if not newest:
@@ -48,7 +57,7 @@ def _older(asked: Asked) -> Gathered | None:
     return denied(f"{RECORD} has no result of {what}{of}", beside="The latest recorded:", facts=newest)
 
 
-def _extreme(results: list[LabResult], *, is_high: bool) -> Gathered | None:
+def _extreme(results: list[LabResult], *, is_high: bool) -> GatheredFacts | None:
     """The highest or the lowest result of one test in one unit; None where there are several."""
     counted = [one for one in results if one.value is not None]
     if not counted or len({(one.test_name.casefold(), one.unit) for one in counted}) > 1:
@@ -66,7 +75,7 @@ def _course(results: list[LabResult], test: LabResult, room: int) -> list[LabRes
     return course if len(course) <= room else [course[0], *course[1 - room :]]
 
 
-def results(asked: Asked) -> Gathered | None:
+def results(asked: FactQuery) -> GatheredFacts | None:
     """The newest result of each test that is named, or of all; those out of range, where that is asked for."""
     found = asked.named_of(LabResult)
     if found:
@@ -99,7 +108,7 @@ def results(asked: Asked) -> Gathered | None:
     )
 
 
-def _out_of_range(asked: Asked, newest: list[LabResult], out: list[LabResult]) -> Gathered:
+def _out_of_range(asked: FactQuery, newest: list[LabResult], out: list[LabResult]) -> GatheredFacts:
     """The newest results that are out of range, or beyond usual limits."""
     beyond = [one for one in beyond_limits(asked.known.facts) if one in newest and one not in out]
     of = f" of {asked.wanted.words}" if asked.wanted.words else ""
@@ -128,7 +137,7 @@ def unjudged(newest: list[LabResult]) -> str:
     return f"{these} no laboratory range. That does not mean the value is in range."
 
 
-def diagnoses(asked: Asked) -> Gathered | None:
+def diagnoses(asked: FactQuery) -> GatheredFacts | None:
     """Conditions that are named, else the active ones, or those that are over."""
     if found := asked.named_of(Diagnosis):
         return told(f"{RECORD} has {count(found)} of this:", found)
@@ -143,10 +152,10 @@ def diagnoses(asked: Asked) -> Gathered | None:
     return told(f"{RECORD} lists {count(active, 'condition')} {word}:", active)
 
 
-def listing(kind: type[T], one: str, many: str) -> Callable[[Asked], Gathered | None]:
+def listing(kind: type[T], one: str, many: str) -> Callable[[FactQuery], GatheredFacts | None]:
     """Those that are named, else all of the time that is asked for."""
 
-    def tell(asked: Asked) -> Gathered | None:
+    def tell(asked: FactQuery) -> GatheredFacts | None:
         found = asked.named_of(kind)
         if not found and asked.named and not any(isinstance(fact, Professional) for fact in asked.named):
             return None

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from citewell.assistants.records.asked import RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.asked import (
+    RECORD,
+    FactQuery,
+    GatheredFacts,
+    count,
+    denied,
+    listed,
+    not_mentioned,
+    told,
+)
 from citewell.assistants.records.intents import Intent
-from citewell.assistants.records.known import Known, when
+from citewell.assistants.records.known import KnownFacts, when
 from citewell.assistants.records.limits import gaps
 from citewell.types.facts import (
     Allergy,
@@ -30,7 +39,7 @@ NOT_CHECKED = (
 NOT_DUE = "A record cannot say what is due, but your doctor, nurse or pharmacist can."
 
 
-def effects(asked: Asked) -> Gathered:
+def effects(asked: FactQuery) -> GatheredFacts:
     """What was noted of side effects: symptoms, reactions, why medicines were stopped; never what comes from what."""
     named = asked.named_of(Medication)
     found = _noted(asked, named)
@@ -46,7 +55,7 @@ def effects(asked: Asked) -> Gathered:
     )
 
 
-def _noted(asked: Asked, named: list[Medication]) -> list[Fact]:
+def _noted(asked: FactQuery, named: list[Medication]) -> list[Fact]:
     """Symptoms, reactions and reasons to stop; of a medicine that is named, only what belongs to it."""
     known, ids = asked.known, {one.id for one in named}
     symptoms = [one for one in known.of(Symptom) if not asked.said or one.medication_id in ids]
@@ -55,7 +64,7 @@ def _noted(asked: Asked, named: list[Medication]) -> list[Fact]:
     return [*symptoms, *([] if asked.said and not named else stopped), *reactions]
 
 
-def reason(asked: Asked) -> Gathered | None:
+def reason(asked: FactQuery) -> GatheredFacts | None:
     """Why a medicine is taken, or was stopped, as far as the record says it."""
     medicines = asked.named_of(Medication)
     if not medicines:
@@ -68,7 +77,7 @@ def reason(asked: Asked) -> Gathered | None:
     return denied(f"{RECORD} does not say why this {what}", beside="It has this:", facts=medicines)
 
 
-def together(asked: Asked) -> Gathered:
+def together(asked: FactQuery) -> GatheredFacts:
     """What is taken now, and that nobody here knows what goes together."""
     taken = asked.known.taken
     lead = f"{RECORD} does not say what goes together with your medicines"
@@ -77,7 +86,7 @@ def together(asked: Asked) -> Gathered:
     )
 
 
-def due(asked: Asked) -> Gathered | None:
+def due(asked: FactQuery) -> GatheredFacts | None:
     """Tests that usually go with a medicine and are not there of late, and what is planned; vaccinations as given."""
     known = asked.known
     if Intent.VACCINATIONS in asked.wanted:
@@ -93,7 +102,7 @@ def due(asked: Asked) -> Gathered | None:
     return denied(lead, beside=beside, facts=[*facts, *coming(known, asked)], after=NOT_DUE)
 
 
-def coming(known: Known, asked: Asked) -> list[Fact]:
+def coming(known: KnownFacts, asked: FactQuery) -> list[Fact]:
     """Visits, procedures and referrals that are planned, and not for a day that is over."""
     every: list[Appointment | Procedure | Referral] = [
         *known.of(Appointment),
@@ -104,7 +113,7 @@ def coming(known: Known, asked: Asked) -> list[Fact]:
     return [one for one in planned if (day := when(one)) is None or day.date() >= asked.now.date()]
 
 
-def upcoming(asked: Asked) -> Gathered:
+def upcoming(asked: FactQuery) -> GatheredFacts:
     """What is still to come."""
     found = coming(asked.known, asked)
     if not found:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from citewell.assistants.records.asked import FACTS, RECORD, Asked, Gathered, count, denied, listed, not_mentioned, told
+from citewell.assistants.records.asked import (
+    FACTS,
+    RECORD,
+    FactQuery,
+    GatheredFacts,
+    count,
+    denied,
+    listed,
+    not_mentioned,
+    told,
+)
 from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known import LONG_AGO, when
 from citewell.clinical.medicines import reacts, substances
@@ -15,7 +25,7 @@ NO_ALLERGIES = f"{RECORD} has no entry about allergies"
 SILENCE = "That does not mean you have none."
 
 
-def allergies(asked: Asked) -> Gathered | None:
+def allergies(asked: FactQuery) -> GatheredFacts | None:
     """Allergies that hold; silence is told apart from “none are known”."""
     every = asked.known.of(Allergy)
     all_of_them = [one for one in every if one.is_active and one.code not in NO_KNOWN]
@@ -49,20 +59,20 @@ def allergies(asked: Asked) -> Gathered | None:
     return told(f"{RECORD} lists {count(all_of_them, 'allergy', 'allergies')}:", all_of_them)
 
 
-def _kin(asked: Asked, held: list[Allergy]) -> list[tuple[Allergy, str]]:
+def _kin(asked: FactQuery, held: list[Allergy]) -> list[tuple[Allergy, str]]:
     """Allergies to something of the same group as a medicine that is named, each with the group."""
     found = [(one, reacts(one.allergen, [said])) for one in held for said in asked.said]
     return [(one, group) for one, group in found if group is not None]
 
 
-def _of_medicine(asked: Asked) -> str:
+def _of_medicine(asked: FactQuery) -> str:
     """Whether a medicine that may or may not be taken is on record at all."""
     if Intent.MAY not in asked.wanted or not asked.unknown:
         return ""
     return f"{FACTS} does not mention {listed(list(asked.unknown), last='or')}."
 
 
-def prescriber(asked: Asked) -> Gathered | None:
+def prescriber(asked: FactQuery) -> GatheredFacts | None:
     """Who prescribed what is named, or all that is taken now."""
     medicines = asked.named_of(Medication) or (asked.known.taken if asked.names_nothing else [])
     if not medicines:
@@ -74,7 +84,7 @@ def prescriber(asked: Asked) -> Gathered | None:
     return told(f"According to your record, this was prescribed by {listed(people)}:", known)
 
 
-def medicines(asked: Asked) -> Gathered | None:
+def medicines(asked: FactQuery) -> GatheredFacts | None:
     """Medicines that are named, are given for what is named, are past, or are taken now."""
     if found := asked.named_of(Medication):
         active = [one for one in found if one.status is MedicationStatus.ACTIVE]
@@ -95,7 +105,7 @@ def medicines(asked: Asked) -> Gathered | None:
     return told(f"{RECORD} lists {count(taken, 'medicine')} that you take now:", taken)
 
 
-def _first(asked: Asked, active: list[Medication]) -> Medication | None:
+def _first(asked: FactQuery, active: list[Medication]) -> Medication | None:
     """The oldest entry of the same substance that is over: what is prescribed anew every year is one medicine."""
     taken = substances(*(one.generic_name for one in active))
     past = [one for one in asked.known.of(Medication) if one.start and one not in active]
@@ -105,7 +115,7 @@ def _first(asked: Asked, active: list[Medication]) -> Medication | None:
     return oldest if oldest is not None and (when(oldest) or begun) < begun else None
 
 
-def _for_it(asked: Asked) -> Gathered | None:
+def _for_it(asked: FactQuery) -> GatheredFacts | None:
     """The medicines for something; that none is for it is no reason to list the others."""
     if for_it := _given_for(asked):
         return told(f"{RECORD} lists {count(for_it, 'medicine')} for this:", for_it)
@@ -114,7 +124,7 @@ def _for_it(asked: Asked) -> Gathered | None:
     return denied(f"{RECORD} lists no current medicine for this")
 
 
-def _given_for(asked: Asked) -> list[Medication]:
+def _given_for(asked: FactQuery) -> list[Medication]:
     """The medicines of now that the record gives a named condition or symptom as the reason for."""
     names = [one.name.casefold() for one in asked.named if isinstance(one, Diagnosis)]
     names += [one.specific.casefold() for one in asked.named if isinstance(one, Symptom)]

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from citewell.answer.events import Done
+from citewell.answer.events import AnswerDone
 from citewell.answer.followup import rephrase
-from citewell.answer.gate import AnswerRequest, Frame, Judge, Policy, refuse
+from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, refuse
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
 from citewell.assistants.records.intents import Intents, intents_of
-from citewell.assistants.records.kinds import Kind, classify
+from citewell.assistants.records.kinds import QuestionKindRule, classify
 from citewell.assistants.records.mentions import Paper
 from citewell.assistants.records.names import Names
-from citewell.assistants.records.release import Tally
+from citewell.assistants.records.release import ReleaseCounts
 from citewell.assistants.records.safety import counted, template
-from citewell.assistants.records.screening import FILTERED, Screened
+from citewell.assistants.records.screening import FILTERED, ScreenedQuestion
 from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.clinical.languages import Language, language_of
-from citewell.types import Claim, Context, Entry, Evidence, Message, Refuse, Scope, Verdict
+from citewell.types import Claim, Context, Evidence, LibraryEntry, Message, Refuse, Scope, Verdict
 from citewell.types.facts import Fact
 from citewell.words import sentences
 
@@ -38,17 +38,17 @@ NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
-class Turn:
+class RecordExchange:
     """One question while it is being answered."""
 
     records: Records
     question: str
-    screened: Screened
+    screened: ScreenedQuestion
     scope: Scope
     history: tuple[Message, ...]
     started: float
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    tally: Tally = field(default_factory=Tally)
+    tally: ReleaseCounts = field(default_factory=ReleaseCounts)
     """What became of a model's replies; empty without one."""
     unused: list[dict[str, str]] = field(default_factory=list)
     """What of the question nothing could use, and why."""
@@ -70,7 +70,7 @@ class Turn:
         return self.records.places.papers(self.scope)
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> QuestionKindRule:
         return classify(self.text, near=self.records.near)
 
     @cached_property
@@ -106,7 +106,7 @@ class Turn:
             notes.update(after=_joined(after, self.tally.calm))
             return self.tally.calm
 
-        frame = Frame(before=before, after=after, closing=closing)
+        frame = AnswerWording(before=before, after=after, closing=closing)
         rules = self.records.rules
         return AnswerRequest(
             self.id, self.question, context, self.records.writer.name, rules.hash, POLICY, rules.text, frame, notes
@@ -118,15 +118,15 @@ class Turn:
             return {}
         return {"replies": self.tally.replies, "filter": self.tally.outcome, "phrases": counted(self.tally.findings)}
 
-    def said(self, why: str, *, unread: Sequence[Entry] = ()) -> Done:
+    def said(self, why: str, *, unread: Sequence[LibraryEntry] = ()) -> AnswerDone:
         """An answer without citations, in the fixed words for a reason; papers may say it in words of their own."""
         names = ", ".join(f"“{one.title}”" for one in unread[:PAPERS_NAMED])
         look = template("papers", self.language).replace("{names}", names) if names else ""
         return self.put(_joined(template(why, self.language), look))
 
-    def put(self, words: str) -> Done:
+    def put(self, words: str) -> AnswerDone:
         """The same in words that were made for it."""
-        return Done(refuse(self.asked(Context(())), words, judge=self.judge()))
+        return AnswerDone(refuse(self.asked(Context(())), words, judge=self.judge()))
 
     def judge(self, shown: Iterable[Fact] = (), known: Sequence[Fact] = ()) -> Judge:
         """The end of an answer; nobody is sent a patient's question."""

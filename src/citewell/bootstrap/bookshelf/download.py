@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.adapters.bookshelf.catalogue import Book, BookFilter, choose
+from citewell.adapters.bookshelf.catalogue import BookEntry, BookFilter, choose
 from citewell.adapters.bookshelf.unpack import check, digest, unpack
 from citewell.bootstrap.bookshelf.files import Done, put_in_place, read_json, told, write_whole
 from citewell.errors import DamagedFile, InputError, Unavailable
-from citewell.types import Limits
+from citewell.types import ParseLimits
 
 if TYPE_CHECKING:
     from citewell.adapters.bookshelf.fetch import Bookshelf, Progress
@@ -27,8 +27,8 @@ def download(
     folder: Path,
     *,
     wanted: BookFilter,
-    limits: Limits,
-    watch: Callable[[Book, int, int], Progress] | None = None,
+    limits: ParseLimits,
+    watch: Callable[[BookEntry, int, int], Progress] | None = None,
 ) -> Iterator[Done]:
     """Fetch and unpack the books that are wanted and not here yet; one that cannot be read does not stop the others."""
     books = choose(shelf.catalogue(folder), wanted)
@@ -52,7 +52,7 @@ def download(
 
 
 def _fetched(
-    shelf: Bookshelf, book: Book, folder: Path, *, limits: Limits, progress: Progress | None, tries: int = 2
+    shelf: Bookshelf, book: BookEntry, folder: Path, *, limits: ParseLimits, progress: Progress | None, tries: int = 2
 ) -> Done:
     archive = shelf.archive(book, folder / "archives", progress=progress)
     try:

@@ -12,8 +12,8 @@ from citewell.bootstrap.bookshelf.files import Done, books_in, read_json
 from citewell.bootstrap.bookshelf.text import document_of, source_of
 from citewell.bootstrap.home import size_of
 from citewell.errors import InputError
-from citewell.ingest.library import Added, Work, check_embedder, in_turn, refiled, unwatched
-from citewell.ingest.read import Reader, Step
+from citewell.ingest.library import AddedDocument, Work, check_embedder, in_turn, refiled, unwatched
+from citewell.ingest.read import FileReader, Step
 from citewell.types import Filing
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ def _prepared(
     app: App,
     path: Path,
     book: dict[str, Any],
-    reader: Reader,
+    reader: FileReader,
     *,
     filing: Filing,
     watch: Callable[[str, Step], None] | None,
-) -> Callable[[], Added]:
+) -> Callable[[], AddedDocument]:
     """Read and embed one text; what is returned makes it current."""
     source = source_of(path, app)
     scope = app.scope_of_owner()
@@ -66,9 +66,9 @@ def _prepared(
         document = document_of(source, book, app)
     reading = reader.embedded(document, chunking=None, watch=tell)
 
-    def store() -> Added:
+    def store() -> AddedDocument:
         tell(Step("storing"))
-        return Added(app.library.add(source, reading, filing=filing, scope=scope), was_there=False)
+        return AddedDocument(app.library.add(source, reading, filing=filing, scope=scope), was_there=False)
 
     return store
 

@@ -6,11 +6,11 @@ Every reading gives exact offsets. A month has 30 days and a year 365, everywher
 from citewell.clinical.quantities.aged import person_before, person_words
 from citewell.clinical.quantities.amounts import BARE, CHANCE, Quantity, quantities
 from citewell.clinical.quantities.dates import Day, dates, first_day, known_days, without_days
-from citewell.clinical.quantities.doses import Dose, Frequency, Habit, doses, frequencies, habits
-from citewell.clinical.quantities.periods import NUMBER_WORD, Mark, labels
+from citewell.clinical.quantities.doses import DoseMention, Frequency, Habit, doses, frequencies, habits
+from citewell.clinical.quantities.periods import NUMBER_WORD, PeriodMark, labels
 from citewell.clinical.quantities.results import (
-    Result,
     Test,
+    TestReading,
     in_usual_unit,
     known_tests,
     named_test,
@@ -28,14 +28,14 @@ __all__ = [
     "OLDEST",
     "Age",
     "Day",
-    "Dose",
+    "DoseMention",
     "Duration",
     "Frequency",
     "Habit",
-    "Mark",
+    "PeriodMark",
     "Quantity",
-    "Result",
     "Test",
+    "TestReading",
     "Unit",
     "ages",
     "dates",

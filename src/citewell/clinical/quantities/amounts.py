@@ -12,7 +12,7 @@ from citewell.clinical.quantities.aged import Told, is_bare_age, told_of
 from citewell.clinical.quantities.periods import (
     NUMBER,
     NUMBER_WORD,
-    Mark,
+    PeriodMark,
     clocks,
     dates,
     has_label,
@@ -143,7 +143,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(sorted(found, key=lambda quantity: quantity.start))
 
 
-def _marked(mark: Mark, text: str) -> Quantity:
+def _marked(mark: PeriodMark, text: str) -> Quantity:
     shape: Shape = "range" if mark.dimension == "period" and len(mark.values) > 1 else "single"
     return Quantity(
         mark.start, mark.end, text[mark.start : mark.end], mark.values, mark.written, mark.dimension, "", shape

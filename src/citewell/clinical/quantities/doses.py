@@ -75,7 +75,7 @@ def _periods(flat: str) -> Iterator[Frequency]:
 
 
 @dataclass(frozen=True, slots=True)
-class Dose:
+class DoseMention:
     """A medicine with an amount of it, and how often."""
 
     start: int
@@ -101,7 +101,7 @@ _NO_MEDICINE = frozenset(
 )
 
 
-def doses(text: str) -> tuple[Dose, ...]:
+def doses(text: str) -> tuple[DoseMention, ...]:
     """Every medicine that a text names with an amount.
 
     >>> [(found.medicine, found.value, found.unit) for found in doses("apixaban 5 mg BD, CrCl 29 ml/min")]
@@ -118,7 +118,7 @@ def doses(text: str) -> tuple[Dose, ...]:
         near = next((one for one in often if 0 <= one.start - match.end() <= 2), None)
         end = near.end if near else match.end()
         name = text[match.start("name") : match.end("name")]
-        found.append(Dose(match.start(), end, text[match.start() : end], name, low, high, match["unit"], near))
+        found.append(DoseMention(match.start(), end, text[match.start() : end], name, low, high, match["unit"], near))
     return tuple(found)
 
 

@@ -36,7 +36,7 @@ def number(written: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PeriodMark:
     """A period, date, time of day or numbered thing; `values` are days, (year, month, day), minutes or the number."""
 
     start: int
@@ -85,7 +85,7 @@ _NOT_OFTEN = re.compile(
 """Before “a week” these make it a length of time."""
 
 
-def periods(text: str) -> Iterator[Mark]:
+def periods(text: str) -> Iterator[PeriodMark]:
     """How often things are done, as the days between; where readings overlap, the first one counts.
 
     >>> [next(periods(text)).values for text in ("2–4 times daily", "every 6 hours", "BD")]
@@ -93,7 +93,7 @@ def periods(text: str) -> Iterator[Mark]:
     """
     for found in _LATIN.finditer(text):
         times = float(str(found.lastgroup)[1])
-        yield Mark(*found.span(), "period", (1 / times,), (times,))
+        yield PeriodMark(*found.span(), "period", (1 / times,), (times,))
     for pattern in _OFTEN if _OF_TIME.search(text) else ():
         for found in pattern.finditer(text):
             groups = found.groupdict()
@@ -102,7 +102,7 @@ def periods(text: str) -> Iterator[Mark]:
             ):
                 continue
             days = _days(groups)
-            yield Mark(*found.span(), "period", tuple(sorted(days)), days)
+            yield PeriodMark(*found.span(), "period", tuple(sorted(days)), days)
 
 
 def _days(groups: dict[str, str | None]) -> tuple[float, ...]:
@@ -143,7 +143,7 @@ _DATES = (
 )
 
 
-def dates(text: str) -> Iterator[Mark]:
+def dates(text: str) -> Iterator[PeriodMark]:
     """Dates as (year, month, day); 0 where a part is not said. A day and month that can be swapped stay as written.
 
     >>> [next(dates(text)).values for text in ("12 March 2021", "May 3, 2022", "in 2019")]
@@ -158,7 +158,7 @@ def dates(text: str) -> Iterator[Mark]:
                 day, month = int(parts["first"]), int(parts["second"])
             month = month or int(parts.get("number") or 0)
             values = (float(parts.get("year") or 0), float(month), float(day))
-            yield Mark(*found.span(), "date", values, values)
+            yield PeriodMark(*found.span(), "date", values, values)
 
 
 # ----------------------------------------------------------------------------------------------------- times of day
@@ -177,7 +177,7 @@ _CLOCKS = (
 """Where it might be a ratio, as 9:15 is one, a word must tell that a time is meant; 10 pM is a concentration."""
 
 
-def clocks(text: str) -> Iterator[Mark]:
+def clocks(text: str) -> Iterator[PeriodMark]:
     """Times of day, as minutes after midnight.
 
     >>> [mark.values for mark in clocks("from 08:30 to 8 pm, or at 9:15")], list(clocks("30:2, or a 1:10 dilution"))
@@ -189,7 +189,7 @@ def clocks(text: str) -> Iterator[Mark]:
             half = parts.get("half") or parts.get("HALF")
             hour = int(parts["hour"]) % 12 + 12 * (half in ("p", "P")) if half else int(parts["hour"]) % 24
             minutes = 60.0 * hour + int(parts["minute"] or 0)
-            yield Mark(found.start("hour"), found.end(), "time of day", (minutes,), (minutes,))
+            yield PeriodMark(found.start("hour"), found.end(), "time of day", (minutes,), (minutes,))
 
 
 # -------------------------------------------------------------------------------------------------- numbered things
@@ -216,7 +216,7 @@ def has_label(text: str) -> bool:
     return _LABEL.search(text) is not None or _LETTERED.search(text) is not None
 
 
-def labels(text: str) -> Iterator[Mark]:
+def labels(text: str) -> Iterator[PeriodMark]:
     """Numbered things: the number is part of a name.
 
     >>> [(mark.dimension, mark.values) for mark in labels("type 2 diabetes, stage IIIa")]
@@ -232,7 +232,7 @@ def labels(text: str) -> Iterator[Mark]:
         if found["letter"]:
             parts.append(float(" abcd".index(found["letter"])))
         what = found["what"].casefold().rstrip(".")
-        yield Mark(*found.span(), f"label {what}", tuple(parts), tuple(parts))
+        yield PeriodMark(*found.span(), f"label {what}", tuple(parts), tuple(parts))
     for found in _LETTERED.finditer(text):
         value = tuple(float(ord(letter)) for letter in found["letter"])
-        yield Mark(*found.span(), f"label {found['what'].casefold()}", value, value)
+        yield PeriodMark(*found.span(), f"label {found['what'].casefold()}", value, value)

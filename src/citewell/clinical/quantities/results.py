@@ -63,7 +63,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TestReading:
     """A result as a text gives it; with a problem it is asked about and not used."""
 
     start: int
@@ -223,7 +223,7 @@ _GOAL = re.compile(r"(?P<word>[^\W\d_]+)\s(?:(?:for|is|of|an?|the|their|his|her|
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class _ResultParser:
     """What stands behind the name of a test."""
 
     number: re.Match[str] | None = None
@@ -235,9 +235,9 @@ class _Steps:
     is_goal: bool = False
 
 
-def _steps(flat: str, at: int) -> _Steps:
+def _steps(flat: str, at: int) -> _ResultParser:
     """What stands behind the name of a test, as far as words go that belong to it."""
-    made = _Steps(end=at)
+    made = _ResultParser(end=at)
     is_not = False
     for _ in range(STEPS):
         step = _STEP.match(flat, at)
@@ -266,7 +266,7 @@ def _steps(flat: str, at: int) -> _Steps:
 # --------------------------------------------------------------------------------------------------------- results
 
 
-def results(text: str) -> tuple[Result, ...]:
+def results(text: str) -> tuple[TestReading, ...]:
     """Every result of a test that a text gives, in order; goals and thresholds are none.
 
     >>> [(found.test, found.values, found.unit) for found in results("FIT positive at 45 ug Hb/g faeces, BP 168/104")]
@@ -279,14 +279,14 @@ def results(text: str) -> tuple[Result, ...]:
     flat = text.translate(FLAT)
     found = [*_named_results(flat), *_unnamed_results(flat)]
     found.sort(key=lambda result: (result.start, -result.end))
-    kept: list[Result] = []
+    kept: list[TestReading] = []
     for result in found:
         if not kept or result.is_earlier or result.start >= kept[-1].end:
             kept.append(replace(result, text=text[result.start : result.end]))
     return tuple(kept)
 
 
-def _named_results(flat: str) -> Iterator[Result]:
+def _named_results(flat: str) -> Iterator[TestReading]:
     pattern, _ = _names()
     end = 0
     for match in pattern.finditer(flat):
@@ -302,7 +302,7 @@ _JOINED = re.compile(r"/[^\W\d_]")
 """Behind a name in running text: “K/L”, “CT/MRI”, not the result of either."""
 
 
-def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterator[Result]:
+def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterator[TestReading]:
     """The result of a test that is named here, and an older one beside it."""
     start, at = match.span()
     goal = _GOAL.search(flat, max(after, start - LOOK_BACK), start)
@@ -318,7 +318,7 @@ def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterato
         steps = replace(steps, words=steps.words or cast(Word, kind))
     if test.is_body and steps.words is not None:
         return
-    made = Result(start, steps.end, "", test.name, match.group(), sign=steps.sign, words=steps.words)
+    made = TestReading(start, steps.end, "", test.name, match.group(), sign=steps.sign, words=steps.words)
     valued = _valued(flat, made, steps.number, test) if steps.number and test.lowest else None
     if valued is not None:
         yield valued
@@ -373,7 +373,7 @@ def _unit_text() -> re.Pattern[str]:
     )
 
 
-def _valued(flat: str, made: Result, number: re.Match[str], test: Test) -> Result | None:
+def _valued(flat: str, made: TestReading, number: re.Match[str], test: Test) -> TestReading | None:
     """The result with the value that a number gives it; None where the number is none of this test."""
     end = number.end("number")
     values: tuple[float, ...] = (_number(number["number"]),)
@@ -417,7 +417,7 @@ def _valued(flat: str, made: Result, number: re.Match[str], test: Test) -> Resul
     return replace(found, words=cast(Word, mark), end=marked.end()) if marked and mark in _OPPOSITE else found
 
 
-def _converted(found: Result, test: Test) -> Result:
+def _converted(found: TestReading, test: Test) -> TestReading:
     """The result in the usual unit, with the arithmetic; a unit of another dimension is a problem."""
     unit, usual = unit_of_result(found.written_unit or ""), unit_of_result(test.unit)
     other = next((one for one in test.others if unit is not None and unit_of_result(one.written) == unit), None)
@@ -435,7 +435,7 @@ def _converted(found: Result, test: Test) -> Result:
     return _checked(replace(found, values=values, arithmetic=arithmetic), test)
 
 
-def _assumed(found: Result, test: Test) -> Result:
+def _assumed(found: TestReading, test: Test) -> TestReading:
     """A value without a unit: in the usual one, or in the only other one that it can be in."""
     if not test.unit or test.unit in ("score", "mmHg", "/min", "%", "kg/m2"):
         return _checked(found, test)
@@ -456,7 +456,7 @@ def _assumed(found: Result, test: Test) -> Result:
     return able[0] if len(able) == 1 else _checked(found, test)
 
 
-def _in_stone(made: Result, stone: float, match: re.Match[str], test: Test) -> Result:
+def _in_stone(made: TestReading, stone: float, match: re.Match[str], test: Test) -> TestReading:
     pounds = float(match["pounds"] or 0)
     more = f" + {pounds:g} lb × {KG_IN_POUND:.6f}" if pounds else ""
     value = round(stone * KG_IN_STONE + pounds * KG_IN_POUND, 2)
@@ -468,7 +468,7 @@ def _in_stone(made: Result, stone: float, match: re.Match[str], test: Test) -> R
 KG_IN_POUND, KG_IN_STONE = 0.45359237, 6.35029318
 
 
-def _checked(found: Result, test: Test) -> Result:
+def _checked(found: TestReading, test: Test) -> TestReading:
     """A value that nobody has is asked about."""
     if test.can_be(found.values):
         return found
@@ -527,7 +527,7 @@ _NO_BODY = re.compile(
 )
 
 
-def _unnamed_results(flat: str) -> Iterator[Result]:
+def _unnamed_results(flat: str) -> Iterator[TestReading]:
     """A blood pressure, a fever and a weight that say so by their words or unit: “readings average 152/94”."""
     for pattern, name in ((_READING, "blood pressure"), (_MERCURY, "blood pressure"), (_FEVER, "temperature")):
         for match in pattern.finditer(flat):
@@ -537,17 +537,17 @@ def _unnamed_results(flat: str) -> Iterator[Result]:
             yield from _unnamed(flat, match, known_tests()["weight"])
 
 
-def _unnamed(flat: str, match: re.Match[str], test: Test) -> Iterator[Result]:
-    made = Result(match.start("number"), match.end(), "", test.name, test.name)
+def _unnamed(flat: str, match: re.Match[str], test: Test) -> Iterator[TestReading]:
+    made = TestReading(match.start("number"), match.end(), "", test.name, test.name)
     if (found := _valued(flat, made, match, test)) is not None:
         yield found
 
 
-def in_usual_unit(test: Test, value: float, unit: str | None) -> Result:
+def in_usual_unit(test: Test, value: float, unit: str | None) -> TestReading:
     """A value that is on record with its test: in the usual unit, with the arithmetic or the problem.
 
     >>> in_usual_unit(named_test("PSA"), 6.1, "ng/mL").values, in_usual_unit(named_test("Hb"), 98, "mmol/mol").problem
     ((6.1,), '“mmol/mol” is not a unit of haemoglobin, which is given in g/L. What is the value, and in which unit?')
     """
-    made = Result(0, 0, "", test.name, test.name, (value,), test.unit or None, written=(value,), written_unit=unit)
+    made = TestReading(0, 0, "", test.name, test.name, (value,), test.unit or None, written=(value,), written_unit=unit)
     return _converted(made, test) if unit and test.unit not in ("", "score") else _assumed(made, test)
