@@ -69,10 +69,10 @@ def list_mark(text: str, start: int = 0, end: int | None = None) -> str:
     >>> [list_mark(line) for line in ("• Rest", "2. Drink", "b) Sleep", "Rest.", "2.5 mg")]
     ['•', '1', 'a', '', '']
     """
-    found = _MARKED.match(text, start, len(text) if end is None else end)
-    if found is None:
+    match = _MARKED.match(text, start, len(text) if end is None else end)
+    if match is None:
         return ""
-    return found["bullet"] or ("1" if found["number"] else "a")
+    return match["bullet"] or ("1" if match["number"] else "a")
 
 
 def _ends_sentence(text: str, dot: int, after: int, begin: int, end: int) -> bool:

@@ -290,7 +290,7 @@ def test_a_bundle_gives_active_conditions_and_the_latest_result() -> None:
             }
         }
 
-    person = {"resource": {"resourceType": "PatientInput", "id": "p", "gender": "female", "birthDate": "1980-06-02"}}
+    person = {"resource": {"resourceType": "Patient", "id": "p", "gender": "female", "birthDate": "1980-06-02"}}
     entries = [person, observed("2024-06-01", 500), observed("2024-02-01", 300)]
     entries += [condition("Cough (finding)", "active"), condition("Jaundice (finding)", "resolved")]
     (found,) = patients_from_json(json.dumps({"resourceType": "Bundle", "entry": entries}))

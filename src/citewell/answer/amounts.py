@@ -71,20 +71,20 @@ def amounts(question: str) -> tuple[Amount, ...]:
     >>> amounts("Blood pressure of 190/125: what now?")
     (Amount(value=190.0, unit='', text='190/125'),)
     """
-    pressures = [Amount(_value(one["systolic"]), "", one.group()) for one in _pressures(question)]
+    pressures = [Amount(_value(pressure["systolic"]), "", pressure.group()) for pressure in _pressures(question)]
     rest = _PRESSURE.sub(lambda one: " " * len(one.group()), question) if pressures else question
     return (*pressures, *(_given(match, rest) for match in _GIVEN.finditer(rest)))
 
 
 def _pressures(text: str) -> list[re.Match[str]]:
     """The blood pressures of a text: the first number is the larger one."""
-    return [one for one in _PRESSURE.finditer(text) if _value(one["systolic"]) > _value(one["diastolic"])]
+    return [match for match in _PRESSURE.finditer(text) if _value(match["systolic"]) > _value(match["diastolic"])]
 
 
 def _by_systolic(text: str) -> str:
     """The text with each blood pressure by its first number, so that its limits are read as those of one number."""
-    for one in reversed(_pressures(text)):
-        text = text[: one.end("systolic")] + text[one.end() :]
+    for pressure in reversed(_pressures(text)):
+        text = text[: pressure.end("systolic")] + text[pressure.end() :]
     return text
 
 
@@ -106,9 +106,9 @@ def states(text: str, amount: Amount) -> bool:
     """
     if _PRESSURE.fullmatch(amount.text):
         return amount.text in text
-    same = [found for found in _GIVEN.finditer(text) if _value(found["low"]) == amount.value]
+    same = [match for match in _GIVEN.finditer(text) if _value(match["low"]) == amount.value]
     headed = f"({amount.unit}): "
-    return any(_unit(found) == amount.unit or text[: found.start()].endswith(headed) for found in same)
+    return any(_unit(match) == amount.unit or text[: match.start()].endswith(headed) for match in same)
 
 
 def admits(text: str, amount: Amount) -> bool:
@@ -127,17 +127,17 @@ def admits(text: str, amount: Amount) -> bool:
     if is_pressure and not _pressures(text):
         return False
     text = _by_systolic(text) if is_pressure else text
-    return any(_holds(found, amount) for pattern in _RANGES for found in pattern.finditer(text))
+    return any(_holds(match, amount) for pattern in _RANGES for match in pattern.finditer(text))
 
 
-def _holds(found: re.Match[str], amount: Amount) -> bool:
-    limits = found.groupdict()
-    unit = _unit(found)
+def _holds(match: re.Match[str], amount: Amount) -> bool:
+    limits = match.groupdict()
+    unit = _unit(match)
     if unit in AGES and amount.unit in AGES:
         amount = replace(amount, value=amount.value * _MONTHS[amount.unit] / _MONTHS[unit], unit=unit)
     if unit and amount.unit and unit != amount.unit:
         return False
-    if amount.unit == YEAR and not unit and not _OF_AGE.search(found.string, max(0, found.start() - 40), found.end()):
+    if amount.unit == YEAR and not unit and not _OF_AGE.search(match.string, max(0, match.start() - 40), match.end()):
         return False
     low = _value(limits["low"]) if limits.get("low") else None
     high = _value(limits["high"]) if limits.get("high") else None
@@ -146,9 +146,9 @@ def _holds(found: re.Match[str], amount: Amount) -> bool:
     return (low or 0.0) <= amount.value <= high
 
 
-def _unit(found: re.Match[str]) -> str:
+def _unit(match: re.Match[str]) -> str:
     """The word after a number, where it is a unit: in “INR 6 without bleeding” it is none."""
-    word = found["unit"] or ""
+    word = match["unit"] or ""
     return stem(word.casefold()) if word == "%" or unit_named(word) is not None else ""
 
 

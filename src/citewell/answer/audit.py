@@ -71,14 +71,14 @@ def record(payload: AuditPayload, claims: Sequence[Claim], answer: Answer | None
     return {
         "ended": ended,
         "question": payload.question,
-        "history": [{"role": one.role, "text": one.text} for one in payload.history],
+        "history": [{"role": message.role, "text": message.text} for message in payload.history],
         "asker": {"user_id": payload.asker.user_id, "role": payload.asker.role.value},
         "scope": scope_json(payload.asker.scope),
         "library": _library(payload.searched),
         "wishes": payload.options.as_record(),
         "setup": dict(payload.setup),
-        "evidence": [] if answer is None else [_evidence(one) for one in answer.evidence],
-        "claims": [claim_record(one) for one in claims],
+        "evidence": [] if answer is None else [_evidence(evidence) for evidence in answer.evidence],
+        "claims": [claim_record(claim) for claim in claims],
         "answer": None if answer is None else _answer(answer, payload),
     }
 
@@ -140,7 +140,7 @@ def claim_record(claim: Claim) -> dict[str, Any]:
         "citations": list(claim.citations),
         "span": None if span is None else _place(span),
     }
-    return written | ({"beside": [_place(one) for one in beside]} if beside else {})
+    return written | ({"beside": [_place(evidence_span) for evidence_span in beside]} if beside else {})
 
 
 def _place(span: EvidenceSpan) -> dict[str, Any]:

@@ -135,4 +135,4 @@ def mark(citation: Citation, marks: Marks = Marks.NUMBER) -> str:
 def marked_text(text: str, citations: Sequence[Citation], marks: Marks) -> str:
     """The text of an answer, its [n] written as they were asked for."""
     by_number = {citation.n: mark(citation, marks) for citation in citations}
-    return re.sub(r"\[(\d+)\](?=\s|$)", lambda found: by_number.get(int(found[1]), found[0]), text)
+    return re.sub(r"\[(\d+)\](?=\s|$)", lambda match: by_number.get(int(match[1]), match[0]), text)

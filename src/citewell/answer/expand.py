@@ -152,7 +152,7 @@ def _turned(question: str, lexicon: Lexicon) -> Iterator[Expansion]:
     for match in _PASSIVE.finditer(question):
         active = " ".join(filter(None, (match["done"], match["way"], match["thing"])))
         whole = [
-            one for one in lexicon.find(active) if (one.start, one.end) == (0, len(active)) and one.concept.curated
+            hit for hit in lexicon.find(active) if (hit.start, hit.end) == (0, len(active)) and hit.concept.curated
         ]
         for phrase in (name for mention in whole for name, _ in _names(mention)):
             for written in dict.fromkeys((phrase, _respelt(phrase))):

@@ -43,8 +43,8 @@ def kinds(text: str) -> tuple[frozenset[str], frozenset[str]]:
     >>> [sorted(one) for one in kinds("Non-severe or severe dengue")], [sorted(one) for one in kinds("nonsevere")]
     ([['dengu', 'sever'], ['sever']], [['nonsever'], ['sever']])
     """
-    behind = [_LETTERS.match(text, found.end()) for found in _NON.finditer(text)]
-    turned = frozenset(stem for found in behind if found for stem in terms(found.group()))
+    behind = [_LETTERS.match(text, match.end()) for match in _NON.finditer(text)]
+    turned = frozenset(stem for match in behind if match for stem in terms(match.group()))
     return frozenset(terms(_NON_WORD.sub(" ", text))), turned
 
 
@@ -135,11 +135,15 @@ def is_set_aside(text: str, named: Sequence[Medicine]) -> bool:
     >>> [is_set_aside(text, medicines(asked)) for asked in ("Who should have a statin?", "Who should have ezetimibe?")]
     [True, False]
     """
-    aside = [found.span() for found in _SET_ASIDE.finditer(text)] if named else []
+    aside = [match.span() for match in _SET_ASIDE.finditer(text)] if named else []
     if not aside:
         return False
-    kept = {one.name for one in medicines(text) if not any(start <= one.start < end for start, end in aside)}
-    return bool(kept) and kept.isdisjoint(kind for one in named for kind in (one.name, one.family, *members(one.name)))
+    kept = {
+        medicine.name for medicine in medicines(text) if not any(start <= medicine.start < end for start, end in aside)
+    }
+    return bool(kept) and kept.isdisjoint(
+        kind for medicine in named for kind in (medicine.name, medicine.family, *members(medicine.name))
+    )
 
 
 def is_in_company_of_others(
@@ -167,16 +171,16 @@ def is_in_company_of_others(
     return bool(others) and (are_rivals or not any(_is_kind_of(medicine, named) for medicine in in_section))
 
 
-def _is_kind_of(one: Medicine, named: Sequence[Medicine]) -> bool:
+def _is_kind_of(medicine: Medicine, named: Sequence[Medicine]) -> bool:
     """Whether a medicine is the class of one of those named, or a kind that it belongs to."""
-    kinds = {one.name, *members(one.name)}
+    kinds = {medicine.name, *members(medicine.name)}
     return any(not kinds.isdisjoint((each.name, each.family)) for each in named)
 
 
-def _is_member(one: Medicine, named: Sequence[Medicine]) -> bool:
+def _is_member(medicine: Medicine, named: Sequence[Medicine]) -> bool:
     """Whether a medicine, or its class, belongs to a class that is named."""
     kinds = {kind for each in named if each.is_class for kind in (each.name, *members(each.name))}
-    return not {one.name, one.family}.isdisjoint(kinds)
+    return not {medicine.name, medicine.family}.isdisjoint(kinds)
 
 
 # ---------------------------------------------------------------------------------------------------------------- doses

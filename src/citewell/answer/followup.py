@@ -61,12 +61,12 @@ def things(text: str, *, lexicon: Lexicon) -> tuple[ReferredThing, ...]:
     >>> [(text[one.start : one.end], one.kind) for one in things(text, lexicon=Lexicon.load())][1:]
     [('a child', 'people'), ('12 kg', 'amount'), ('some', 'grade'), ('dehydration', 'matter')]
     """
-    found: list[ReferredThing] = []
+    referred_things: list[ReferredThing] = []
     named = list(_matters(text, lexicon))
-    for one in (*_labels(text), *_ages(text), *_people(text), *_amounts(text), *_grades(text, named), *named):
-        if all(one.end <= other.start or other.end <= one.start for other in found):
-            found.append(one)
-    return tuple(sorted(found, key=lambda one: one.start))
+    for thing in (*_labels(text), *_ages(text), *_people(text), *_amounts(text), *_grades(text, named), *named):
+        if all(thing.end <= other.start or other.end <= thing.start for other in referred_things):
+            referred_things.append(thing)
+    return tuple(sorted(referred_things, key=lambda referred_thing: referred_thing.start))
 
 
 def _thing(text: str, span: tuple[int, int], kind: Kind, name: str, *, is_sure: bool = True) -> ReferredThing:
@@ -80,16 +80,16 @@ def _labels(text: str) -> Iterator[ReferredThing]:
 
 
 def _ages(text: str) -> Iterator[ReferredThing]:
-    for found in _AGE.finditer(text):
-        yield _thing(text, found.span(), "age", "old" if found.group().casefold().endswith("old") else "")
+    for match in _AGE.finditer(text):
+        yield _thing(text, match.span(), "age", "old" if match.group().casefold().endswith("old") else "")
     for person in _persons(text):
         if behind := _AGE_BEHIND.match(text, person.end()):
             yield _thing(text, behind.span("age"), "age", "")
 
 
 def _people(text: str) -> Iterator[ReferredThing]:
-    for found in _persons(text):
-        yield _thing(text, found.span(), "people", "")
+    for person in _persons(text):
+        yield _thing(text, person.span(), "people", "")
 
 
 def _persons(text: str) -> Iterable[re.Match[str]]:
@@ -99,10 +99,10 @@ def _persons(text: str) -> Iterable[re.Match[str]]:
 
 
 def _amounts(text: str) -> Iterator[ReferredThing]:
-    for found in _AMOUNT.finditer(text):
-        unit = found["unit"] or ""
+    for match in _AMOUNT.finditer(text):
+        unit = match["unit"] or ""
         known = unit == "%" or unit_named(unit) is not None
-        yield _thing(text, found.span() if known else found.span("number"), "amount", unit if known else "")
+        yield _thing(text, match.span() if known else match.span("number"), "amount", unit if known else "")
 
 
 def _grades(text: str, named: Iterable[ReferredThing]) -> Iterator[ReferredThing]:
@@ -225,50 +225,50 @@ def _worded(place: ReferredThing, thing: ReferredThing, written: str) -> str:
     return "no" if written.casefold() == "none" else written
 
 
-def _article(own: str, one: ReferredThing) -> str:
-    article = re.search(r"\b(?:an?|the|my)\s+$", own[: one.start], re.IGNORECASE)
+def _article(own: str, thing: ReferredThing) -> str:
+    article = re.search(r"\b(?:an?|the|my)\s+$", own[: thing.start], re.IGNORECASE)
     return article.group() if article else ""
 
 
-def _place(one: ReferredThing, own: str, free: Sequence[ReferredThing], topic: str) -> ReferredThing | None:
+def _place(thing: ReferredThing, own: str, free: Sequence[ReferredThing], topic: str) -> ReferredThing | None:
     """The thing of the question before that one takes the place of."""
-    like = [other for other in free if _is_like(one, other)]
-    if one.kind == "medicine":
-        return _medicine_place(one, own, like, topic)
-    if one.kind == "matter":
-        like = [other for other in like if not one.preposition or _agree(one, other)]
-        same = [other for other in like if other.name == one.name]
+    like = [other for other in free if _is_like(thing, other)]
+    if thing.kind == "medicine":
+        return _medicine_place(thing, own, like, topic)
+    if thing.kind == "matter":
+        like = [other for other in like if not thing.preposition or _agree(thing, other)]
+        same = [other for other in like if other.name == thing.name]
         like = same or like
-    led = [other for other in like if one.preposition and other.preposition == one.preposition]
+    led = [other for other in like if thing.preposition and other.preposition == thing.preposition]
     return next(iter((*led, *like)), None)
 
 
-def _is_like(one: ReferredThing, other: ReferredThing) -> bool:
-    match one.kind:
+def _is_like(thing: ReferredThing, other: ReferredThing) -> bool:
+    match thing.kind:
         case "grade" | "label":
-            return (one.kind, one.name) == (other.kind, other.name)
+            return (thing.kind, thing.name) == (other.kind, other.name)
         case "amount":
-            return other.kind == "amount" and (one.name == other.name or "" in (one.name, other.name))
+            return other.kind == "amount" and (thing.name == other.name or "" in (thing.name, other.name))
         case "people":
             return other.kind == "people" or (other.kind == "age" and other.name == "old")
         case "age":
-            return other.kind == "age" or (other.kind == "people" and one.name == "old")
+            return other.kind == "age" or (other.kind == "people" and thing.name == "old")
         case _:
-            return one.kind == other.kind
+            return thing.kind == other.kind
 
 
-def _agree(one: ReferredThing, other: ReferredThing) -> bool:
+def _agree(thing: ReferredThing, other: ReferredThing) -> bool:
     """Whether what is led by a preposition can stand for what another leads: an illness for an illness, whichever."""
-    return one.preposition == other.preposition or (one.name == other.name == "illness" and bool(other.preposition))
+    return thing.preposition == other.preposition or (thing.name == other.name == "illness" and bool(other.preposition))
 
 
-def _medicine_place(one: ReferredThing, own: str, like: Sequence[ReferredThing], topic: str) -> ReferredThing | None:
+def _medicine_place(thing: ReferredThing, own: str, like: Sequence[ReferredThing], topic: str) -> ReferredThing | None:
     """The medicine of the same preposition, else of the same kind, else the first."""
-    written = own[one.start : one.end]
+    written = own[thing.start : thing.end]
     if any(topic[other.start : other.end].casefold() == written.casefold() for other in like):
         return None
-    led = [other for other in like if one.preposition and other.preposition == one.preposition]
-    kin = [other for other in like if other.name == one.name or _share_kind(one.name, other.name)]
+    led = [other for other in like if thing.preposition and other.preposition == thing.preposition]
+    kin = [other for other in like if other.name == thing.name or _share_kind(thing.name, other.name)]
     return next(iter((*led, *kin, *like)), None)
 
 

@@ -134,7 +134,7 @@ def other_names(name: str) -> tuple[str, ...]:
 
 def named_illnesses(text: str) -> frozenset[str]:
     """The usual names of the illnesses in a text."""
-    return frozenset(one.name for one in illnesses(text))
+    return frozenset(illness.name for illness in illnesses(text))
 
 
 def speaks_of(text: str, illness: str) -> bool:

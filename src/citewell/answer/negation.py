@@ -128,7 +128,7 @@ def _reached(text: str, cue: re.Match[str], reach: Reach, edges: list[int]) -> t
     """The part of the text that a cue denies; a cue that is itself a boundary, as “unless” is, reaches past it."""
     start = max(edge for edge in edges if edge <= cue.start())
     end = min((edge for edge in edges if edge > cue.end()), default=len(text))
-    bracket = next((found for found in _BRACKET.finditer(text) if found.start() < cue.start() < found.end()), None)
+    bracket = next((match for match in _BRACKET.finditer(text) if match.start() < cue.start() < match.end()), None)
     if bracket is not None:
         start, end = max(start, bracket.start()), min(end, bracket.end())
     if reach in ("clause", "limit"):

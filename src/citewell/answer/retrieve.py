@@ -149,7 +149,10 @@ class _IndexQuery:
 
 def _index_queries(questions: Sequence[str | tuple[str, ...]], search: Search, *, to_answer: bool) -> list[_IndexQuery]:
     """Every question with its vector and its terms; a part of several questions is embedded once."""
-    parts = [[_checked_text(part) for part in ((one,) if isinstance(one, str) else one)] for one in questions]
+    parts = [
+        [_checked_text(part) for part in ((question,) if isinstance(question, str) else question)]
+        for question in questions
+    ]
     texts = list(dict.fromkeys(part for several in parts for part in several))
     expansions = {text: expand(text, lexicon=search.lexicon, to_answer=to_answer) for text in texts}
     vectors = dict(zip(texts, question_vectors(texts, list(expansions.values()), search.embedder), strict=True))
@@ -160,7 +163,7 @@ def _index_queries(questions: Sequence[str | tuple[str, ...]], search: Search, *
             for term, weight in weighted_terms(part, expansions[part]).items():
                 weights[term] = max(weight, weights.get(term, 0.0))
         vector = vectors[several[0]] if len(several) == 1 else _middle([vectors[part] for part in several])
-        added = tuple(one for part in several for one in expansions[part])
+        added = tuple(expansion for part in several for expansion in expansions[part])
         queries.append(_IndexQuery(vector, weights, added, several[0]))
     return queries
 
@@ -174,11 +177,15 @@ def _middle(vectors: Sequence[Vector]) -> Vector:
 
 def _hits_of_each(ranked: Sequence[Sequence[RankedCandidate]], scope: Scope, search: Search) -> list[list[Hit]]:
     """The hits of each question; a passage that several find is read once."""
-    distinct = {one.candidate[:2]: one for several in ranked for one in several}
-    key_of = {id(one.why): key for key, one in distinct.items()}
+    distinct = {candidate.candidate[:2]: candidate for several in ranked for candidate in several}
+    key_of = {id(ranked_candidate.why): key for key, ranked_candidate in distinct.items()}
     passages = {key_of[id(hit.why)]: hit for hit in search.library.hits(list(distinct.values()), scope)}
     return [
-        [_as_found(passages[one.candidate[:2]], one) for one in several if one.candidate[:2] in passages]
+        [
+            _as_found(passages[candidate.candidate[:2]], candidate)
+            for candidate in several
+            if candidate.candidate[:2] in passages
+        ]
         for several in ranked
     ]
 

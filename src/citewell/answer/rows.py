@@ -96,8 +96,8 @@ def tabled(spans: tuple[EvidenceSpan, ...]) -> QuotedTables:
     rows: list[TableRow] = []
     others: list[EvidenceSpan] = []
     for start, end in _runs(lines):
-        found, beside = _table(lines, start, end)
-        rows += found
+        table_rows, beside = _table(lines, start, end)
+        rows += table_rows
         others += beside
     kept = {row.span: row for row in _joined(rows)}
     return QuotedTables(kept, frozenset([*others, *(row.span for row in rows if row.span not in kept)]))
@@ -108,18 +108,18 @@ def _table(lines: Sequence[_Line], start: int, end: int) -> tuple[list[TableRow]
     headers = _headers([line.pieces for line in lines[start:end]])
     if len(headers) < 2 and lines[start].is_first and end - start == 2:
         # The end of a row whose beginning is not cited, and one whole row.
-        found, beside = _table(lines, start + 1, end)
-        return found, [lines[start].span, *beside] if found else []
-    found, beside = _read(lines[start:end], headers)
-    if not found:
+        table_rows, beside = _table(lines, start + 1, end)
+        return table_rows, [lines[start].span, *beside] if table_rows else []
+    table_rows, beside = _read(lines[start:end], headers)
+    if not table_rows:
         return [], []
     above = _titles(lines, start, headers)
     beside += [line.span for line in above]
     told = [_NUMBERED.sub("", line.span.text, count=1) for line in above if not _is_rest(line, headers)]
     # A line right above the first row, with no line left blank, is of the table: it heads the rows as far as the next.
     heading = told.pop() if told and lines[start].breaks == 1 else ""
-    table = RowTable("; ".join(told), tuple(row.cells for row in found))
-    return [replace(row, table=table, heading=row.heading or heading) for row in found], beside
+    table = RowTable("; ".join(told), tuple(row.cells for row in table_rows))
+    return [replace(row, table=table, heading=row.heading or heading) for row in table_rows], beside
 
 
 def _lines(spans: Iterable[EvidenceSpan]) -> Iterator[_Line]:
@@ -178,33 +178,33 @@ def _read(lines: Sequence[_Line], headers: frozenset[str]) -> tuple[list[TableRo
     cells = [_cells(line.pieces, headers) for line in lines]
     is_row = [len(row) > 1 and bool(row[1].header) for row in cells]
     first = Counter(row[0].header for row, said in zip(cells, is_row, strict=True) if said).most_common(1)
-    found: list[TableRow] = []
+    table_rows: list[TableRow] = []
     titles: list[EvidenceSpan] = []
     heading = ""
     for line, row, said in zip(lines, cells, is_row, strict=True):
         if said and line.is_first and row[0].header != first[0][0] and len(lines) > 1:
             titles.append(line.span)
         elif said:
-            found.append(TableRow(line.span, row, RowTable("", ()), heading))
+            table_rows.append(TableRow(line.span, row, RowTable("", ()), heading))
         elif len(line.span.text.split()) <= MAX_TITLE_WORDS:
             titles.append(line.span)
             heading = line.span.text
-    return found, titles
+    return table_rows, titles
 
 
 def _cells(pieces: Sequence[str], headers: frozenset[str]) -> tuple[RowCell, ...]:
     """The cells of a row; a piece without a header goes on with the value before it."""
-    found: list[RowCell] = []
+    row_cells: list[RowCell] = []
     for piece in pieces:
         header = max((one for one in _before_colon(piece) if one in headers), key=len, default=None)
         if header is not None:
-            found.append(RowCell(header, piece[len(header) + 2 :]))
-        elif found and found[-1].header:
-            last = found.pop()
-            found.append(replace(last, value=f"{last.value}; {piece}"))
+            row_cells.append(RowCell(header, piece[len(header) + 2 :]))
+        elif row_cells and row_cells[-1].header:
+            last = row_cells.pop()
+            row_cells.append(replace(last, value=f"{last.value}; {piece}"))
         else:
-            found.append(RowCell("", piece))
-    return tuple(found)
+            row_cells.append(RowCell("", piece))
+    return tuple(row_cells)
 
 
 def _titles(lines: Sequence[_Line], start: int, headers: frozenset[str]) -> list[_Line]:
@@ -237,18 +237,18 @@ def _joined(rows: Sequence[TableRow]) -> list[TableRow]:
     for row in rows:
         document = row.span.source_id.rsplit(":", 1)[0]
         groups.setdefault((document, tuple(cell.header for cell in row.cells)), []).append(row)
-    found: list[TableRow] = []
+    table_rows: list[TableRow] = []
     for group in groups.values():
         places: dict[tuple[int, int], TableRow] = {}
         for row in group:
             places.setdefault((row.span.start, row.span.end), row)
         captions = Counter(row.table.caption for row in group if row.table.caption)
         if len(captions) > 1:
-            found += places.values()
+            table_rows += places.values()
             continue
         caption = next(iter(captions), "")
         tables = dict.fromkeys(row.table for row in group)
         cells = dict.fromkeys(cells for table in tables for cells in table.rows)
         table = RowTable(caption, tuple(cells))
-        found += [replace(row, table=table) for row in places.values()]
-    return found
+        table_rows += [replace(row, table=table) for row in places.values()]
+    return table_rows

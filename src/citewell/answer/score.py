@@ -78,5 +78,5 @@ def self_rating(reply: str) -> float | None:
     >>> self_rating("85"), self_rating("<think>90? no</think> 70/100"), self_rating("Score: 0.8"), self_rating("-95")
     (0.85, 0.7, None, None)
     """
-    found = _RATING.fullmatch(_THOUGHT.sub("", reply).strip(" \t\r\n*"))
-    return int(found["points"]) / 100 if found and int(found["points"]) <= 100 else None
+    match = _RATING.fullmatch(_THOUGHT.sub("", reply).strip(" \t\r\n*"))
+    return int(match["points"]) / 100 if match and int(match["points"]) <= 100 else None

@@ -74,7 +74,7 @@ class Features:
         return astuple(self)
 
 
-NAMES = tuple(one.name for one in fields(Features))
+NAMES = tuple(field.name for field in fields(Features))
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,27 +308,27 @@ def select(
     """The statements that answer a question, best first; none where nothing does."""
     weights = loaded(is_read=reader is not None)
     judged = [
-        replace(one, chance=weights.chance(one.features))
-        for one in candidates(question, evidence, reader=reader, expansions=tuple(expansions))
+        replace(candidate, chance=weights.chance(candidate.features))
+        for candidate in candidates(question, evidence, reader=reader, expansions=tuple(expansions))
     ]
     named = question_filter(question).named
-    judged.sort(key=lambda one: (_is_aside(one, named, weights.least), -one.chance))
+    judged.sort(key=lambda statement: (_is_aside(statement, named, weights.least), -statement.chance))
     chosen: list[ScoredStatement] = []
-    for one in judged:
+    for scored_statement in judged:
         least = max(weights.least, weights.further * chosen[0].chance) if chosen else weights.least
-        if one.chance < least or len(chosen) == room.statements:
+        if scored_statement.chance < least or len(chosen) == room.statements:
             break
         used = sum(len(other.statement.text) for other in chosen)
-        if chosen and used + len(one.statement.text) > room.characters:
+        if chosen and used + len(scored_statement.statement.text) > room.characters:
             continue
-        if not any(_repeats(one, other, room.overlap) for other in chosen):
-            chosen.append(one)
-    return laid_out([one.statement for one in chosen])
+        if not any(_repeats(scored_statement, other, room.overlap) for other in chosen):
+            chosen.append(scored_statement)
+    return laid_out([statement.statement for statement in chosen])
 
 
-def _is_aside(one: ScoredStatement, named: Sequence[Medicine], least: float) -> bool:
+def _is_aside(statement: ScoredStatement, named: Sequence[Medicine], least: float) -> bool:
     """Whether a statement comes last: it is too unlikely, or on what is given where the medicine asked about is not."""
-    return one.chance < least or is_set_aside(one.statement.text, named)
+    return statement.chance < least or is_set_aside(statement.statement.text, named)
 
 
 def rerank(
@@ -374,10 +374,10 @@ def weights_sha256() -> str:
     return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
 
 
-def _repeats(one: ScoredStatement, other: ScoredStatement, overlap: float) -> bool:
+def _repeats(statement: ScoredStatement, other: ScoredStatement, overlap: float) -> bool:
     """Whether a statement says what another one says: the same words of a document, or nearly the same words."""
-    mine, theirs = one.statement, other.statement
-    if one.hit.document_id == other.hit.document_id and mine.pieces[-1] == theirs.pieces[-1]:
+    mine, theirs = statement.statement, other.statement
+    if statement.hit.document_id == other.hit.document_id and mine.pieces[-1] == theirs.pieces[-1]:
         return True
     return all(any(same_line(line, against, overlap) for against in theirs.lines) for line in mine.lines)
 
@@ -431,16 +431,16 @@ def _chain(statement: Statement) -> list[Statement]:
     return chain
 
 
-def _place(one: Statement, shown: Sequence[Statement]) -> int | None:
+def _place(statement: Statement, shown: Sequence[Statement]) -> int | None:
     """Where the words of a statement are shown."""
-    return next((at for at, other in enumerate(shown) if frozenset(one.lines) <= frozenset(other.lines)), None)
+    return next((at for at, other in enumerate(shown) if frozenset(statement.lines) <= frozenset(other.lines)), None)
 
 
-def _is_of_one_list(one: Statement, other: Statement) -> bool:
-    return len(one.pieces) > 1 and (one.number, one.pieces[0]) == (other.number, other.pieces[0])
+def _is_of_one_list(statement: Statement, other: Statement) -> bool:
+    return len(statement.pieces) > 1 and (statement.number, statement.pieces[0]) == (other.number, other.pieces[0])
 
 
-def _joined(one: Statement, other: Statement) -> Statement:
+def _joined(statement: Statement, other: Statement) -> Statement:
     """Two parts of one list under their lead-in, in the order of the list."""
-    items = sorted({*zip(one.pieces, one.lines, strict=True), *zip(other.pieces, other.lines, strict=True)})
-    return replace(one, pieces=tuple(piece for piece, _ in items), lines=tuple(line for _, line in items))
+    items = sorted({*zip(statement.pieces, statement.lines, strict=True), *zip(other.pieces, other.lines, strict=True)})
+    return replace(statement, pieces=tuple(piece for piece, _ in items), lines=tuple(line for _, line in items))

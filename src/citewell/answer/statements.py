@@ -237,7 +237,7 @@ def _groups(text: str, titles: frozenset[str]) -> Iterator[LineGroup]:
         line = lines[position]
         words = text[line.start : line.end]
         position += 1
-        items = list(takewhile(lambda one: one.kind == "item", lines[position:]))
+        items = list(takewhile(lambda statement_line: statement_line.kind == "item", lines[position:]))
         if line.kind == "heading":
             place = (line.start, line.end)
             headings = (*headings[:1], place) if _CAPTION.match(words) and headings else (place,)
@@ -370,7 +370,7 @@ def _names(text: str, item: StatementLine, following: StatementLine, path: Seque
     words, next_words = (text[line.start : line.end] for line in (item, following))
     mark, next_mark = list_mark(words), list_mark(next_words)
     if mark != next_mark:
-        is_back = any(list_mark(text, one.start) == next_mark for one in path)
+        is_back = any(list_mark(text, statement_line.start) == next_mark for statement_line in path)
         return not is_back and (next_mark in BULLETS or words.endswith(":"))
     if not is_dose(words) and medicines(words) and is_dose(next_words) and _is_for_people(next_words):
         return True
@@ -438,11 +438,12 @@ def _above(
     """The items that one stands below: it closes those of its own mark, and people close other people."""
     words = text[item.start : item.end]
     mark, of_people = list_mark(words), is_name and bool(populations(words))
-    kept = [one for one in path if not (of_people and populations(text[one.start : one.end]))]
+    kept = [line for line in path if not (of_people and populations(text[line.start : line.end]))]
     closed = (
         at
-        for at, one in enumerate(kept)
-        if list_mark(text, one.start) == mark and (below.get(one, mark) != mark or (is_name and not of_people))
+        for at, statement_line in enumerate(kept)
+        if list_mark(text, statement_line.start) == mark
+        and (below.get(statement_line, mark) != mark or (is_name and not of_people))
     )
     return kept[: next(closed, len(kept))]
 

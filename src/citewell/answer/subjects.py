@@ -87,7 +87,8 @@ def _is_kin(ours: Medicine, theirs: Medicine) -> bool:
     """Whether they are one, or one is the class of the other; the macrolides, and so azithromycin, are antibiotics."""
     is_related = ours.family == theirs.family and (ours.is_class or theirs.is_class)
     is_kind = any(
-        not {one.name, one.family}.isdisjoint(members(kind.name)) for kind, one in ((ours, theirs), (theirs, ours))
+        not {medicine.name, medicine.family}.isdisjoint(members(kind.name))
+        for kind, medicine in ((ours, theirs), (theirs, ours))
     )
     return ours.name == theirs.name or is_related or is_kind
 
@@ -99,7 +100,10 @@ def subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
     ['metformin', 'renal failure']
     """
     named = medicines(question)
-    found = [(one.start, one.end, Subject(question[one.start : one.end], (), one)) for one in named]
+    found = [
+        (medicine.start, medicine.end, Subject(question[medicine.start : medicine.end], (), medicine))
+        for medicine in named
+    ]
     for topic in topics(question, lexicon):
         written = question[topic.start : topic.end]
         inside = [at for at, (start, end, _) in enumerate(found) if start < topic.end and topic.start < end]
@@ -109,13 +113,15 @@ def subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
             found[inside[0]] = start, end, Subject(kept.text, names, kept.medicine)
         else:
             found.append((topic.start, topic.end, Subject(written, names)))
-    for one in illnesses(question):
-        within = [other for other in found if one.start <= other[0] and other[1] <= one.end]
-        if any(other[0] < one.end and one.start < other[1] for other in found if other not in within):
+    for illness in illnesses(question):
+        within = [other for other in found if illness.start <= other[0] and other[1] <= illness.end]
+        if any(other[0] < illness.end and illness.start < other[1] for other in found if other not in within):
             continue
-        if all(other[1] - other[0] < one.end - one.start for other in within):
+        if all(other[1] - other[0] < illness.end - illness.start for other in within):
             found = [other for other in found if other not in within]
-            found.append((one.start, one.end, Subject(question[one.start : one.end], illness=one.name)))
+            found.append(
+                (illness.start, illness.end, Subject(question[illness.start : illness.end], illness=illness.name))
+            )
     return (*(subject for _, _, subject in sorted(found, key=lambda one: one[0])), *_children(question))
 
 
@@ -126,7 +132,7 @@ def graded_subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
     ['mild asthma']
     """
     named = [subject.text for subject in subjects(question, lexicon=lexicon)]
-    return tuple(Subject(one.text, grade=one) for one in asked_grades(question, named))
+    return tuple(Subject(asked_grade.text, grade=asked_grade) for asked_grade in asked_grades(question, named))
 
 
 def _children(question: str) -> tuple[Subject, ...]:

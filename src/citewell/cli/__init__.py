@@ -30,7 +30,9 @@ def _run() -> None:
         if os.environ.get("CITEWELL_DEBUG"):
             raise
         name = type(error).__name__
-        told: CitewellError = InputError(NO_TEXT)
+        citewell_error: CitewellError = InputError(NO_TEXT)
         if not (isinstance(error, UnicodeEncodeError) and error.reason == HALF):
-            told = CitewellError(f"Citewell hit an unexpected error ({name}). Set CITEWELL_DEBUG=1 to see where.")
-        sys.exit(tell(told, as_json="--json" in sys.argv))
+            citewell_error = CitewellError(
+                f"Citewell hit an unexpected error ({name}). Set CITEWELL_DEBUG=1 to see where."
+            )
+        sys.exit(tell(citewell_error, as_json="--json" in sys.argv))

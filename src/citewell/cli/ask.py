@@ -82,7 +82,7 @@ def _answered(events: Iterator[Event], *, marks: Marks, quiet: bool) -> AnswerDo
             elif isinstance(event, Replace) and not event.claim.is_shown and not quiet:
                 typer.echo("  (withdrawn: the answer as a whole is not well enough supported)")
             elif isinstance(event, SentenceChecked | Replace) and event.claim.is_shown and not quiet:
-                cited = "".join(f" {mark(one, marks)}" for one in event.citations)
+                cited = "".join(f" {mark(citation, marks)}" for citation in event.citations)
                 typer.echo(printable(f"{event.claim.text}{cited}  ({event.claim.check.verdict})"))
     except CitewellError:
         stages.clear()

@@ -35,8 +35,10 @@ def assess(
     with opened(context, home) as app:
         only = [app.find(one) for one in guideline or []]
         kept = [
-            app.guidelines.assess_kept(one, asker=User.owner(app.scope_of_owner()), only=only, is_worded=worded)
-            for one in _patients(app, patient)
+            app.guidelines.assess_kept(
+                patient_input, asker=User.owner(app.scope_of_owner()), only=only, is_worded=worded
+            )
+            for patient_input in _patients(app, patient)
         ]
         found = [one.shown() for one in kept]
     if json:

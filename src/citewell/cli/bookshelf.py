@@ -88,11 +88,11 @@ def embed(context: typer.Context, folder: Folder, tag: Tags = None, home: Home =
 
 def _report(works: Iterable[Done], *, what: str, json: bool, watch: PlainProgress) -> None:
     done = []
-    for one in works:
-        done.append(one)
-        watch.end(one.accession)
+    for work in works:
+        done.append(work)
+        watch.end(work.accession)
         if not json:
-            watch.line(_line(one, what), err=one.error is not None)
+            watch.line(_line(work, what), err=work.error is not None)
     failed = [one for one in done if one.error is not None]
     total = sum(one.count for one in done)
     if json:
@@ -103,22 +103,22 @@ def _report(works: Iterable[Done], *, what: str, json: bool, watch: PlainProgres
         raise typer.Exit(1)
 
 
-def _line(one: Done, what: str) -> str:
-    if one.error is not None:
-        return f"✗ {one.accession}: {one.error}"
-    reasons = Counter(reason for _name, reason in one.passed_over)
+def _line(done: Done, what: str) -> str:
+    if done.error is not None:
+        return f"✗ {done.accession}: {done.error}"
+    reasons = Counter(reason for _name, reason in done.passed_over)
     passed = "".join(f"\n    {count} skipped: {reason}" for reason, count in reasons.most_common(SHOWN_REASONS))
-    return f"{'=' if one.was_there else '✓'} {one.accession}: {one.title}, {one.count:,} {what}{passed}"
+    return f"{'=' if done.was_there else '✓'} {done.accession}: {done.title}, {done.count:,} {what}{passed}"
 
 
-def _shown(one: Done, what: str) -> dict[str, Any]:
-    error = {"kind": type(one.error).__name__, "message": str(one.error)} if one.error else None
+def _shown(done: Done, what: str) -> dict[str, Any]:
+    error = {"kind": type(done.error).__name__, "message": str(done.error)} if done.error else None
     return {
-        "accession": one.accession,
-        "title": one.title,
-        what: one.count,
-        "was_there": one.was_there,
-        "passed_over": [{"file": name, "reason": reason} for name, reason in one.passed_over],
+        "accession": done.accession,
+        "title": done.title,
+        what: done.count,
+        "was_there": done.was_there,
+        "passed_over": [{"file": name, "reason": reason} for name, reason in done.passed_over],
         "error": error,
     }
 

@@ -35,7 +35,7 @@ def chat(
         if session is not None:
             known = library.chat.desk().conversations.all(asker)
             missing = "Session not found or expired. Leave out --session to start a new one."
-            session_id = find(session, (one.id for one in known), missing=missing)
+            session_id = find(session, (conversation.id for conversation in known), missing=missing)
         done = library.chat.answer(message, asker=asker, session_id=session_id, only=guideline or ())
     if json:
         print_json(chat_json(done))

@@ -58,11 +58,11 @@ def differentials(
     if json:
         show_turn(turn, json=True)
         return
-    for one in turn.consult.differentials:
-        typer.echo(printable(f"{one.condition} ({one.confidence}, {one.by.value})"))
-        for sign, speaking in (("+", one.supports), ("−", one.opposes)):
-            for said in speaking:
-                typer.echo(printable(f"  {sign} {said.name} ({said.finding}) — {said.source}"))
+    for differential in turn.consult.differentials:
+        typer.echo(printable(f"{differential.condition} ({differential.confidence}, {differential.by.value})"))
+        for sign, speaking in (("+", differential.supports), ("−", differential.opposes)):
+            for bearing in speaking:
+                typer.echo(printable(f"  {sign} {bearing.name} ({bearing.finding}) — {bearing.source}"))
 
 
 def _entered(written: str) -> tuple[str, str]:

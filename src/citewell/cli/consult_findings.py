@@ -19,10 +19,10 @@ def findings(context: typer.Context, consult: ConsultId, home: Home = None, json
     if json:
         print_json({key: turn_json(turn)[key] for key in ("id", "findings", "gone", "contradictions")})
         return
-    for one in turn.consult.findings:
-        echo_finding(one)
-    for one, why in turn.consult.gone:
-        typer.echo(printable(f"  ({one.id}) {one.name}, {one.polarity.value}: {why}"))
+    for finding in turn.consult.findings:
+        echo_finding(finding)
+    for finding, why in turn.consult.gone:
+        typer.echo(printable(f"  ({finding.id}) {finding.name}, {finding.polarity.value}: {why}"))
     for pair in turn.consult.contradictions:
         typer.echo(printable(f"! {pair.first} and {pair.second}: {pair.question}"))
 

@@ -56,17 +56,19 @@ def show_turn(turn: InterviewStep, *, json: bool) -> None:
         return
     consult = turn.consult
     lines = [f"{consult.id[:8]}  {consult.state.value}"]
-    if consult.consent is not None and not any(one.role == "user" for one in consult.messages):
+    if consult.consent is not None and not any(message.role == "user" for message in consult.messages):
         lines.append(consult.consent.shown)
     lines += [turn.emergency.text] if turn.emergency else []
-    lines += [f"!! {one.title}: {one.act} {one.why} ({one.source}){_said(one)}" for one in turn.flags]
-    last = max((one.words.message for one in consult.findings if one.words), default=0)
+    lines += [f"!! {flag.title}: {flag.act} {flag.why} ({flag.source}){_said(flag)}" for flag in turn.flags]
+    last = max((finding.words.message for finding in consult.findings if finding.words), default=0)
     lines += [f"Note: {note}" for note in consult.notes]
     typer.echo(printable("\n".join(lines)))
     for one in consult.findings:
         if one.words is None or one.words.message == last:
             echo_finding(one)
-    said = max((one.position for one in consult.messages if one.role == "user"), default=0)
+    said = max(
+        (interview_turn.position for interview_turn in consult.messages if interview_turn.role == "user"), default=0
+    )
     for idle in consult.unused:
         if idle.message == said:
             typer.echo(printable(f"  not used: “{idle.text}” ({idle.why})"))
@@ -75,22 +77,28 @@ def show_turn(turn: InterviewStep, *, json: bool) -> None:
     typer.echo(printable(turn.question.text if turn.question else "No more questions."))
 
 
-def echo_finding(one: Finding) -> None:
+def echo_finding(finding: Finding) -> None:
     """One finding with its words, on one line."""
-    value = f" {one.value:g} {one.unit or ''}".rstrip() if one.value is not None else f" {one.unit}" if one.unit else ""
+    value = (
+        f" {finding.value:g} {finding.unit or ''}".rstrip()
+        if finding.value is not None
+        else f" {finding.unit}"
+        if finding.unit
+        else ""
+    )
     more = [
         part
         for part in (
-            one.corrected and f"read as {one.corrected}",
-            one.arithmetic,
-            one.onset,
-            one.about and f"of {one.about.lower()}",
+            finding.corrected and f"read as {finding.corrected}",
+            finding.arithmetic,
+            finding.onset,
+            finding.about and f"of {finding.about.lower()}",
         )
         if part
     ]
-    words = f" “{one.words.text}”" if one.words else f" ({one.by.value})"
-    name = "none" if one.name == "any" and one.polarity.value == "absent" else one.name
-    told = f"  {one.id:4} {MARKS[one.polarity]:6} {one.category.value:15} {name}{value}"
+    words = f" “{finding.words.text}”" if finding.words else f" ({finding.by.value})"
+    name = "none" if finding.name == "any" and finding.polarity.value == "absent" else finding.name
+    told = f"  {finding.id:4} {MARKS[finding.polarity]:6} {finding.category.value:15} {name}{value}"
     typer.echo(printable(told + (f" [{'; '.join(more)}]" if more else "") + words))
 
 
@@ -106,4 +114,4 @@ def show_note(turn: InterviewStep, *, json: bool) -> None:
 
 def _said(flag: RedFlag) -> str:
     """The words that raised a red flag, where no finding did."""
-    return f" Said: {', '.join(f'“{one}”' for one in flag.words)}" if flag.words else ""
+    return f" Said: {', '.join(f'“{word}”' for word in flag.words)}" if flag.words else ""

@@ -27,7 +27,7 @@ def conversation_id(library: App, prefix: str) -> str:
     part = part_of(prefix)
     known = library.desk.conversations.page(library.owner(), limit=part.limit, starting=part.starting).items
     missing = "Conversation not found. `citewell conversations` shows the ids."
-    return find(prefix, (one.id for one in known), missing=missing)
+    return find(prefix, (conversation.id for conversation in known), missing=missing)
 
 
 @app.callback(invoke_without_command=True)
@@ -51,8 +51,10 @@ def list_conversations(
         return
     if not known.items:
         typer.echo("No conversations yet. Start one with `citewell ask`.")
-    for one in known.items:
-        typer.echo(printable(f"{one.id[:8]}  {one.changed_at:%d %b %Y %H:%M} UTC  {one.title}"))
+    for conversation in known.items:
+        typer.echo(
+            printable(f"{conversation.id[:8]}  {conversation.changed_at:%d %b %Y %H:%M} UTC  {conversation.title}")
+        )
     print_next(known)
 
 

@@ -111,10 +111,10 @@ def _named_parts(app: App) -> Iterator[SystemCheck]:
 
 def _tried(part: str, app: App, look: Callable[[App], SystemCheck | str]) -> SystemCheck:
     try:
-        found = look(app)
+        check = look(app)
     except CitewellError as error:
         return SystemCheck(part, "failed", str(error))
-    return found if isinstance(found, SystemCheck) else SystemCheck(part, "ok", found)
+    return check if isinstance(check, SystemCheck) else SystemCheck(part, "ok", check)
 
 
 def _look_at_database(app: App) -> str:
@@ -188,9 +188,9 @@ def _look_at_embedder(app: App) -> SystemCheck | str:
 
 
 def _look_at_index(app: App) -> SystemCheck | str:
-    found = app.search("dose")
+    results = app.search("dose")
     size = app.index.size()
-    return f"{size.rows} passages in {size.bytes / 1_048_576:.1f} MiB; a search took {found.took_ms:.0f} ms"
+    return f"{size.rows} passages in {size.bytes / 1_048_576:.1f} MiB; a search took {results.took_ms:.0f} ms"
 
 
 def _look_at_vocabulary(app: App) -> SystemCheck | str:

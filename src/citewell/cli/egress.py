@@ -55,11 +55,11 @@ def trial() -> dict[str, object]:
 
     with tempfile.TemporaryDirectory() as folder, citewell.open(Path(folder)) as app:
         added = [outcome for outcome in app.add_all(sample_files()) if outcome.error is None]
-        found = [app.search(question.text) for question in EXAMPLE_QUESTIONS]
+        resultses = [app.search(question.text) for question in EXAMPLE_QUESTIONS]
     return {
         "cut_off": is_cut_off,
         "documents": len(added),
-        "searches": len(found),
+        "searches": len(resultses),
         "attempts": sorted(attempts),
     }
 

@@ -134,9 +134,11 @@ def history(context: typer.Context, document: DocumentId, home: Home = None, jso
     if json:
         print_json({"history": changes})
         return
-    for one in changes:
-        detail = f": {one.detail}" if one.detail else ""
-        typer.echo(printable(f"{one.at:%d %b %Y %H:%M:%S} UTC  v{one.version}  {one.change:<13} {one.by}{detail}"))
+    for event in changes:
+        detail = f": {event.detail}" if event.detail else ""
+        typer.echo(
+            printable(f"{event.at:%d %b %Y %H:%M:%S} UTC  v{event.version}  {event.change:<13} {event.by}{detail}")
+        )
 
 
 def _print_one(entry: LibraryEntry, *, as_json: bool) -> None:

@@ -42,14 +42,14 @@ def add(
             replaces=app.find(replaces) if replaces else None,
             watch=lambda step: watch(file.name, step),
         )
-        found = app.guidelines.guideline(added.entry.id, app.scope_of_owner())
-    shown = {"was_there": added.was_there, **counts_json(found)}
+        guideline = app.guidelines.guideline(added.entry.id, app.scope_of_owner())
+    shown = {"was_there": added.was_there, **counts_json(guideline)}
     if json:
         print_json(shown)
         return
     mark = "=" if added.was_there else "✓"
-    typer.echo(printable(f"{mark} {found.name}: {found.title} ({added.entry.id[:8]})"))
-    _print_counts(found)
+    typer.echo(printable(f"{mark} {guideline.name}: {guideline.title} ({added.entry.id[:8]})"))
+    _print_counts(guideline)
 
 
 @app.command()
@@ -58,13 +58,13 @@ def check(context: typer.Context, file: File, home: Home = None, json: Json = Fa
     from citewell.assistants.guidelines.view import guideline_json
 
     with opened(context, home) as app:
-        found = app.guidelines.check(file)
+        guideline = app.guidelines.check(file)
     if json:
-        print_json(guideline_json(found))
+        print_json(guideline_json(guideline))
         return
-    typer.echo(printable(f"{found.name}: {found.title}"))
-    _print_counts(found)
-    for problem in found.problems:
+    typer.echo(printable(f"{guideline.name}: {guideline.title}"))
+    _print_counts(guideline)
+    for problem in guideline.problems:
         typer.echo(printable(f"  ! {problem.message}"))
 
 
@@ -83,7 +83,7 @@ def diff(
     with opened(context, home) as app:
         editions = [_edition(app, one) for one in (old, new)]
         found, changed = app.guidelines.diff(editions[0], editions[1], asker=app.owner())
-    shown = {**diff_json(found), "assessments": [changed_json(one) for one in changed]}
+    shown = {**diff_json(found), "assessments": [changed_json(assessment) for assessment in changed]}
     if json:
         print_json(shown)
     else:
@@ -118,7 +118,7 @@ def _print_diff(found: dict[str, Any]) -> None:
 
 def _marked(words: list[dict[str, str]]) -> str:
     marks = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
-    return " ".join(marks[one["op"]].format(one["text"]) for one in words)
+    return " ".join(marks[word["op"]].format(word["text"]) for word in words)
 
 
 @app.command("list")
@@ -127,7 +127,7 @@ def list_guidelines(context: typer.Context, home: Home = None, json: Json = Fals
     from citewell.assistants.guidelines.view import counts_json
 
     with opened(context, home) as app:
-        found = [counts_json(one) for one in app.guidelines.all(app.scope_of_owner())]
+        found = [counts_json(guideline) for guideline in app.guidelines.all(app.scope_of_owner())]
     if json:
         print_json({"guidelines": found})
         return
@@ -140,11 +140,11 @@ for step in (bookshelf.download, bookshelf.parse, bookshelf.embed):
     app.command()(step)
 
 
-def _print_counts(found: Guideline) -> None:
-    with_criteria = sum(rule.criteria is not None for rule in found.rules)
-    typer.echo(f"  edition {found.edition or 'not stated'}")
-    without = len(found.rules) - with_criteria
-    typer.echo(f"  {len(found.rules)} recommendations: {with_criteria} with criteria; none found in {without}")
-    typer.echo(f"  {len(found.symptoms)} symptom rows, {len(found.definitions)} definitions")
-    kinds = Counter(problem.kind.replace("_", " ") for problem in found.problems)
+def _print_counts(guideline: Guideline) -> None:
+    with_criteria = sum(rule.criteria is not None for rule in guideline.rules)
+    typer.echo(f"  edition {guideline.edition or 'not stated'}")
+    without = len(guideline.rules) - with_criteria
+    typer.echo(f"  {len(guideline.rules)} recommendations: {with_criteria} with criteria; none found in {without}")
+    typer.echo(f"  {len(guideline.symptoms)} symptom rows, {len(guideline.definitions)} definitions")
+    kinds = Counter(problem.kind.replace("_", " ") for problem in guideline.problems)
     typer.echo("  problems: " + (", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"))

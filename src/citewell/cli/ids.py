@@ -30,7 +30,7 @@ def find(given: str, ids: Iterable[str], *, missing: str) -> str:
     >>> find("5F", ["5f2a", "7b00"], missing="There is none.")
     '5f2a'
     """
-    found = {one for one in ids if is_meant(one, given)}
+    found = {id_ for id_ in ids if is_meant(id_, given)}
     if len(found) > 1:
         raise InputError(f"{len(found)} IDs start with these characters. Give more characters.")
     if not found:

@@ -26,13 +26,13 @@ Documents = Annotated[list[str], typer.Argument(help="IDs of documents, or their
 def list_journeys(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """List the journeys, by name."""
     with opened(context, home) as library:
-        found = library.journeys.all(library.scope_of_owner())
+        journeys = library.journeys.all(library.scope_of_owner())
     if json:
-        print_json({"journeys": found})
+        print_json({"journeys": journeys})
         return
-    if not found:
+    if not journeys:
         typer.echo("No journeys yet. Every document is for everyone. Add a journey with `journeys add NAME`.")
-    for one in found:
+    for one in journeys:
         typer.echo(printable(_line(one)))
 
 
@@ -100,7 +100,7 @@ def remove(
 def assign(context: typer.Context, slug: Slug, documents: Documents, home: Home = None, json: Json = False) -> None:
     """Add documents to a journey."""
     with opened(context, home) as library:
-        ids = [library.find(one) for one in documents]
+        ids = [library.find(document) for document in documents]
         _tell_filed(library.journeys.assign(slug, ids, scope=library.scope_of_owner(), by=OWNER_ID), json=json)
 
 
@@ -108,7 +108,7 @@ def assign(context: typer.Context, slug: Slug, documents: Documents, home: Home 
 def unassign(context: typer.Context, slug: Slug, documents: Documents, home: Home = None, json: Json = False) -> None:
     """Take documents out of a journey. Those in no other journey become available to everyone."""
     with opened(context, home) as library:
-        ids = [library.find(one) for one in documents]
+        ids = [library.find(document) for document in documents]
         _tell_filed(library.journeys.unassign(slug, ids, scope=library.scope_of_owner(), by=OWNER_ID), json=json)
 
 
@@ -149,21 +149,27 @@ def ask(
     typer.echo(f"To continue: --conversation {(done.conversation_id or '')[:8]}")
 
 
-def _line(one: Journey) -> str:
-    count = f"{one.documents} document{'' if one.documents == 1 else 's'}"
-    return f"{one.slug:<24} {one.name}  ({count})"
+def _line(journey: Journey) -> str:
+    count = f"{journey.documents} document{'' if journey.documents == 1 else 's'}"
+    return f"{journey.slug:<24} {journey.name}  ({count})"
 
 
-def _tell(one: Journey, *, json: bool) -> None:
+def _tell(journey: Journey, *, json: bool) -> None:
     if json:
-        print_json({"journey": one})
+        print_json({"journey": journey})
     else:
-        typer.echo(printable(_line(one)))
+        typer.echo(printable(_line(journey)))
 
 
 def _tell_filed(entries: list[LibraryEntry], *, json: bool) -> None:
     if json:
-        print_json({"documents": [{"document_id": one.id, "journeys": one.journeys} for one in entries]})
+        print_json(
+            {
+                "documents": [
+                    {"document_id": library_entry.id, "journeys": library_entry.journeys} for library_entry in entries
+                ]
+            }
+        )
         return
-    for one in entries:
-        typer.echo(printable(f"{one.id[:8]}  {one.title}: {', '.join(one.journeys) or 'for everyone'}"))
+    for entry in entries:
+        typer.echo(printable(f"{entry.id[:8]}  {entry.title}: {', '.join(entry.journeys) or 'for everyone'}"))

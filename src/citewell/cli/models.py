@@ -39,22 +39,22 @@ def list_models(context: typer.Context, server: Vendor = None, home: Home = None
     chosen = settings(context, home)
     found, ways = listing(chosen, server or vendor_of(chosen)), list(kinds(chosen))
     if json:
-        print_json({**asdict(found), "kinds": [{**asdict(one), "install": _install(one)} for one in ways]})
+        print_json({**asdict(found), "kinds": [{**asdict(way), "install": _install(way)} for way in ways]})
         return
     typer.echo(f"extractive{' (in use)' if ways[0].is_chosen else ''}: quotes word for word; always available\n")
     _print(found.models)
-    missing = [one for one in ways if not one.is_installed]
+    missing = [kind for kind in ways if not kind.is_installed]
     if missing:
         typer.echo("\nNot installed:")
-    for one in missing:
-        typer.echo(f"  {one.name}: {_install(one)}")
+    for writer_kind in missing:
+        typer.echo(f"  {writer_kind.name}: {_install(writer_kind)}")
     if found.problem:
         typer.echo(found.problem, err=True)
 
 
-def _install(one: WriterKind) -> str | None:
+def _install(kind: WriterKind) -> str | None:
     """The command that installs what a kind of model needs, where that is not there: with this very Python."""
-    return None if one.is_installed else f"{sys.executable} -m pip install 'citewell[{one.extra}]'"
+    return None if kind.is_installed else f"{sys.executable} -m pip install 'citewell[{kind.extra}]'"
 
 
 @app.command()
@@ -67,16 +67,16 @@ def check(context: typer.Context, name: Name, server: Vendor = None, home: Home 
     vendor, model = _named(name, server or vendor_of(chosen))
     limits = allowed(model, chosen.allowed_models)
     with closing(server_of(chosen, vendor)) as asked:
-        found = asked.check(model)
-    (row,) = (one for one in rows(chosen, vendor, [found]) if one.is_present)
+        info = asked.check(model)
+    (row,) = (model_row for model_row in rows(chosen, vendor, [info]) if model_row.is_present)
     if json:
         print_json({"server": vendor, "model": row})
         return
     _print([row])
-    if found.context_window is not None and found.context_window < limits.context_window:
+    if info.context_window is not None and info.context_window < limits.context_window:
         typer.echo(
-            f"{found.name} supports {found.context_window} tokens, but {limits.context_window} are allowed. Set "
-            f"CITEWELL_ALLOWED_MODELS='[\"{model}={found.context_window}/{limits.max_reply_tokens}\"]'.",
+            f"{info.name} supports {info.context_window} tokens, but {limits.context_window} are allowed. Set "
+            f"CITEWELL_ALLOWED_MODELS='[\"{model}={info.context_window}/{limits.max_reply_tokens}\"]'.",
             err=True,
         )
 
@@ -93,11 +93,11 @@ def pull(context: typer.Context, name: Name, server: Vendor = None, home: Home =
     with closing(server_of(chosen, vendor)) as asked:
         with _bar(model, quiet=json) as watch:
             asked.pull(model, watch)
-        found = asked.check(model)
+        info = asked.check(model)
     if json:
-        print_json({"server": vendor, "pulled": found.name, "digest": found.digest, "size_bytes": found.size_bytes})
+        print_json({"server": vendor, "pulled": info.name, "digest": info.digest, "size_bytes": info.size_bytes})
     else:
-        typer.echo(f"{found.name} is available. Use it with CITEWELL_MODEL={vendor}:{model}.")
+        typer.echo(f"{info.name} is available. Use it with CITEWELL_MODEL={vendor}:{model}.")
 
 
 def _named(name: str, vendor: str) -> tuple[str, str]:

@@ -98,10 +98,10 @@ def labs(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
         if critical:
-            found = profile.record.critical()
+            lab_results = profile.record.critical()
         else:
-            found = known.latest_results(scope) if test is None else known.trend(test, scope)
-    show(found, json=json)
+            lab_results = known.latest_results(scope) if test is None else known.trend(test, scope)
+    show(lab_results, json=json)
 
 
 @app.command()

@@ -44,9 +44,9 @@ def ask(
         typer.echo(printable(f"  not used: “{idle['words']}” ({idle['why']})"))
     if done.answer.citations:
         typer.echo(f"{band(done.answer.confidence.calibrated).capitalize()}.")
-    for one in done.answer.citations:
-        where = f", page {one.page}" if one.page else ""
-        typer.echo(printable(f"  [{one.n}] {one.document}{where}"))
+    for citation in done.answer.citations:
+        where = f", page {citation.page}" if citation.page else ""
+        typer.echo(printable(f"  [{citation.n}] {citation.document}{where}"))
     typer.echo(f"To continue: --conversation {done.conversation_id}")
     if done.answer.emergency is None:
         typer.echo(f"Did it help? citewell records feedback {done.answer.id} helpful")

@@ -37,8 +37,8 @@ def remove(
                     f"“{found.paper.title}” will be permanently removed, with {len(found.gone)} facts taken from it."
                 )
             )
-            for one in found.kept:
-                typer.echo(printable(f"  kept, because you confirmed it: {line_of(one)}"))
+            for fact in found.kept:
+                typer.echo(printable(f"  kept, because you confirmed it: {line_of(fact)}"))
             typer.confirm("Remove it?", abort=True)
         removed = papers.remove(found.paper.id) or found
     if json:

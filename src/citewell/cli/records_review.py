@@ -31,8 +31,8 @@ def review(
     from citewell.cli.records import show
 
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
-        found = profile.record.facts.unverified(profile.record.scope)
-    show(found, json=json, with_kind=True, none="Nothing to confirm.")
+        facts = profile.record.facts.unverified(profile.record.scope)
+    show(facts, json=json, with_kind=True, none="Nothing to confirm.")
 
 
 def papers(
@@ -54,7 +54,14 @@ def papers(
             profile.record.sort(profile.app.find(document), kind)
         found = profile.record.papers()
     if json:
-        print_json({"papers": [{"document_id": one.id, "title": one.title, **asdict(paper)} for one, paper in found]})
+        print_json(
+            {
+                "papers": [
+                    {"document_id": library_entry.id, "title": library_entry.title, **asdict(paper)}
+                    for library_entry, paper in found
+                ]
+            }
+        )
         return
     for one, paper in found:
         sure = "" if paper.ocr_confidence is None else f", read by OCR ({paper.ocr_confidence:.0%} sure)"
@@ -75,12 +82,12 @@ def propose(
     from citewell.types.facts_json import fact_json
 
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
-        found, _change = profile.record.propose(profile.app.find(document))
+        proposed_facts, _change = profile.record.propose(profile.app.find(document))
     if json:
-        print_json({"proposed": [fact_json(one) for one in found.facts], "dropped": found.dropped})
+        print_json({"proposed": [fact_json(fact) for fact in proposed_facts.facts], "dropped": proposed_facts.dropped})
         return
-    show(found.facts, json=False, with_kind=True)
-    typer.echo(f"{found.dropped} more were dropped: the document's own words do not support them.")
+    show(proposed_facts.facts, json=False, with_kind=True)
+    typer.echo(f"{proposed_facts.dropped} more were dropped: the document's own words do not support them.")
 
 
 def confirm(
@@ -121,7 +128,7 @@ def correct(
     json: Json = False,
 ) -> None:
     """Correct a fact, for example with `dose="5 mg"` or `status=stopped`."""
-    told = dict(_field(one) for one in fields)
+    told = dict(_field(field) for field in fields)
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
         tell(known.correct(known.find(fact_id, scope), told, scope), "Corrected", json=json)

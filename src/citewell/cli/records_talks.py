@@ -44,22 +44,25 @@ def conversations(
         desk, asker = desk_of(profile)
         if conversation is None:
             talks = desk.conversations.all(asker)
-            shown = [{"id": one.id, "title": one.title, "changed_at": one.changed_at.isoformat()} for one in talks]
-            lines = [f"{one.id}  {one.title[:TITLE_CHARACTERS]}" for one in talks]
+            shown = [{"id": talk.id, "title": talk.title, "changed_at": talk.changed_at.isoformat()} for talk in talks]
+            lines = [f"{talk.id}  {talk.title[:TITLE_CHARACTERS]}" for talk in talks]
             told: dict[str, Any] = {"conversations": shown}
         else:
             turns = desk.conversations.turns(conversation, asker)
             helped = profile.record.feedback
             said = [
                 {
-                    "role": one.message.role,
-                    "text": one.message.text,
-                    "answer_id": one.answer_id,
-                    "is_helpful": helped.get(one.answer_id or ""),
+                    "role": turn.message.role,
+                    "text": turn.message.text,
+                    "answer_id": turn.answer_id,
+                    "is_helpful": helped.get(turn.answer_id or ""),
                 }
-                for one in turns
+                for turn in turns
             ]
-            lines = [f"{'You' if one.message.role == 'user' else 'Record'}: {one.message.text}\n" for one in turns]
+            lines = [
+                f"{'You' if message.message.role == 'user' else 'Record'}: {message.message.text}\n"
+                for message in turns
+            ]
             told = {"id": conversation, "turns": said}
     if json:
         print_json(told)

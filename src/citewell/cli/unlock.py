@@ -78,5 +78,5 @@ def opened_profile(
     context: typer.Context, home: Path | None, vault: str | None, *, from_stdin: bool
 ) -> Iterator[Profile]:
     """One vault, open until the verb is done."""
-    with one_vault(context, home, vault) as (vaults, found):
-        yield vaults.open(found.id, passphrase_of(found, from_stdin=from_stdin))
+    with one_vault(context, home, vault) as (vaults, header):
+        yield vaults.open(header.id, passphrase_of(header, from_stdin=from_stdin))

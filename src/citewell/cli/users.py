@@ -116,11 +116,11 @@ def keys(context: typer.Context, email: Email, home: Home = None, json: Json = F
     """List a user's API keys: what each is for and when it was last used, to the hour."""
     with opened(context, home) as library:
         tenant = library.tenant
-        found = library.people.keys(_found(library, email).id, tenant=tenant)
+        api_keys = library.people.keys(_found(library, email).id, tenant=tenant)
     if json:
-        print_json({"keys": found})
+        print_json({"keys": api_keys})
         return
-    for one in found:
+    for one in api_keys:
         used = f"last used {one.used_at:%d %b %Y}" if one.used_at else "never used"
         typer.echo(printable(f"{one.id}  {one.name}  made {one.made_at:%d %b %Y}, {used}"))
 

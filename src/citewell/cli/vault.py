@@ -58,13 +58,13 @@ def create(
 def list_vaults(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """List the vaults: label, ID and when each was created."""
     with all_vaults(context, home) as vaults:
-        found, unreadable = vaults.all(), vaults.unreadable()
+        headers, unreadable = vaults.all(), vaults.unreadable()
     if json:
-        print_json({"vaults": [_vault_json(one) for one in found], "unreadable": unreadable})
+        print_json({"vaults": [_vault_json(header) for header in headers], "unreadable": unreadable})
         return
-    if not found and not unreadable:
+    if not headers and not unreadable:
         typer.echo("No vaults yet. Create one with `citewell vault create LABEL`.")
-    for one in found:
+    for one in headers:
         typer.echo(printable(f"{one.id[:8]}  {one.label}  made {one.made_at:%d %b %Y}"))
     for vault_id, why in unreadable.items():
         typer.echo(printable(f"{vault_id}  {why}"), err=True)
@@ -81,9 +81,9 @@ def check(
     """Open a vault and verify every page, every document and the audit log."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         library = profile.app
-        found = library.library.verify()
+        verification = library.library.verify()
         proof = library.desk.audit.prove(library.tenant)
-        problems = [*found.problems, *proof.problems]
+        problems = [*verification.problems, *proof.problems]
         documents = len(library.entries())
     if json:
         shown = {"vault": _vault_json(profile.vault), "documents": documents, "answers": proof.records}
@@ -105,10 +105,10 @@ def passphrase(
     json: Json = False,
 ) -> None:
     """Change the passphrase. On standard input, give the old one first, then the new one."""
-    with one_vault(context, home, vault) as (vaults, found):
-        old = passphrase_of(found, from_stdin=passphrase_stdin)
-        vaults.change_passphrase(found.id, old, ask_new("New passphrase", from_stdin=passphrase_stdin))
-    _done(found, "Passphrase changed. Older exports still open with the old one.", json=json)
+    with one_vault(context, home, vault) as (vaults, header):
+        old = passphrase_of(header, from_stdin=passphrase_stdin)
+        vaults.change_passphrase(header.id, old, ask_new("New passphrase", from_stdin=passphrase_stdin))
+    _done(header, "Passphrase changed. Older exports still open with the old one.", json=json)
 
 
 @app.command()
@@ -120,10 +120,10 @@ def recover(
     json: Json = False,
 ) -> None:
     """Set a new passphrase using the recovery words. On standard input, give the recovery words first."""
-    with one_vault(context, home, vault) as (vaults, found):
+    with one_vault(context, home, vault) as (vaults, header):
         phrase = ask("The twelve recovery words", from_stdin=passphrase_stdin)
-        vaults.recover(found.id, phrase, ask_new("New passphrase", from_stdin=passphrase_stdin))
-    _done(found, "Passphrase changed. Your recovery words are still the same.", json=json)
+        vaults.recover(header.id, phrase, ask_new("New passphrase", from_stdin=passphrase_stdin))
+    _done(header, "Passphrase changed. Your recovery words are still the same.", json=json)
 
 
 @app.command()
@@ -135,10 +135,10 @@ def phrase(
     json: Json = False,
 ) -> None:
     """Get new recovery words. The old ones stop working."""
-    with one_vault(context, home, vault) as (vaults, found):
-        made = vaults.new_recovery(found.id, passphrase_of(found, from_stdin=passphrase_stdin))
+    with one_vault(context, home, vault) as (vaults, header):
+        made = vaults.new_recovery(header.id, passphrase_of(header, from_stdin=passphrase_stdin))
     if json:
-        print_json({"vault": _vault_json(found), "recovery_phrase": made})
+        print_json({"vault": _vault_json(header), "recovery_phrase": made})
         return
     typer.echo(f"\n    {made}\n\n{KEEP_IT}")
 
@@ -153,9 +153,9 @@ def export(
     json: Json = False,
 ) -> None:
     """Export a vault to one encrypted file, for a backup or another computer."""
-    with one_vault(context, home, vault) as (vaults, found):
-        vaults.export(found.id, passphrase_of(found, from_stdin=passphrase_stdin), target)
-    _done(found, f"Saved to {target}. It opens with the same passphrase.", json=json)
+    with one_vault(context, home, vault) as (vaults, header):
+        vaults.export(header.id, passphrase_of(header, from_stdin=passphrase_stdin), target)
+    _done(header, f"Saved to {target}. It opens with the same passphrase.", json=json)
 
 
 @app.command()
@@ -167,8 +167,8 @@ def restore(
 ) -> None:
     """Restore an exported vault."""
     with all_vaults(context, home) as vaults:
-        found = vaults.restore(source)
-    _done(found, f"Vault “{found.label}” restored.", json=json)
+        header = vaults.restore(source)
+    _done(header, f"Vault “{header.label}” restored.", json=json)
 
 
 @app.command()

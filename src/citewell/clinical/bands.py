@@ -47,41 +47,41 @@ def bands(text: str) -> tuple[ValueBand, ...]:
     if not named:
         return ()
     found = quantities(_SCORE.sub(lambda match: " " * len(match.group()), text))
-    starts = [one.start for one in found]
+    starts = [quantity.start for quantity in found]
     made: list[ValueBand] = []
     for at, (_, end, test) in enumerate(named):
         last = named[at + 1][0] if at + 1 < len(named) else len(text)
         stop = _ENDS.search(text, end, last)
         last = stop.start() if stop else last
         behind = found[bisect_left(starts, end) : bisect_left(starts, last)]
-        made += _of_test(text, test, end, [one for one in behind if one.end <= last])
+        made += _of_test(text, test, end, [quantity for quantity in behind if quantity.end <= last])
     return tuple(made)
 
 
 def _of_test(text: str, test: Test, end: int, within: Sequence[Quantity]) -> Iterator[ValueBand]:
     """The bands of one test among the quantities behind its name, up to the first that is something else."""
-    for at, one in enumerate(within):
-        if one.start - end > REACH or (one.dimension != BARE and not _is_of(test, one)):
+    for at, quantity in enumerate(within):
+        if quantity.start - end > REACH or (quantity.dimension != BARE and not _is_of(test, quantity)):
             return
         following = within[at + 1] if at + 1 < len(within) else None
-        end = one.end
-        if _LATER.search(text, max(0, one.start - REACH), one.start):
+        end = quantity.end
+        if _LATER.search(text, max(0, quantity.start - REACH), quantity.start):
             continue
         if (
             following
-            and _BETWEEN.search(text, max(0, one.start - LONGEST_BETWEEN), one.start)
-            and _AND.fullmatch(text, one.end, following.start)
+            and _BETWEEN.search(text, max(0, quantity.start - LONGEST_BETWEEN), quantity.start)
+            and _AND.fullmatch(text, quantity.end, following.start)
         ):
-            yield _limits(test, one, one.written[0], following.written[0])
+            yield _limits(test, quantity, quantity.written[0], following.written[0])
             return
-        if one.shape == "range" and not test.is_pair:
-            yield _limits(test, one, min(one.written), max(one.written))
-        elif one.sign in (">", ">="):
-            yield _limits(test, one, one.written[0], None)
-        elif one.sign in ("<", "<="):
-            yield _limits(test, one, None, one.written[0])
-        elif test.unit == "score" and one.shape == "single":
-            yield _limits(test, one, one.written[0], one.written[0])
+        if quantity.shape == "range" and not test.is_pair:
+            yield _limits(test, quantity, min(quantity.written), max(quantity.written))
+        elif quantity.sign in (">", ">="):
+            yield _limits(test, quantity, quantity.written[0], None)
+        elif quantity.sign in ("<", "<="):
+            yield _limits(test, quantity, None, quantity.written[0])
+        elif test.unit == "score" and quantity.shape == "single":
+            yield _limits(test, quantity, quantity.written[0], quantity.written[0])
 
 
 def _is_of(test: Test, quantity: Quantity) -> bool:
@@ -131,9 +131,12 @@ class GivenValue:
 @lru_cache(maxsize=256)
 def given_in(question: str) -> tuple[GivenValue, ...]:
     """The results, ages and weights that a question gives, each where it stands."""
-    measured = [GivenValue(one.start, one.end, one.test, one.values[0]) for one in given_results(question)]
-    aged = [GivenValue(one.start, one.end, "age", one.years) for one in ages(question) if not one.problem]
-    return tuple(sorted((*measured, *aged), key=lambda one: one.start))
+    measured = [
+        GivenValue(given_result.start, given_result.end, given_result.test, given_result.values[0])
+        for given_result in given_results(question)
+    ]
+    aged = [GivenValue(age.start, age.end, "age", age.years) for age in ages(question) if not age.problem]
+    return tuple(sorted((*measured, *aged), key=lambda given_value: given_value.start))
 
 
 def given_results(question: str) -> tuple[TestReading, ...]:
@@ -157,9 +160,12 @@ def as_bands(question: str, text: str) -> list[tuple[int, int, str]]:
     named = {test.name: text[start:end] for start, end, test in reversed(named_tests(text))}
     known = [*bands(text), *age_limits(text), *(replace(limits, of="weight") for limits in weight_limits(text))]
     edits = []
-    for one in given:
-        own = next((band for band in known if band.of == one.test and band.has(one.value, one.value)), None)
+    for given_value in given:
+        own = next(
+            (band for band in known if band.of == given_value.test and band.has(given_value.value, given_value.value)),
+            None,
+        )
         if own is not None:
-            name = "aged" if one.test == "age" else named.get(one.test, one.test)
-            edits.append((one.start, one.end, f"{name} {own.text}"))
+            name = "aged" if given_value.test == "age" else named.get(given_value.test, given_value.test)
+            edits.append((given_value.start, given_value.end, f"{name} {own.text}"))
     return edits

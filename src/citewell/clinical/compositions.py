@@ -50,7 +50,10 @@ def compositions(text: str, said: Sequence[Word], named: Sequence[Sequence[Word]
     free = ([word for word in clause if word.start not in long] for clause in _clauses(text, said))
     found: list[Composition] = []
     by_part: dict[Place, list[set[Place]]] = {}
-    for one in (*(one for clause in free for one in _listed(clause)), *_at_sites(text, said, long, names)):
+    for one in (
+        *(composition for clause in free for composition in _listed(clause)),
+        *_at_sites(text, said, long, names),
+    ):
         inside = {names.get(start) for start, _ in one.parts}
         is_a_name = len(one.parts) == PAIR and len(inside) == 1 and None not in inside
         parts = set(one.parts)
@@ -209,7 +212,7 @@ def _at_sites(text: str, said: Sequence[Word], taken: set[int], names: Mapping[i
             sites = min(near, key=lambda other: _rank(group, other))
             for quality, site in product(group, sites):
                 if _goes_with(quality.name, site.name):
-                    parts = [said[one.first : one.last + 1] for one in (quality, site)]
+                    parts = [said[composed_words.first : composed_words.last + 1] for composed_words in (quality, site)]
                     yield _composition(f"{site.name} {quality.name}", parts)
 
 
@@ -242,7 +245,7 @@ def _groups(
     for piece in pieces:
         if group:
             last = group[-1]
-            inside = {names.get(said[one.first].start) for one in (last, piece)}
+            inside = {names.get(said[composed_words.first].start) for composed_words in (last, piece)}
             is_apart = len(inside) > 1 and None not in inside
             if piece.is_quality != last.is_quality or is_apart or not _is_listed(text, said, last, piece):
                 yield group
@@ -252,10 +255,10 @@ def _groups(
         yield group
 
 
-def _is_listed(text: str, said: Sequence[Word], one: _ComposedWords, other: _ComposedWords) -> bool:
+def _is_listed(text: str, said: Sequence[Word], composed_words: _ComposedWords, other: _ComposedWords) -> bool:
     """Whether only small words, “and”, “or”, a comma or a stroke stand between two pieces."""
-    between = said[one.last + 1 : other.first]
-    marks = _PUNCTUATION.findall(text, said[one.last].end, said[other.first].start)
+    between = said[composed_words.last + 1 : other.first]
+    marks = _PUNCTUATION.findall(text, said[composed_words.last].end, said[other.first].start)
     joined = [word for word in between if word.folded in _LISTING]
     return (
         all(word.is_filler or word.folded in _LISTING for word in between)
@@ -265,16 +268,16 @@ def _is_listed(text: str, said: Sequence[Word], one: _ComposedWords, other: _Com
     )
 
 
-def _is_near(text: str, said: Sequence[Word], one: Sequence[_ComposedWords], other: Sequence[_ComposedWords]) -> bool:
-    first, second = sorted((one, other), key=lambda group: group[0].first)
+def _is_near(text: str, said: Sequence[Word], group: Sequence[_ComposedWords], other: Sequence[_ComposedWords]) -> bool:
+    first, second = sorted((group, other), key=lambda words: words[0].first)
     between = said[first[-1].last + 1 : second[0].first]
     return (
-        _distance(one, other) <= NEAR_SITE
+        _distance(group, other) <= NEAR_SITE
         and not any(word.folded in _BREAKS for word in between)
         and _PUNCTUATION.search(text, said[first[-1].last].end, said[second[0].first].start) is None
     )
 
 
-def _distance(one: Sequence[_ComposedWords], other: Sequence[_ComposedWords]) -> int:
-    first, second = sorted((one, other), key=lambda group: group[0].first)
+def _distance(group: Sequence[_ComposedWords], other: Sequence[_ComposedWords]) -> int:
+    first, second = sorted((group, other), key=lambda words: words[0].first)
     return second[0].first - first[-1].last

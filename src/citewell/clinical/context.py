@@ -147,7 +147,7 @@ class AssertionContext:
         limit = known_tests()["temperature"].high_above
         assert limit is not None
         read = results(match.group()) if match else ()
-        return any(one.values and one.sign != ">" and max(one.values) <= limit for one in read)
+        return any(reading.values and reading.sign != ">" and max(reading.values) <= limit for reading in read)
 
     def _is_supposed(self, at: int) -> bool:
         """Whether a sentence supposes what it says: “If I ever went off my food”."""
@@ -231,7 +231,7 @@ class ClinicalReader:
     def contexts(self, texts: Sequence[str]) -> list[AssertionContext]:
         """What the reader says of several texts, read together: that takes hardly longer than one."""
         remembered = self._remembered
-        known = {text: found for text in texts if (found := remembered.get(text)) is not None}
+        known = {text: context for text in texts if (context := remembered.get(text)) is not None}
         new = [text for text in dict.fromkeys(texts) if text not in known]
         known |= dict(zip(new, self._read(new), strict=True))
         if len(self._remembered) + len(new) > REMEMBERED:

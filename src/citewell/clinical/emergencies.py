@@ -90,7 +90,7 @@ def find_emergencies(
     danger = _sensed(reading.original, sensed) if text.strip() else {}
     if sum(danger.values()) <= LIKELY < reading.chance:
         danger = _sensed(reading.original, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
-    if min((one.years for one in ages(text)), default=0.0) >= NO_INFANT_YEARS:
+    if min((age.years for age in ages(text)), default=0.0) >= NO_INFANT_YEARS:
         danger.pop("infant_fever", None)
     found = reading.emergencies()
     is_despair = _is_despair(found, reading)
@@ -240,11 +240,13 @@ class EmergencyReading:
 
     def nearest(self, kind: str | None) -> dict[str, list[str]]:
         """The kind that most of the meanings speak for, or the one that is given, with the words that weigh most."""
-        weighed = sorted((span for span in self.live if span.end), key=lambda one: -_weights().get(one.meaning, 0))
+        weighed = sorted(
+            (span for span in self.live if span.end), key=lambda meaning_span: -_weights().get(meaning_span.meaning, 0)
+        )
         present = {span.meaning for span in self.live}
         met = {rule: sum(bool(group & present) for group in rule.meanings) for rule in _rules()}
         best = max(met, key=lambda rule: (met[rule] / len(rule.meanings), met[rule]))
-        words = [self.original_words(span) for span in sorted(weighed[:3], key=lambda one: one.start)]
+        words = [self.original_words(span) for span in sorted(weighed[:3], key=lambda meaning_span: meaning_span.start)]
         return {kind or (best.kind if met[best] * 2 >= len(best.meanings) else "other"): words}
 
     def features(self) -> dict[str, float]:
@@ -388,7 +390,8 @@ def _values() -> tuple[LimitValue, ...]:
             float(lowest),
             float(highest),
             tuple(
-                (one["name"], float(one["factor"]), float(one["added"] or 0)) for one in _UNIT.finditer("".join(units))
+                (match["name"], float(match["factor"]), float(match["added"] or 0))
+                for match in _UNIT.finditer("".join(units))
             ),
         )
         for meaning, names, sign, limit, lowest, highest, *units in rows("emergency_values.tsv")
@@ -434,10 +437,10 @@ def _meanings(text: str) -> Iterator[MeaningSpan]:
     """Every meaning of the tables and where it stands."""
     for meaning, language, pattern in _words():
         yield from (MeaningSpan(meaning, *match.span(), language) for match in islice(pattern.finditer(text), MOST))
-    for one in _values():
-        for match in islice(one.pattern.finditer(text), MOST):
-            if one.is_met(float(match["value"].replace(",", ".")), match["unit"]):
-                yield MeaningSpan(one.meaning, *match.span())
+    for limit_value in _values():
+        for match in islice(limit_value.pattern.finditer(text), MOST):
+            if limit_value.is_met(float(match["value"].replace(",", ".")), match["unit"]):
+                yield MeaningSpan(limit_value.meaning, *match.span())
     yield from _young(text)
     if len(text.split()) <= SHORT:
         yield MeaningSpan("happening", 0, 0)
@@ -573,15 +576,15 @@ def kinds_in_order() -> tuple[str, ...]:
 def _told(spans: Iterable[MeaningSpan]) -> Iterator[tuple[str, tuple[MeaningSpan, ...]]]:
     """Each kind whose meanings stand near each other, with the words that do."""
     places: dict[str, list[MeaningSpan]] = {}
-    for span in sorted(spans, key=lambda one: one.start):
+    for span in sorted(spans, key=lambda meaning_span: meaning_span.start):
         places.setdefault(span.meaning, []).append(span)
     for rule in _rules():
         groups = [list(chain.from_iterable(places.get(name, ()) for name in group)) for group in rule.meanings]
         if all(groups):
             calming = [span for name in rule.unless for span in places.get(name, ())]
-            found = next(_together(groups, calming), None)
-            if found is not None:
-                yield rule.kind, found
+            meaning_spans = next(_together(groups, calming), None)
+            if meaning_spans is not None:
+                yield rule.kind, meaning_spans
 
 
 def _together(
@@ -591,21 +594,24 @@ def _together(
     for first in groups[0]:
         chosen = [first]
         for spans in groups[1:]:
-            fitting = [one for one in spans if _fits(one, chosen)]
+            fitting = [span for span in spans if _fits(span, chosen)]
             if not fitting:
                 break
-            chosen.append(min(fitting, key=lambda one: abs(one.start - first.start)))
+            chosen.append(min(fitting, key=lambda meaning_span: abs(meaning_span.start - first.start)))
         else:
-            low, high = min(one.start for one in chosen), max(one.end for one in chosen)
-            if not any(low - NEAR <= one.start and one.end <= high + NEAR for one in calming):
-                yield tuple(sorted((one for one in chosen if one.end), key=lambda one: one.start))
+            low, high = min(span.start for span in chosen), max(span.end for span in chosen)
+            if not any(low - NEAR <= span.start and span.end <= high + NEAR for span in calming):
+                yield tuple(sorted((span for span in chosen if span.end), key=lambda span: span.start))
 
 
 def _fits(span: MeaningSpan, chosen: Sequence[MeaningSpan]) -> bool:
     if not span.end:  # a short text tells of now as a whole
         return True
-    is_apart = all(span.end <= one.start or span.start >= one.end or not one.end for one in chosen)
-    low, high = min(one.start for one in chosen), max(one.end for one in chosen)
+    is_apart = all(
+        span.end <= meaning_span.start or span.start >= meaning_span.end or not meaning_span.end
+        for meaning_span in chosen
+    )
+    low, high = min(meaning_span.start for meaning_span in chosen), max(meaning_span.end for meaning_span in chosen)
     return is_apart and max(high, span.end) - min(low, span.start) <= NEAR
 
 

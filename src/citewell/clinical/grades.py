@@ -82,7 +82,7 @@ def asked_grades(question: str, names: Iterable[str]) -> tuple[GradedIllness, ..
     ['severe dehydration']
     """
     words = {name.casefold().split()[0] for name in names if name}
-    return tuple(one for one in graded(question) if one.noun in words)
+    return tuple(graded_illness for graded_illness in graded(question) if graded_illness.noun in words)
 
 
 def says_grade(text: str, asked: GradedIllness) -> bool:
@@ -93,10 +93,12 @@ def says_grade(text: str, asked: GradedIllness) -> bool:
     >>> says_grade(text, severe), says_grade(text, none)
     (True, False)
     """
-    here = [one for one in grades(text) if (one.scale, one.name) == (asked.scale, asked.grade)]
-    if any(one.is_sure for one in here):
+    here = [grade for grade in grades(text) if (grade.scale, grade.name) == (asked.scale, asked.grade)]
+    if any(mention.is_sure for mention in here):
         return True
-    return any((one.grade, one.noun) == (asked.grade, asked.noun) for one in graded(text))
+    return any(
+        (graded_illness.grade, graded_illness.noun) == (asked.grade, asked.noun) for graded_illness in graded(text)
+    )
 
 
 def is_of_another_grade(asked: Iterable[GradedIllness], text: str, titles: Iterable[str]) -> bool:
@@ -108,13 +110,15 @@ def is_of_another_grade(asked: Iterable[GradedIllness], text: str, titles: Itera
     [True, False]
     """
     said = [text, *reversed(list(titles))]
-    return any(_is_of_another(one, said) for one in asked)
+    return any(_is_of_another(graded_illness, said) for graded_illness in asked)
 
 
 def _is_of_another(asked: GradedIllness, said: Iterable[str]) -> bool:
     for text in said:
         if says_grade(text, asked):
             return False
-        if any((one.scale, one.noun) == (asked.scale, asked.noun) for one in graded(text)):
+        if any(
+            (graded_illness.scale, graded_illness.noun) == (asked.scale, asked.noun) for graded_illness in graded(text)
+        ):
             return True
     return False

@@ -404,14 +404,14 @@ def identifier(name: str) -> str:
 
 def _abbreviations() -> tuple[list[Abbreviation], dict[str, list[Name]]]:
     """The abbreviations, and which of them each meaning has."""
-    found, meanings = [], dict[str, list[Name]]()
+    abbreviations, meanings = [], dict[str, list[Name]]()
     for short, meaning, case, *context in rows("abbreviations.tsv"):
         beside = [word for cell in context for word in cell.split()]
         near = frozenset(fold(word) for word in beside if word[0] != "-")
         others = frozenset(fold(word[1:]) for word in beside if word[0] == "-")
-        found.append(Abbreviation(short, case == "any", near, others))
+        abbreviations.append(Abbreviation(short, case == "any", near, others))
         meanings.setdefault(meaning, []).append(Name(short, "ambiguous" if near else "abbrev"))
-    return found, meanings
+    return abbreviations, meanings
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,14 +461,17 @@ def _mentions(text: str) -> tuple[Mention, ...]:
     said = [_read(word) for word in words(text)]
     named = list(Lexicon.load().among(said, in_notes=True))
     found = [_mention(part, concepts) for part, concepts in named if _is_named(concepts)]
-    composed = [_composed(one) for one in compositions(text, said, [part for part, _ in named])]
+    composed = [_composed(composition) for composition in compositions(text, said, [part for part, _ in named])]
     return tuple(_with_medicines(_apart(found, composed), text))
 
 
 def _with_medicines(found: Sequence[Mention], text: str) -> list[Mention]:
     """Names and medicines; a medicine comes before a name that it overlaps, unless it is a part of that name."""
-    taken = [Mention(one.start, one.end, one.name, "", frozenset(), "medicine", "name") for one in medicines(text)]
-    starts = [one.start for one in taken]
+    taken = [
+        Mention(medicine.start, medicine.end, medicine.name, "", frozenset(), "medicine", "name")
+        for medicine in medicines(text)
+    ]
+    starts = [mention.start for mention in taken]
     named: list[Mention] = []
     whole: set[Mention] = set()
     for one in found:
@@ -480,7 +483,9 @@ def _with_medicines(found: Sequence[Mention], text: str) -> list[Mention]:
         ):
             named.append(one)
             whole.update(near)
-    return sorted((*named, *(drug for drug in taken if drug not in whole)), key=lambda one: (one.start, one.end))
+    return sorted(
+        (*named, *(drug for drug in taken if drug not in whole)), key=lambda mention: (mention.start, mention.end)
+    )
 
 
 def _read(word: Word) -> Word:
@@ -507,22 +512,30 @@ def _mention(said: Sequence[Word], named: Sequence[NamedConcept]) -> Mention:
     return Mention(said[0].start, said[-1].end, concept.name, id_of(concept), ids, concept.kind, named[0].tag, right)
 
 
-def _composed(one: Composition) -> Mention:
-    concept = named_concept(one.name)
-    start, end = one.parts[0][0], max(end for _, end in one.parts)
+def _composed(composition: Composition) -> Mention:
+    concept = named_concept(composition.name)
+    start, end = composition.parts[0][0], max(end for _, end in composition.parts)
     return Mention(
-        start, end, concept.name, id_of(concept), ids_of(concept), concept.kind, "lay", one.corrected, one.parts
+        start,
+        end,
+        concept.name,
+        id_of(concept),
+        ids_of(concept),
+        concept.kind,
+        "lay",
+        composition.corrected,
+        composition.parts,
     )
 
 
 def _apart(found: Sequence[Mention], composed: Sequence[Mention]) -> list[Mention]:
     """Names and what is put together, without names that are only words of it, and nothing twice in one place."""
-    parts = {place for one in composed for place in one.parts}
-    named = [one for one in found if (one.start, one.end) not in parts]
-    starts = [one.start for one in named]
+    parts = {place for mention in composed for place in mention.parts}
+    named = [mention for mention in found if (mention.start, mention.end) not in parts]
+    starts = [mention.start for mention in named]
     dropped: set[Mention] = set()
     chosen: list[Mention] = []
-    for one in sorted(composed, key=lambda one: (one.start, one.end)):
+    for one in sorted(composed, key=lambda mention: (mention.start, mention.end)):
         low = max(bisect_right(starts, one.start) - 1, 0)
         near = [
             other
@@ -533,7 +546,10 @@ def _apart(found: Sequence[Mention], composed: Sequence[Mention]) -> list[Mentio
             continue
         dropped.update(other for other in near if other.ids & broader(one.ids))
         chosen.append(one)
-    return sorted((one for one in (*named, *chosen) if one not in dropped), key=lambda one: (one.start, one.end))
+    return sorted(
+        (mention for mention in (*named, *chosen) if mention not in dropped),
+        key=lambda mention: (mention.start, mention.end),
+    )
 
 
 @cache
@@ -570,7 +586,7 @@ def kept_name(mention: Mention) -> str:
         return mention.name
     if mention.id.startswith("HP:"):
         return lexicon.ontology_name(mention.id)
-    names = (name.text for one in mention.ids if one in lexicon.concepts for name in lexicon.concepts[one].names)
+    names = (name.text for id_ in mention.ids if id_ in lexicon.concepts for name in lexicon.concepts[id_].names)
     return next((name for name in names if identifier(name) == mention.id), mention.id[3:].replace("-", " "))
 
 
@@ -595,7 +611,7 @@ def named_concept(name: str) -> Concept:
 def concept_ids(name: str) -> frozenset[str]:
     """The concepts that a whole text names; none where it says more or less."""
     whole = (0, len(name))
-    return frozenset(one for mention in mentions(name) if (mention.start, mention.end) == whole for one in mention.ids)
+    return frozenset(id_ for mention in mentions(name) if (mention.start, mention.end) == whole for id_ in mention.ids)
 
 
 @cache
@@ -625,4 +641,4 @@ def broader(ids: Iterable[str]) -> frozenset[str]:
     >>> broader(concept_ids("epigastric mass")) >= concept_ids("abdominal mass")
     True
     """
-    return frozenset(broad for one in ids for broad in _broader().get(one, ()))
+    return frozenset(broad for id_ in ids for broad in _broader().get(id_, ()))

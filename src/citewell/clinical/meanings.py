@@ -53,15 +53,15 @@ def meant(context: AssertionContext) -> tuple[Mention, ...]:
     ['weight loss']
     """
     named = mentions(context.text)
-    places = [place for one in named for place in one.places]
+    places = [place for mention in named for place in mention.places]
     known = _Places(places)
-    measured = _Places((one.start, one.end) for one in results(context.text) if one.values)
+    measured = _Places((reading.start, reading.end) for reading in results(context.text) if reading.values)
     changes = [
-        _learned(one.start, one.end, one.what)
-        for one in habits(context.text)
-        if one.what in WEIGHT and not known.covered(one.start, one.end)
+        _learned(habit.start, habit.end, habit.what)
+        for habit in habits(context.text)
+        if habit.what in WEIGHT and not known.covered(habit.start, habit.end)
     ]
-    known = _Places([*places, *((one.start, one.end) for one in changes)])
+    known = _Places([*places, *((change.start, change.end) for change in changes)])
     spans = [
         span
         for span in context.spans
@@ -98,7 +98,7 @@ def _is_another(span: MentionSpan, named: Sequence[Mention]) -> bool:
     name, share = max(span.meanings, key=itemgetter(1), default=(NOTHING, 0.0))
     if share < CERTAIN or name == NOTHING:
         return False
-    inside = [one.ids for one in named if one.start < span.end and span.start < one.end]
+    inside = [mention.ids for mention in named if mention.start < span.end and span.start < mention.end]
     return ids_of(named_concept(name)).isdisjoint(frozenset().union(*inside))
 
 
@@ -111,7 +111,7 @@ def is_misread(context: AssertionContext, places: Sequence[tuple[int, int]], ids
     True
     """
     concepts = Lexicon.load().concepts
-    if not any(concepts[one].kind in KINDS for one in ids if one in concepts):
+    if not any(concepts[id_].kind in KINDS for id_ in ids if id_ in concepts):
         return False  # an organ or a test is named whatever the whole means
     low, high = places[0][0], max(end for _, end in places)
     for span in context.spans:

@@ -192,7 +192,7 @@ def reacts(allergen: str, names: Sequence[str]) -> str | None:
 
 def substances(*names: str) -> frozenset[str]:
     """What is meant by names: the usual name of each medicine, or the words themselves where it is none we know."""
-    found = {one.name for name in names for one in medicines(name) if not one.is_class}
+    found = {medicine.name for name in names for medicine in medicines(name) if not medicine.is_class}
     return frozenset(found or {" ".join(name.casefold().split()) for name in names})
 
 
@@ -210,7 +210,7 @@ class _CrossReactions:
         folded = " ".join(written.casefold().split())
         if folded in self.called:
             return True
-        return any(one.family in self.classes or one.name in self.members for one in medicines(written))
+        return any(medicine.family in self.classes or medicine.name in self.members for medicine in medicines(written))
 
 
 @cache

@@ -1021,8 +1021,10 @@ def _child(sentence: str) -> Iterator[Trait]:
 def _ages(sentence: str) -> Iterator[Trait]:
     """The first age that is the patient's, and the sex that stands with it."""
     found = [age for age in ages(sentence) if age.of == "patient" and not age.problem]
-    lengths = [one for one in quantities(sentence) if one.told == "length"] if found else []
-    age = next((age for age in found if not any(one.start < age.end and age.start < one.end for one in lengths)), None)
+    lengths = [quantity for quantity in quantities(sentence) if quantity.told == "length"] if found else []
+    age = next(
+        (age for age in found if not any(length.start < age.end and age.start < length.end for length in lengths)), None
+    )
     if age is not None:
         arithmetic = None if age.unit == "year" else f"{age.text.strip()} = {age.years:.2f} years"
         yield Trait(age.start, age.end, "age", age.years, "years", arithmetic)

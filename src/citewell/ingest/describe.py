@@ -83,7 +83,7 @@ def openings(words: str) -> tuple[str, ...]:
     ('newborn', 'neonat', 'hiv')
     """
     alternatives = re.findall(r"(?:\([^()]*\)|[^|()])+", words.lower())
-    return tuple(match[0] for one in alternatives if (match := re.match(r"[\w -]+(?![?*])", one)))
+    return tuple(match[0] for alternative in alternatives if (match := re.match(r"[\w -]+(?![?*])", alternative)))
 
 
 _STATING = {

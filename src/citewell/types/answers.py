@@ -313,7 +313,7 @@ class Answer:
     @property
     def shortened(self) -> int:
         """Passages of which only the beginning was shown to the model."""
-        return sum(one.is_shortened for one in self.evidence)
+        return sum(evidence.is_shortened for evidence in self.evidence)
 
     @property
     def is_grounded(self) -> bool:

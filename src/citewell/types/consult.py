@@ -116,8 +116,8 @@ class Finding:
 COMPLAINTS = frozenset({Category.SYMPTOM, Category.ASSOCIATED, Category.MEDICAL_HISTORY})
 """Categories between which a thing may move without becoming another."""
 QUALIFYING = frozenset(
-    one.value
-    for one in (
+    category.value
+    for category in (
         Category.LOCATION,
         Category.ONSET,
         Category.DURATION,
@@ -281,7 +281,7 @@ class Consult:
     @property
     def settled(self) -> tuple[Finding, ...]:
         """The findings that nothing contradicts."""
-        return tuple(one for one in self.findings if one.id not in self.doubted)
+        return tuple(finding for finding in self.findings if finding.id not in self.doubted)
 
     @property
     def is_unexplained(self) -> bool:

@@ -60,7 +60,7 @@ class PlanStatement:
     @property
     def is_held_back(self) -> bool:
         """Whether it must not be offered to this patient as it stands."""
-        return any(one.is_grave for one in self.conflicts)
+        return any(conflict.is_grave for conflict in self.conflicts)
 
 
 @dataclass(frozen=True, slots=True)

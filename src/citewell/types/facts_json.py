@@ -26,9 +26,9 @@ def read_fact(told: dict[str, Any]) -> Fact:
     kind: Any = KINDS.get(str(told.get("kind")))
     if kind is None:
         raise InputError(f"The kind of a fact must be one of {', '.join(KINDS)}.")
-    found = _reader(kind)({name: value for name, value in told.items() if name != "kind"}, "fact")
-    assert isinstance(found, Fact)
-    return found
+    fact = _reader(kind)({name: value for name, value in told.items() if name != "kind"}, "fact")
+    assert isinstance(fact, Fact)
+    return fact
 
 
 def _plain(value: Any) -> Any:
@@ -37,7 +37,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
-        pairs = ((one.name, getattr(value, one.name)) for one in fields(value))
+        pairs = ((field.name, getattr(value, field.name)) for field in fields(value))
         return {name: _plain(held) for name, held in pairs if held is not None and held != ()}
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
@@ -52,7 +52,7 @@ Read = Callable[[Any, str], Any]
 def _reader(kind: Any) -> Read:
     """What reads a value of the type that a field has; made once for each type, since records have many facts."""
     if typing.get_origin(kind) is types.UnionType:  # only ever “something or nothing”
-        inner = _reader(next(one for one in typing.get_args(kind) if one is not type(None)))
+        inner = _reader(next(arg for arg in typing.get_args(kind) if arg is not type(None)))
         return lambda told, where: None if told is None else inner(told, where)
     if typing.get_origin(kind) is tuple:
         return partial(_read_list, _reader(typing.get_args(kind)[0]))
@@ -62,7 +62,9 @@ def _reader(kind: Any) -> Read:
         return partial(_read_enum, kind)
     if is_dataclass(kind):
         hints = typing.get_type_hints(kind)
-        return partial(_read_dataclass, kind, {one.name: _reader(hints[one.name]) for one in fields(kind) if one.init})
+        return partial(
+            _read_dataclass, kind, {field.name: _reader(hints[field.name]) for field in fields(kind) if field.init}
+        )
     return partial(_read_plain, kind)
 
 

@@ -19,7 +19,7 @@ def us_spelling(word: str) -> str:
     ['hemoptysis', 'edema', 'tumors', 'randomized', 'generalist', 'cough']
     """
     pattern, pairs = _rules()["us"]
-    return pattern.sub(lambda found: pairs[found.group()], word)
+    return pattern.sub(lambda match: pairs[match.group()], word)
 
 
 @lru_cache(maxsize=50_000)
@@ -32,7 +32,7 @@ def uk_spelling(word: str) -> str:
     if us_spelling(word) != word:
         return word
     pattern, pairs = _rules()["uk"]
-    return pattern.sub(lambda found: pairs[found.group()], word)
+    return pattern.sub(lambda match: pairs[match.group()], word)
 
 
 def other_spelling(word: str) -> str | None:

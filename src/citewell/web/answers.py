@@ -149,6 +149,6 @@ def _quoted(n: int, words: Mapping[str, Any], titles: Mapping[str, str]) -> Evid
 
 def tally(sentences: Sequence[CheckedSentence]) -> list[tuple[str, int]]:
     """How many sentences got each verdict, the worst first."""
-    counts = Counter(one.verdict for one in sentences)
+    counts = Counter(sentence.verdict for sentence in sentences)
     order = ("contradicted", "not_found", "partly", "supported")
     return [(verdict, counts[verdict]) for verdict in order if counts[verdict]]

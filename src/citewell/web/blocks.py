@@ -23,12 +23,12 @@ ANCHOR = Markup(' id="marked"')
 
 def parts(document: Document) -> list[Sequence[Block]]:
     """The blocks of a document in parts that can be shown one at a time."""
-    found: list[list[Block]] = []
+    blockses: list[list[Block]] = []
     for block in document.blocks:
-        if not found or block.end - found[-1][0].start > PART_CHARACTERS:
-            found.append([])
-        found[-1].append(block)
-    return list(found) or [()]
+        if not blockses or block.end - blockses[-1][0].start > PART_CHARACTERS:
+            blockses.append([])
+        blockses[-1].append(block)
+    return list(blockses) or [()]
 
 
 def part_at(shown: Sequence[Sequence[Block]], offset: int) -> int:

@@ -37,11 +37,11 @@ class ChatTurn:
 def examples(guidelines: Sequence[Guideline]) -> list[str]:
     """Questions that the guidelines at hand answer: a finding, a term and a rule, as far as they have them."""
     found = []
-    for one in guidelines[:1]:
-        rules = [rule for rule in one.rules if rule.action.deed != "advice"] or list(one.rules)
+    for guideline in guidelines[:1]:
+        rules = [rule for rule in guideline.rules if rule.action.deed != "advice"] or list(guideline.rules)
         named = (each.phrase for rule in rules for each in facts(rule).findings if len(each.phrase.split()) <= 2)
         found += [f"Which people with {phrase} should be referred?" for phrase in [*named][:1]]
-        found += [f"What does “{term.term.lower()}” mean?" for term in one.definitions[-2:-1]]
+        found += [f"What does “{term.term.lower()}” mean?" for term in guideline.definitions[-2:-1]]
         found += [f"What does {rules[0].id} say?"]
     return found
 
@@ -55,9 +55,9 @@ def chat_turn(message: str, answer: Mapping[str, Any] | None) -> ChatTurn:
         return ChatTurn(message, answer, notice, answer["text"].removeprefix(notice).strip())
     chips = turn(message, answer).chips
     labels = {one["n"]: cited(one)["label"] for one in answer["citations"]}
-    said = tuple(
+    chat_statements = tuple(
         ChatStatement(one["text"], one["verdict"], tuple((labels[n], chips[n]) for n in one["citations"]))
         for one in answer["sentences"]
     )
     notes = answer.get("notes", {})
-    return ChatTurn(message, answer, notice, notes.get("before", ""), said, notes.get("after", ""))
+    return ChatTurn(message, answer, notice, notes.get("before", ""), chat_statements, notes.get("after", ""))

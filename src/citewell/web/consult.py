@@ -83,28 +83,40 @@ class PlanLine:
 
 def grouped(consult: Consult) -> list[tuple[str, list[FindingLine]]]:
     """The findings under their headings; headings without any are left out."""
-    found = [(title, [_shown(one) for one in consult.findings if one.category in kinds]) for title, kinds in GROUPS]
+    found = [
+        (title, [_shown(finding) for finding in consult.findings if finding.category in kinds])
+        for title, kinds in GROUPS
+    ]
     return [(title, lines) for title, lines in found if lines]
 
 
-def _shown(one: Finding) -> FindingLine:
-    mark, holds = HOLDS[one.polarity]
-    if one.name == "any" and one.polarity is Polarity.ABSENT:
-        words = one.words.text if one.words else None
-        return FindingLine(one.id, *HOLDS[Polarity.PRESENT], NONE[one.category], "", words, "present", one.by.value)
-    value = (one.unit or "") if one.value is None else f"{one.value:g} {one.unit or ''}".strip()
-    lasted = "" if one.duration_days is None else f"for {one.duration_days:g} days"
+def _shown(finding: Finding) -> FindingLine:
+    mark, holds = HOLDS[finding.polarity]
+    if finding.name == "any" and finding.polarity is Polarity.ABSENT:
+        words = finding.words.text if finding.words else None
+        return FindingLine(
+            finding.id, *HOLDS[Polarity.PRESENT], NONE[finding.category], "", words, "present", finding.by.value
+        )
+    value = (finding.unit or "") if finding.value is None else f"{finding.value:g} {finding.unit or ''}".strip()
+    lasted = "" if finding.duration_days is None else f"for {finding.duration_days:g} days"
     parts = (
-        f"read as {one.corrected}" if one.corrected else "",
+        f"read as {finding.corrected}" if finding.corrected else "",
         value,
-        one.arithmetic or "",
+        finding.arithmetic or "",
         lasted,
-        one.onset or "",
-        f"of {one.about}" if one.about else "",
+        finding.onset or "",
+        f"of {finding.about}" if finding.about else "",
     )
     more = ", ".join(part for part in parts if part)
     return FindingLine(
-        one.id, mark, holds, one.name, more, one.words.text if one.words else None, one.polarity.value, one.by.value
+        finding.id,
+        mark,
+        holds,
+        finding.name,
+        more,
+        finding.words.text if finding.words else None,
+        finding.polarity.value,
+        finding.by.value,
     )
 
 

@@ -29,15 +29,15 @@ def correctable(fact: Fact) -> list[Field]:
     """The parts of a fact that a form can show: words, numbers, dates and closed lists."""
     told, hints = fact_json(fact), get_type_hints(type(fact))
     found = []
-    for one in fields(fact):
-        kind = _plain_type(hints[one.name])
-        if one.name in FIXED or kind is None:
+    for field in fields(fact):
+        kind = _plain_type(hints[field.name])
+        if field.name in FIXED or kind is None:
             continue
         choices = tuple(str(value.value) for value in kind) if issubclass(kind, Enum) else ()
         choices = ("true", "false") if kind is bool else choices
-        value = told.get(one.name, "")
+        value = told.get(field.name, "")
         shown_as = str(value).lower() if isinstance(value, bool) else str(value)
-        found.append(Field(one.name, one.name.replace("_", " ").capitalize(), shown_as, choices))
+        found.append(Field(field.name, field.name.replace("_", " ").capitalize(), shown_as, choices))
     return found
 
 
@@ -66,6 +66,6 @@ def _typed(field: Field, value: str, kind: type | None) -> Any:
 
 def _plain_type(hint: Any) -> type | None:
     """The type of a part that one box can hold, or None."""
-    inner = [one for one in (get_args(hint) or (hint,)) if one is not type(None)]
+    inner = [arg for arg in (get_args(hint) or (hint,)) if arg is not type(None)]
     is_plain = len(inner) == 1 and isinstance(inner[0], type) and not get_args(inner[0])
     return inner[0] if is_plain and issubclass(inner[0], str | int | float | Enum | PartialDate) else None

@@ -56,10 +56,10 @@ class TypedPatient:
     def patient(self) -> PatientInput:
         """The patient that was typed; a line is one symptom, test or exposure."""
         if self.pasted.strip():
-            found = patients_from_json(self.pasted)
-            if len(found) > 1:
+            patient_inputs = patients_from_json(self.pasted)
+            if len(patient_inputs) > 1:
                 raise InputError("Paste one patient at a time.")
-            return found[0]
+            return patient_inputs[0]
         return patient_from(
             {
                 "patient_id": self.patient_id.strip() or None,
@@ -98,8 +98,8 @@ def result_from(line: str) -> dict[str, Any]:
     """
     if measured := _RESULT.fullmatch(line):
         return {"name": measured["name"], "value": float(measured["value"]), "unit": measured["unit"]}
-    if told := _WORDS.fullmatch(line):
-        return {"name": told["name"].strip(), "text": told["text"]}
+    if match := _WORDS.fullmatch(line):
+        return {"name": match["name"].strip(), "text": match["text"]}
     raise InputError(
         f"“{line[:60]}” could not be read as a test result. Enter it like “PSA 4.6 ng/mL” or “chest X-ray: normal”."
     )

@@ -75,11 +75,14 @@ def short_name(name: str) -> str:
 def courses(results: Iterable[LabResult]) -> list[ResultSeries]:
     """A course for each test, those whose newest result is out of range first, then by name; what is no test last."""
     by_test: dict[tuple[str, str], list[LabResult]] = {}
-    for one in results:
-        for single in _singles(one):
+    for lab_result in results:
+        for single in _singles(lab_result):
             by_test.setdefault((test_keys(single)[-1], single.unit or ""), []).append(single)
-    found = [_course(sorted(some, key=lambda one: when(one) or LONG_AGO)) for some in by_test.values()]
-    return sorted(found, key=lambda one: (not one.is_test, not one.is_out, one.name.casefold()))
+    result_serieses = [_course(sorted(some, key=lambda one: when(one) or LONG_AGO)) for some in by_test.values()]
+    return sorted(
+        result_serieses,
+        key=lambda result_series: (not result_series.is_test, not result_series.is_out, result_series.name.casefold()),
+    )
 
 
 def _singles(result: LabResult) -> list[LabResult]:
@@ -106,7 +109,7 @@ def _course(results: Sequence[LabResult]) -> ResultSeries:
     return ResultSeries(
         name=newest.test_name,
         short=short_name(newest.test_name),
-        values=tuple(_value(one) for one in reversed(results)),
+        values=tuple(_value(lab_result) for lab_result in reversed(results)),
         band=band_words(newest),
         is_out=is_abnormal(newest),
         plot=plot(results),
@@ -168,7 +171,11 @@ class Axes:
 
 def plot(results: Sequence[LabResult]) -> Markup | None:
     """The results, oldest first, as a drawing that also reads as a sentence."""
-    points = [(at.timestamp(), one.value, one) for one in results if one.value is not None and (at := when(one))]
+    points = [
+        (at.timestamp(), lab_result.value, lab_result)
+        for lab_result in results
+        if lab_result.value is not None and (at := when(lab_result))
+    ]
     if len(points) < 2:
         return None
     newest = points[-1][2]
@@ -182,13 +189,13 @@ def plot(results: Sequence[LabResult]) -> Markup | None:
         *_band(newest, axes),
         Markup('<polyline class="course" points="{}"/>').format(line),
         *(_label(LEFT - 10, axes.y(edge) + 5, number(edge), "end") for edge in edges),
-        *(_mark(one, axes.x(day), axes.y(value)) for day, value, one in points),
+        *(_mark(lab_result, axes.x(day), axes.y(value)) for day, value, lab_result in points),
         _label(axes.x(points[0][0]), HEIGHT - 8, shown(points[0][2].collected), "start"),
         _label(WIDTH - 4, HEIGHT - 8, shown(newest.collected), "end"),
         _label(axes.x(points[-1][0]) + 10, axes.y(points[-1][1]) + 5, number(points[-1][1]), "start"),
     ]
     head = Markup('<svg class="trend" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(
-        WIDTH, HEIGHT, plot_words([one for _, _, one in points])
+        WIDTH, HEIGHT, plot_words([lab_result for _, _, lab_result in points])
     )
     return head + Markup("").join(parts) + Markup("</svg>")
 
@@ -197,7 +204,8 @@ def plot_words(results: Sequence[LabResult]) -> str:
     """The drawing as a sentence, for those who do not see it."""
     newest = results[-1]
     values = "; ".join(
-        f"{shown(one.collected)}: {told(one)}{f', {FLAGS[one.flag]}' if one.flag else ''}" for one in results
+        f"{shown(lab_result.collected)}: {told(lab_result)}{f', {FLAGS[lab_result.flag]}' if lab_result.flag else ''}"
+        for lab_result in results
     )
     band = f" {raised(band_words(newest))}." if band_words(newest) else ""
     return f"{newest.test_name}, {len(results)} results. {values}.{band}"

@@ -45,7 +45,7 @@ KIND_WORDS = {
     Symptom.kind: "Symptom",
     Appointment.kind: "Visit",
     Referral.kind: "Referral",
-    RecordOwner.kind: "RecordOwner",
+    RecordOwner.kind: "Person",
     Professional.kind: "Doctor or nurse",
 }
 """What a patient calls each kind of fact."""
@@ -102,13 +102,14 @@ class UnreadPapers:
     @property
     def allergy_rows(self) -> tuple[FactLine, ...]:
         """Their words on allergies, each with the way to them."""
-        return tuple(FactLine.said(one) for one in self.allergies)
+        return tuple(FactLine.said(allergy) for allergy in self.allergies)
 
     @property
     def papers(self) -> FactGroup:
         """The papers themselves, to be looked at."""
         rows = tuple(
-            FactLine("", "Document", one.title, is_verified=True, document_id=one.id, query="") for one in self.unread
+            FactLine("", "Document", library_entry.title, is_verified=True, document_id=library_entry.id, query="")
+            for library_entry in self.unread
         )
         return FactGroup("unread", "Documents with no facts taken from them", rows, "")
 
@@ -121,14 +122,16 @@ def fact_groups(facts: Iterable[Fact], beside: UnreadPapers = NOTHING_BESIDE) ->
     known = KnownFacts(tuple(facts))
     taken = known.taken
     medicines, diagnoses = known.of(Medication), known.of(Diagnosis)
-    over = [one for one in diagnoses if one.status is DiagnosisStatus.RESOLVED]
+    over = [diagnosis for diagnosis in diagnoses if diagnosis.status is DiagnosisStatus.RESOLVED]
     nothing = "None recorded."
     return [
         _allergies(known.of(Allergy), beside),
         *([beside.papers] if beside.unread else []),
         _group("medicines", "Current medicines", taken, nothing),
-        _group("past-medicines", "Past medicines", [one for one in medicines if one not in taken], nothing),
-        _group("conditions", "Conditions", [one for one in diagnoses if one not in over], nothing),
+        _group(
+            "past-medicines", "Past medicines", [medicine for medicine in medicines if medicine not in taken], nothing
+        ),
+        _group("conditions", "Conditions", [diagnosis for diagnosis in diagnoses if diagnosis not in over], nothing),
         _group("past-conditions", "Past conditions", over, nothing),
         _group("symptoms", "Symptoms", known.of(Symptom), nothing),
         _group("procedures", "Procedures", known.of(Procedure), nothing),
@@ -152,12 +155,12 @@ def timeline(facts: Iterable[Fact]) -> list[tuple[str, list[tuple[str, FactLine]
 
 def _day(fact: Fact, moment: datetime) -> str:
     """The day of a fact, no more exact than it is known."""
-    told = (getattr(fact, one.name) for one in fields(fact))
-    return next(shown(one) for one in told if isinstance(one, PartialDate) and one.at == moment)
+    told = (getattr(fact, field.name) for field in fields(fact))
+    return next(shown(date) for date in told if isinstance(date, PartialDate) and date.at == moment)
 
 
-def _allergies(found: Sequence[Allergy], beside: UnreadPapers) -> FactGroup:
-    rows = (*(FactLine.of(fact) for fact in found), *beside.allergy_rows)
+def _allergies(allergies: Sequence[Allergy], beside: UnreadPapers) -> FactGroup:
+    rows = (*(FactLine.of(fact) for fact in allergies), *beside.allergy_rows)
     return FactGroup("allergies", "Allergies", rows, NO_ALLERGIES)
 
 
@@ -165,20 +168,22 @@ def summary_groups(facts: Iterable[Fact], beside: UnreadPapers = NOTHING_BESIDE)
     """What a doctor wants to know first, and what is open: all of it, for a page that is printed."""
     known = KnownFacts(tuple(facts))
     newest = known.latest(known.of(LabResult))
-    results = list(dict.fromkeys([*(one for one in newest if is_abnormal(one)), *beyond_limits(known.facts)]))
+    results = list(
+        dict.fromkeys([*(lab_result for lab_result in newest if is_abnormal(lab_result)), *beyond_limits(known.facts)])
+    )
     found = [
-        _allergies([one for one in known.of(Allergy) if one.is_active or one.code in NO_KNOWN], beside),
+        _allergies([allergy for allergy in known.of(Allergy) if allergy.is_active or allergy.code in NO_KNOWN], beside),
         _group("medicines", "Current medicines", known.taken, "None recorded."),
         _group(
             "conditions",
             "Conditions",
-            [one for one in known.of(Diagnosis) if one.status is not DiagnosisStatus.RESOLVED],
+            [diagnosis for diagnosis in known.of(Diagnosis) if diagnosis.status is not DiagnosisStatus.RESOLVED],
             "None recorded.",
         ),
         _group("results", "Latest results out of range or beyond usual limits", results, _no_result(newest)),
-        _group("symptoms", "Current symptoms", [one for one in known.of(Symptom) if one.still_active], ""),
+        _group("symptoms", "Current symptoms", [symptom for symptom in known.of(Symptom) if symptom.still_active], ""),
         _group("planned", "Planned", planned(known), ""),
-        _group("unconfirmed", "To confirm", [one for one in known.facts if not one.is_verified], ""),
+        _group("unconfirmed", "To confirm", [fact for fact in known.facts if not fact.is_verified], ""),
         beside.papers,
     ]
     return [group for group in found if group.rows or group.none]
@@ -233,11 +238,11 @@ def record_turn(question: str, answer: Mapping[str, Any] | None, *, is_helpful: 
     notice = notice_of(answer)
     before = (notes.get("before", "") if answer["sentences"] else answer["text"]).removeprefix(notice).strip()
     chips = turn(question, answer).chips
-    said = tuple(
+    answer_lines = tuple(
         AnswerLine(one["text"], one["verdict"], tuple(chips[n] for n in one["citations"]))
         for one in answer["sentences"]
     )
     after = notes.get("after", "") if answer["sentences"] else ""
     sources = tuple(chips[n] for n in sorted(chips))
     support = band(answer["confidence"]["calibrated"]) if sources else ""
-    return RecordTurn(question, answer, notice, before, said, after, sources, support, is_helpful)
+    return RecordTurn(question, answer, notice, before, answer_lines, after, sources, support, is_helpful)

@@ -44,7 +44,10 @@ class AddedPhrase:
 def added_phrases(question: str, expansions: Sequence[Expansion]) -> tuple[AddedPhrase, ...]:
     """What was added to the question, in words."""
     question = " ".join(question.split())
-    return tuple(AddedPhrase(one.phrase, one.reason, question[slice(*one.from_words)]) for one in expansions)
+    return tuple(
+        AddedPhrase(expansion.phrase, expansion.reason, question[slice(*expansion.from_words)])
+        for expansion in expansions
+    )
 
 
 def shown(question: str, hits: Sequence[Hit], expansions: Sequence[Expansion]) -> list[ShownHit]:
@@ -52,7 +55,7 @@ def shown(question: str, hits: Sequence[Hit], expansions: Sequence[Expansion]) -
     wanted = weighted_terms(question, expansions)
     added = added_phrases(question, expansions)
     asked = set(terms(question))
-    return [_result(hit, wanted, [one for one in added if set(terms(one.phrase)) - asked]) for hit in hits]
+    return [_result(hit, wanted, [phrase for phrase in added if set(terms(phrase.phrase)) - asked]) for hit in hits]
 
 
 def _result(hit: Hit, wanted: dict[str, float], added: Sequence[AddedPhrase]) -> ShownHit:
@@ -69,7 +72,7 @@ def _result(hit: Hit, wanted: dict[str, float], added: Sequence[AddedPhrase]) ->
         cut_before=start > 0,
         cut_after=end < len(hit.text),
         whole=None if is_whole else _tight(marked(hit.text, *layers)),
-        added=tuple(one for one in added if held.issuperset(terms(one.phrase))),
+        added=tuple(phrase for phrase in added if held.issuperset(terms(phrase.phrase))),
         place=SourceTarget(hit.chunk_index, *(span or (None, None))),
     )
 

@@ -64,15 +64,15 @@ class View:
 
 def view(entry: LibraryEntry, document: Document, chunks: Sequence[Chunk], place: SourceTarget) -> View:
     """What to show of a document at a place."""
-    found = _chunk(chunks, place.chunk)
+    chunk = _chunk(chunks, place.chunk)
     words = _words(place, len(document.text))
-    whole = None if found is None else (found.start, found.end)
+    whole = None if chunk is None else (chunk.start, chunk.end)
     target = words or whole
     has_pages = document.media_type == PDF and bool(document.layout.pages)
     base = View(
         entry=entry,
         title=entry.title,
-        section=found.section if found else (),
+        section=chunk.section if chunk else (),
         unit="page",
         number=1,
         count=1,

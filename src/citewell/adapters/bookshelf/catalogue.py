@@ -73,14 +73,14 @@ def catalogue(text: str) -> list[BookEntry]:
             "--from."
         )
     try:
-        found = [
+        book_entries = [
             BookEntry(**{field: line[place].strip() for field, place in places.items() if place < len(line)})
             for line in lines
             if len(line) > max(places[field] for field in _NEEDED)
         ]
     except csv.Error as error:
         raise InputError(f"The bookshelf list could not be read: {error}.") from error
-    return [book for book in found if _PATH.fullmatch(book.path) and _ACCESSION.fullmatch(book.accession)]
+    return [book for book in book_entries if _PATH.fullmatch(book.path) and _ACCESSION.fullmatch(book.accession)]
 
 
 def choose(books: Iterable[BookEntry], wanted: BookFilter) -> list[BookEntry]:

@@ -78,11 +78,13 @@ def match(parts: Sequence[SegmentView], terms: Mapping[str, float], *, tuning: B
     chunk_count = sum(part.rows for part in parts)
     places = [_find(part, keys) for part in parts]
     present = np.zeros(len(keys))
-    for found in places:
-        present += np.bincount(found.terms, weights=found.counts, minlength=len(keys))
+    for place in places:
+        present += np.bincount(place.terms, weights=place.counts, minlength=len(keys))
     gains, shares = weigh(weights, present, chunk_count, tuning)
     mean = mean_length(parts)
-    scores = [_score(part, found, gains, mean, tuning) for part, found in zip(parts, places, strict=True)]
+    scores = [
+        _score(part, term_postings, gains, mean, tuning) for part, term_postings in zip(parts, places, strict=True)
+    ]
     return Matches(scores, keys, shares)
 
 

@@ -45,7 +45,7 @@ class CompactIndex:
     def bytes(self) -> int:
         """Memory held."""
         arrays = (getattr(self, name) for name in self.__slots__)
-        return sum(one.nbytes for one in arrays if isinstance(one, np.ndarray))
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, limit: int) -> list[Candidate]:
         """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
@@ -62,8 +62,8 @@ class CompactIndex:
         counts, row_count = ends - firsts, len(self.matrix)
         gains, shares = weigh(weights, counts, row_count, self.tuning)
         runs = [slice(*ends) for ends in zip(firsts.tolist(), ends.tolist(), strict=True)] or [slice(0)]
-        rows = np.concatenate([self.posting_rows[one] for one in runs])
-        impacts = np.concatenate([self.impacts[one] for one in runs])
+        rows = np.concatenate([self.posting_rows[run] for run in runs])
+        impacts = np.concatenate([self.impacts[run] for run in runs])
         impacts *= np.repeat(gains, counts)
         return _sums(rows, impacts, row_count), _sums(rows, np.repeat(shares, counts), row_count)
 
@@ -135,11 +135,15 @@ def _joined(many: Sequence[_TermPairs]) -> _TermPairs:
     """The words of all parts, by term; those of one part are in that order."""
     if len(many) == 1:
         return many[0]
-    keys, counts = np.concatenate([one.keys for one in many]), np.concatenate([one.counts for one in many])
+    keys, counts = (
+        np.concatenate([term_pairs.keys for term_pairs in many]),
+        np.concatenate([term_pairs.counts for term_pairs in many]),
+    )
     order = sorting(keys)
     postings = expand(starts(counts)[order], counts[order])
     positions, impacts = (
-        np.concatenate(own) for own in zip(*((one.positions, one.impacts) for one in many), strict=True)
+        np.concatenate(own)
+        for own in zip(*((term_pairs.positions, term_pairs.impacts) for term_pairs in many), strict=True)
     )
     return _TermPairs(keys[order], counts[order], positions[postings], impacts[postings])
 

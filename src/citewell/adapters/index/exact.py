@@ -122,7 +122,9 @@ class ExactIndex:
         segments = self._snapshot.segments
         with self._viewing:
             views = sum(map(_bytes, self._views.values()))
-        return Size(len(segments), sum(one.rows for one in segments), sum(one.bytes for one in segments) + views)
+        return Size(
+            len(segments), sum(segment.rows for segment in segments), sum(segment.bytes for segment in segments) + views
+        )
 
     def _view(self, scope: Scope) -> View:
         """What the scope may see now, all of it loaded; a small view that is seen again is laid out for itself."""
@@ -256,7 +258,7 @@ def _best(scores: Sequence[Scores], limit: int) -> list[Integers]:
     """Positions, part by part, that hold at least the `limit` best scores above zero."""
     heights = [BlockMaxima(score) for score in scores]
     least = max(floor(heights, limit), SMALLEST)
-    return [one.reaching(least) for one in heights]
+    return [height.reaching(least) for height in heights]
 
 
 def _passages(
@@ -276,9 +278,9 @@ def _union(first: Integers, second: Integers) -> Integers:
     return both[np.flatnonzero(np.diff(both, prepend=-1))]
 
 
-def _ranked(found: Passages, *, limit: int) -> list[Candidate]:
+def _ranked(passages: Passages, *, limit: int) -> list[Candidate]:
     """The first `limit` of both lists, the nearest first; equal scores stand in the order of the library."""
-    library = (found.chunks, found.generations)
-    dense = np.lexsort((*library, -found.cosines))[:limit]
-    lexical = np.lexsort((*library, -found.scores))[: min(limit, np.count_nonzero(found.scores > 0))]
-    return found.listed(dense, lexical)
+    library = (passages.chunks, passages.generations)
+    dense = np.lexsort((*library, -passages.cosines))[:limit]
+    lexical = np.lexsort((*library, -passages.scores))[: min(limit, np.count_nonzero(passages.scores > 0))]
+    return passages.listed(dense, lexical)

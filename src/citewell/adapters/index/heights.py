@@ -53,11 +53,11 @@ def floor(many: Sequence[BlockMaxima], count: int) -> float:
     >>> floor([BlockMaxima(np.arange(3.0))], 5)
     -inf
     """
-    peaks = np.concatenate([one.peaks for one in many])
+    peaks = np.concatenate([block_maxima.peaks for block_maxima in many])
     if len(peaks) < count:
-        high = np.concatenate([one.scores for one in many])
+        high = np.concatenate([block_maxima.scores for block_maxima in many])
     else:
         # As many blocks as scores are wanted have a peak this high, so that it takes none that is lower.
         least = float(np.partition(peaks, -count)[-count])
-        high = np.concatenate([one.scores[one.reaching(least)] for one in many])
+        high = np.concatenate([block_maxima.scores[block_maxima.reaching(least)] for block_maxima in many])
     return float(np.partition(high, -count)[-count]) if len(high) >= count else -np.inf

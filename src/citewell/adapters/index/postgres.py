@@ -72,9 +72,9 @@ class PostgresIndex:
     def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
         """The same of several questions, after one look at what the scope may see."""
         index = self._index_of(scope.tenant)
-        found = index.candidates_of_each(asked, scope=scope, limit=limit)
+        candidateses = index.candidates_of_each(asked, scope=scope, limit=limit)
         self._weigh(scope.tenant, index)
-        return found
+        return candidateses
 
     def size(self) -> Size:
         """What is in memory now, of all tenants."""
@@ -198,12 +198,12 @@ def _keys(parts: Sequence[SegmentView], positions: Sequence[Integers]) -> list[K
 def _places(parts: Sequence[SegmentView], keys: Sequence[Key]) -> list[ChunkPlace]:
     """Where chunks stand, part by part; a chunk stands in one of them."""
     wanted = np.array(keys, dtype=np.int64).reshape(-1, 2)
-    found = []
+    chunk_places = []
     for part in parts:
         known = part.segment.generations[part.ordinals]
         order = np.argsort(known, kind="stable")
         at = known[order].searchsorted(wanted[:, 0])
         at[at == len(known)] = 0
         here = np.flatnonzero(known[order[at]] == wanted[:, 0])
-        found.append(ChunkPlace(here, part.ordinals[order[at[here]]].astype(np.int64), wanted[here, 1]))
-    return found
+        chunk_places.append(ChunkPlace(here, part.ordinals[order[at[here]]].astype(np.int64), wanted[here, 1]))
+    return chunk_places

@@ -85,7 +85,7 @@ class QdrantIndex:
             return None
         held = self._held(stamp)
         seen = [held[one] for one in visible if one in held]
-        chunk_count = sum(one.chunks for one in seen)
+        chunk_count = sum(version.chunks for version in seen)
         if len(seen) < len(visible) or not chunk_count:
             return None
         condition = _condition(scope)
@@ -100,7 +100,7 @@ class QdrantIndex:
         if not told:
             return []
         question = _checked(vector, {len(point.vector[MEANING]) for point in told})
-        mean = max(sum(one.length for one in seen) / chunk_count, 1.0)
+        mean = max(sum(replica_version.length for replica_version in seen) / chunk_count, 1.0)
         words = QdrantTerms([word(key) for key in keys.tolist()], gains, shares, mean)
         return _ranked(_passages(told, question, words, self._tuning), limit=limit)
 

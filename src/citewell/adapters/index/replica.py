@@ -57,7 +57,7 @@ class Replica:
                 return self._rebuilt(shelf, stamp, filings, watch)
             held = self.ledger()
             gone = [one for one in held if one not in filings]
-            new = [one for one in filings if one not in held]
+            new = [filing for filing in filings if filing not in held]
             refiled = [one for one, filed in filings.items() if one in held and held[one].mark != filed.mark]
             self._drop(gone)
             for generation in refiled:
@@ -138,7 +138,7 @@ class Replica:
                 for alias in (ALIAS, LEDGER)
             ]
         self.client.update_collection_aliases(change_aliases_operations=flips)
-        for unused in [one.name for one in self.client.get_collections().collections]:
+        for unused in [collection.name for collection in self.client.get_collections().collections]:
             if unused.startswith(f"{ALIAS}_") and unused not in (name, ledger):
                 self.client.delete_collection(unused)
         return len(filings)
@@ -159,7 +159,7 @@ class Replica:
     def _collection(self) -> str | None:
         """The collection that the name leads to."""
         aliases = self.client.get_aliases().aliases
-        return next((one.collection_name for one in aliases if one.alias_name == ALIAS), None)
+        return next((alias.collection_name for alias in aliases if alias.alias_name == ALIAS), None)
 
     def _send(
         self,

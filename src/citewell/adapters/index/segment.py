@@ -61,7 +61,7 @@ class Segment:
     def bytes(self) -> int:
         """Memory held."""
         arrays = (getattr(self, name) for name in self.__slots__)
-        return sum(one.nbytes for one in arrays if isinstance(one, np.ndarray)) + (
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) + (
             self.rough.bytes if self.rough else 0
         )
 

@@ -33,7 +33,7 @@ class SegmentView:
     def bytes(self) -> int:
         """Memory held beside the segment."""
         arrays = (self.run_rows, self.run_positions, self.ordinals, self.shifts)
-        return sum(one.nbytes for one in arrays if one is not None)
+        return sum(array.nbytes for array in arrays if array is not None)
 
     def rows_at(self, positions: Integers) -> Integers:
         """The rows that stand at these positions."""

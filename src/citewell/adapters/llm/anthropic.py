@@ -80,7 +80,7 @@ class AnthropicModel(RemoteModel):
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         request: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": one.role, "content": one.text} for one in prompt.messages],
+            "messages": [{"role": message.role, "content": message.text} for message in prompt.messages],
             "max_tokens": prompt.max_reply_tokens,
             "stream": True,
         }

@@ -50,8 +50,8 @@ class Extractive:
     def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """Statement by statement, a blank line between two; every sentence ends in its mark."""
         expansions = expand(question, lexicon=self._lexicon, to_answer=True)
-        found = select(question, context.evidence, reader=self._reader, expansions=expansions)
-        for position, statement in enumerate(found):
+        statements = select(question, context.evidence, reader=self._reader, expansions=expansions)
+        for position, statement in enumerate(statements):
             yield ("\n\n" if position else "") + marked(statement)
 
     def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002

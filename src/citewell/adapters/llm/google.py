@@ -83,7 +83,7 @@ class GoogleModel(RemoteModel):
         if prompt.schema is not None:
             config |= {"response_mime_type": "application/json", "response_json_schema": dict(prompt.schema)}
         roles = {"user": "user", "assistant": "model"}
-        contents = [{"role": roles[one.role], "parts": [{"text": one.text}]} for one in prompt.messages]
+        contents = [{"role": roles[message.role], "parts": [{"text": message.text}]} for message in prompt.messages]
         return {"model": self.model, "contents": contents, "config": config}
 
 

@@ -90,24 +90,24 @@ def server_of(chosen: Settings, vendor: str) -> RemoteServer:
 
 def rows(chosen: Settings, vendor: str, present: list[ModelInfo]) -> list[ModelRow]:
     """Allowed models first, then what else is there."""
-    limits = {exact(name): (name, one) for name, one in allow_list(chosen.allowed_models).items()}
-    there = {exact(one.name): one for one in present}
+    limits = {exact(name): (name, model_limits) for name, model_limits in allow_list(chosen.allowed_models).items()}
+    there = {exact(info.name): info for info in present}
     in_use = chosen.model.partition(":")
     found_rows = []
     for key in [*limits, *(key for key in there if key not in limits)]:
         name, allowance = limits.get(key, (there[key].name if key in there else key, None))
-        found = there.get(key)
-        windows = [allowance and allowance.context_window, found and found.context_window]
+        model_info = there.get(key)
+        windows = [allowance and allowance.context_window, model_info and model_info.context_window]
         found_rows.append(
             ModelRow(
-                name=found.name if found else name,
+                name=model_info.name if model_info else name,
                 is_allowed=allowance is not None,
-                is_present=found is not None,
+                is_present=model_info is not None,
                 is_chosen=(vendor, key) == (in_use[0], exact(in_use[2])),
                 context_window=min((window for window in windows if window), default=None),
                 max_reply_tokens=allowance.max_reply_tokens if allowance else None,
-                digest=found.digest if found else None,
-                size_bytes=found.size_bytes if found else None,
+                digest=model_info.digest if model_info else None,
+                size_bytes=model_info.size_bytes if model_info else None,
             )
         )
     return found_rows

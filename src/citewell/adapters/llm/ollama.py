@@ -90,16 +90,16 @@ class OllamaModel(RemoteModel):
     def _digest(self) -> str | None:
         """What the name stands for now: another model can be put under it at any time."""
         with suppress(Exception):  # one that does not tell may answer, and one that is gone says so when it is asked
-            for one in self._client.list().models:
-                if one.model and exact(one.model) == exact(self.model):
-                    return str(one.digest) if one.digest else None
+            for model in self._client.list().models:
+                if model.model and exact(model.model) == exact(self.model):
+                    return str(model.digest) if model.digest else None
         return None
 
     def _check_whole(self, prompt: Prompt, counted: int | None) -> None:
         """Refuse the reply to a prompt that the server cut; it tells of none that it has in its cache."""
         if counted is None:
             return
-        least = least_tokens(" ".join((prompt.system, *(one.text for one in prompt.messages))))
+        least = least_tokens(" ".join((prompt.system, *(message.text for message in prompt.messages))))
         if counted < least or counted >= prompt.context_window:
             raise TokenBudgetExceededError(
                 f"Ollama cut the prompt: it read {counted} tokens of at least {least} sent, and its window is "
@@ -120,15 +120,15 @@ class OllamaServer(RemoteServer):
     def names(self) -> list[str] | None:
         """What the models are called; their windows, which take a question each, are not asked for."""
         try:
-            return [one.model for one in self._client.list().models if one.model]
+            return [model.model for model in self._client.list().models if model.model]
         except Exception as error:
             raise self._failure(error, "") from None
 
     def check(self, name: str) -> ModelInfo:
         """The model of exactly this name and tag."""
-        for one in self.models():
-            if exact(one.name) == exact(name):
-                return one
+        for model in self.models():
+            if exact(model.name) == exact(name):
+                return model
         raise self.endpoint.unavailable(exact(name))
 
     def pull(self, name: str, progress: Progress) -> None:
@@ -146,9 +146,9 @@ class OllamaServer(RemoteServer):
 
     def _list(self) -> list[ModelInfo]:
         return [
-            ModelInfo(one.model, context_window=self._window(one.model), digest=one.digest, size_bytes=one.size)
-            for one in self._client.list().models
-            if one.model
+            ModelInfo(model.model, context_window=self._window(model.model), digest=model.digest, size_bytes=model.size)
+            for model in self._client.list().models
+            if model.model
         ]
 
     def _window(self, name: str) -> int | None:

@@ -31,7 +31,7 @@ def patience_for(name: str, *, timeout_s: float | None = None) -> ReplyTimeouts:
     >>> patience_for("qwen3:8b", timeout_s=30)
     ReplyTimeouts(first_token_s=15.0, total_s=30)
     """
-    found = _SIZE.search(name)
-    billions = float(found[2]) * int(found[1] or 1) if found else DEFAULT_BILLIONS
+    match = _SIZE.search(name)
+    billions = float(match[2]) * int(match[1] or 1) if match else DEFAULT_BILLIONS
     total_s = timeout_s if timeout_s is not None else min(MAX_S, BASE_S + PER_BILLION_S * billions)
     return ReplyTimeouts(first_token_s=total_s / 2, total_s=total_s)

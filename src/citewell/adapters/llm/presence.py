@@ -32,7 +32,7 @@ class Presence:
         """Raise where the server does not have the model, cannot be reached or does not say in time."""
         asking = self._once.asked()
         try:
-            told = asking.told.result(asking.left_s)
+            server_models = asking.told.result(asking.left_s)
         except TimeoutError:
             raise LLMTimeoutError(
                 f"The model server did not list its models within {once.LIMIT_S:g} s. Ask again, or ask without "
@@ -40,8 +40,8 @@ class Presence:
             ) from None
         except CitewellError as error:
             raise type(error)(*error.args) from None  # one for each: an error carries whose question it was
-        if told.names is not None and exact(name) not in map(exact, told.names):
-            raise told.endpoint.unavailable(name)
+        if server_models.names is not None and exact(name) not in map(exact, server_models.names):
+            raise server_models.endpoint.unavailable(name)
 
     def _told(self) -> ServerModels:
         with closing(self._connect()) as server:

@@ -258,13 +258,13 @@ class RemoteServer(ABC):
 
     def names(self) -> list[str] | None:
         """What the models are called that are there now; None where the server does not tell."""
-        return [one.name for one in self.models()]
+        return [model.name for model in self.models()]
 
     def check(self, name: str) -> ModelInfo:
         """The model of exactly this name."""
-        for one in self.models():
-            if one.name == name:
-                return one
+        for model in self.models():
+            if model.name == name:
+                return model
         raise self.endpoint.unavailable(name)
 
     def pull(self, name: str, progress: Progress) -> None:  # noqa: ARG002 - only Ollama can
@@ -283,8 +283,8 @@ class RemoteServer(ABC):
 
     def _failure(self, error: Exception, model: str) -> Exception:
         """Our error for a vendor's; what a server tells of its models is not asked for twice."""
-        found = failure(error, self.endpoint, model=model, detail=self._detail(error))
-        return found.error if isinstance(found, TransientFailure) else found
+        transient_failure = failure(error, self.endpoint, model=model, detail=self._detail(error))
+        return transient_failure.error if isinstance(transient_failure, TransientFailure) else transient_failure
 
     def _detail(self, error: Exception) -> str | None:  # noqa: ARG002 - for vendors whose errors repeat no prompt
         """The server's own reason."""
@@ -294,7 +294,7 @@ class RemoteServer(ABC):
 def turns(prompt: Prompt) -> list[dict[str, str]]:
     """Rules, if there are any, and messages, in the form that most protocols share."""
     rules = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    return [*rules, *({"role": one.role, "content": one.text} for one in prompt.messages)]
+    return [*rules, *({"role": message.role, "content": message.text} for message in prompt.messages)]
 
 
 def _texts(prompt: Prompt) -> list[str]:

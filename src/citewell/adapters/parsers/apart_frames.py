@@ -106,14 +106,17 @@ def _document_packed(document: Document) -> tuple[dict[str, Any], bytes]:
         "title": document.title,
         "media_type": document.media_type,
         "text": document.text,
-        "blocks": [[one.kind, one.start, one.end, one.section, one.page] for one in document.blocks],
-        "pages": [[one.number, one.start, one.end, one.width, one.height, one.label] for one in layout.pages],
-        "lines": [[one.start, one.page, one.top, one.bottom, len(one.lefts)] for one in layout.lines],
+        "blocks": [[block.kind, block.start, block.end, block.section, block.page] for block in document.blocks],
+        "pages": [[page.number, page.start, page.end, page.width, page.height, page.label] for page in layout.pages],
+        "lines": [
+            [page_line.start, page_line.page, page_line.top, page_line.bottom, len(page_line.lefts)]
+            for page_line in layout.lines
+        ],
         "metadata": meta,
         "notes": document.notes,
     }
     edges = (array("d", side) for line in layout.lines for side in (line.lefts, line.rights))
-    return head, b"".join(one.tobytes() for one in edges)
+    return head, b"".join(edge.tobytes() for edge in edges)
 
 
 def _document_unpacked(head: dict[str, Any], body: bytes) -> Document:

@@ -56,15 +56,15 @@ def markup_lines(table: etree._Element, line: Callable[[etree._Element], str]) -
 
 def _rows(table: etree._Element) -> list[etree._Element]:
     """The rows of a table in document order, and whatever else stands beside them; captions are read elsewhere."""
-    found: list[etree._Element] = []
+    elements: list[etree._Element] = []
     waiting = list(reversed(table))
     while waiting:
         part = waiting.pop()
         if local_name(part) in SECTIONS and not has_own_text(part):
             waiting.extend(reversed(part))
         elif local_name(part) != "caption" or part.getparent() is not table:
-            found.append(part)
-    return found
+            elements.append(part)
+    return elements
 
 
 def _cell(element: etree._Element, columns: dict[str | None, int], text: str) -> Cell:

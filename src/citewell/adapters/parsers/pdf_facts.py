@@ -104,10 +104,10 @@ def _date(text: str) -> date | None:
     >>> _date("D:20250501000000Z")
     datetime.date(2025, 5, 1)
     """
-    found = _DATE.match(text.strip())
-    if not found:
+    match = _DATE.match(text.strip())
+    if not match:
         return None
-    year, month, day = (int(part) if part else 1 for part in found.groups())
+    year, month, day = (int(part) if part else 1 for part in match.groups())
     try:
         return date(year, month, day)
     except ValueError:
@@ -129,15 +129,15 @@ def _language(document: pdfium.PdfDocument) -> str | None:
 
 
 def _outline(document: pdfium.PdfDocument) -> tuple[Bookmark, ...]:
-    found: list[Bookmark] = []
+    bookmarks: list[Bookmark] = []
     try:
         for entry in document.get_toc(max_depth=8):
             target = entry.get_dest()
             index = target.get_index() if target else None
             if index is not None:
-                found.append(Bookmark(entry.get_title(), index + 1, entry.level))
-            if len(found) >= MAX_BOOKMARKS:
+                bookmarks.append(Bookmark(entry.get_title(), index + 1, entry.level))
+            if len(bookmarks) >= MAX_BOOKMARKS:
                 break
     except (pdfium.PdfiumError, UnicodeDecodeError):
         return ()
-    return tuple(found)
+    return tuple(bookmarks)

@@ -133,7 +133,7 @@ def _draws(page: Any) -> Draws:
     from pdfminer.pdftypes import PDFStream, list_value, resolve1
     from pdfminer.psparser import literal_name
 
-    parts = [part for one in page.contents if isinstance(part := resolve1(one), PDFStream)]
+    parts = [part for content in page.contents if isinstance(part := resolve1(content), PDFStream)]
     drawn = _named(b" ".join(part.get_data() for part in parts), page.resources)
     for note in list_value(page.annots) if page.annots else ():
         for look in _entries(_entries(note).get("AP")).values():

@@ -25,12 +25,12 @@ def stated_date(text: str) -> date | None:
     (datetime.date(2022, 8, 1), None)
     """
     for cue in DATE_CUES:
-        found = re.search(rf"\b{cue}\b[:\s]*(?:on\s+|in\s+)?(?:{_WHEN})", text, re.IGNORECASE)
-        if found:
-            year = int(found["year"] or found["short"])
-            month = int(found["number"]) if found["number"] else _MONTHS.index(found["month"][:3].lower()) + 1
+        match = re.search(rf"\b{cue}\b[:\s]*(?:on\s+|in\s+)?(?:{_WHEN})", text, re.IGNORECASE)
+        if match:
+            year = int(match["year"] or match["short"])
+            month = int(match["number"]) if match["number"] else _MONTHS.index(match["month"][:3].lower()) + 1
             try:
-                return date(year, month, int(found["day"] or 1))
+                return date(year, month, int(match["day"] or 1))
             except ValueError:
                 continue
     return None
@@ -57,5 +57,5 @@ def stated_licence(text: str) -> str | None:
     >>> stated_licence("(CC BY-NC-SA 3.0 IGO; https://example.org)")
     'CC BY-NC-SA 3.0 IGO'
     """
-    found = _LICENCE.search(text)
-    return found[0] if found else None
+    match = _LICENCE.search(text)
+    return match[0] if match else None

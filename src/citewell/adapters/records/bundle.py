@@ -59,10 +59,10 @@ class Bundle:
         if not isinstance(reference, Mapping) or not isinstance(reference.get("reference"), str):
             return None
         name = reference["reference"]
-        found = self.called.get(name)
-        if found is None and name.startswith("urn:uuid:"):
+        bundle_entry = self.called.get(name)
+        if bundle_entry is None and name.startswith("urn:uuid:"):
             raise ValueError("it refers to something that is not in the file")
-        return found
+        return bundle_entry
 
 
 def read_bundle(data: bytes) -> Bundle:

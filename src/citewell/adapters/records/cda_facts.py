@@ -88,75 +88,77 @@ def read_people(root: Element) -> Iterator[Fact]:
             )
 
 
-def _allergy(one: Element, _now: datetime) -> Fact | None:
-    entity = next(iter(descendants_named(one, "playingEntity")), None)
+def _allergy(element: Element, _now: datetime) -> Fact | None:
+    entity = next(iter(descendants_named(element, "playingEntity")), None)
     code = child_named(entity, "code")
     spoken = child_named(entity, "name")
     name = name_of(code) or (" ".join((spoken.text or "").split()) if spoken is not None else None)
-    since, _ended, has_ended = span_of(one)
-    if is_denied(one):
+    since, _ended, has_ended = span_of(element)
+    if is_denied(element):
         told = f"No known allergy to {name}" if name and code_of(code) not in ANYTHING else "No known allergies"
-        return Allergy(id=id_of(one), origin=NOT_YET, allergen=told, code=NO_ALLERGIES, since=since, is_active=False)
+        return Allergy(
+            id=id_of(element), origin=NOT_YET, allergen=told, code=NO_ALLERGIES, since=since, is_active=False
+        )
     if name is None:
         return None
-    reactions = [name_of(child_named(held, "value")) for held in templated(one, "9")]
-    codes = [code_of(child_named(held, "value")) or "" for held in _severities(one)]
+    reactions = [name_of(child_named(held, "value")) for held in templated(element, "9")]
+    codes = [code_of(child_named(held, "value")) or "" for held in _severities(element)]
     known = [SEVERITIES[held] for held in codes if held in SEVERITIES]
     return Allergy(
-        id=id_of(one),
+        id=id_of(element),
         origin=NOT_YET,
         is_verified=code_of(code) is not None,
         allergen=name,
         code=code_of(code),
-        reaction=", ".join(dict.fromkeys(found for found in reactions if found)) or None,
+        reaction=", ".join(dict.fromkeys(reaction for reaction in reactions if reaction)) or None,
         severity=max(known, key=list(Severity).index, default=None),
         since=since,
-        is_active=not has_ended and concern_of(one) != "completed",
+        is_active=not has_ended and concern_of(element) != "completed",
     )
 
 
-def _severities(one: Element) -> Iterator[Element]:
+def _severities(element: Element) -> Iterator[Element]:
     """Of the allergy and its reactions, and of what follows it in its concern, up to the next allergy there."""
-    yield from templated(one, "8")
-    outer = one.getparent()
+    yield from templated(element, "8")
+    outer = element.getparent()
     for beside in outer.itersiblings() if outer is not None and local_name(outer) == "entryRelationship" else ():
         if next(templated(beside, ALLERGY), None) is not None:
             return
         yield from templated(beside, "8")
 
 
-def _medication(one: Element, now: datetime) -> Fact | None:
-    code = next((child_named(held, "code") for held in descendants_named(one, "manufacturedMaterial")), None)
+def _medication(element: Element, now: datetime) -> Fact | None:
+    code = next((child_named(held, "code") for held in descendants_named(element, "manufacturedMaterial")), None)
     name = name_of(code)
-    if name is None or is_denied(one):
+    if name is None or is_denied(element):
         return None
     product = read_product(name)
-    start, end, has_ended = span_of(one)
-    reasons = [name_of(child_named(held, "value")) for held in templated(one, "19")]
-    frequency = _frequency(one)
-    is_needed = child_named(one, "precondition") is not None
+    start, end, has_ended = span_of(element)
+    reasons = [name_of(child_named(held, "value")) for held in templated(element, "19")]
+    frequency = _frequency(element)
+    is_needed = child_named(element, "precondition") is not None
     return Medication(
-        id=id_of(one),
+        id=id_of(element),
         origin=NOT_YET,
         is_verified=code_of(code) is not None,
         generic_name=product.generic_name,
         brand_name=product.brand_name,
         code=code_of(code),
-        dose=amount(child_named(one, "doseQuantity")) or product.dose,
+        dose=amount(child_named(element, "doseQuantity")) or product.dose,
         frequency=frequency,
         frequency_type=FrequencyType.AS_NEEDED if is_needed else FrequencyType.SCHEDULED if frequency else None,
-        route=_route(one) or product.route,
-        prescriber=person_in(child_named(one, "author")),
+        route=_route(element) or product.route,
+        prescriber=person_in(child_named(element, "author")),
         start=start,
         end=end,
         reason_start=next((reason for reason in reasons if reason), None),
-        status=_taken(status_of(one), is_over=has_ended and (end is None or end.at < now)),
+        status=_taken(status_of(element), is_over=has_ended and (end is None or end.at < now)),
         ingredients=product.ingredients,
     )
 
 
-def _route(one: Element) -> str | None:
-    told = attribute(child_named(one, "routeCode"), "displayName")
+def _route(element: Element) -> str | None:
+    told = attribute(child_named(element, "routeCode"), "displayName")
     return told.lower().removesuffix(" route of administration") if told else None
 
 
@@ -166,8 +168,8 @@ def _taken(status: str | None, *, is_over: bool) -> MedicationStatus:
     return MedicationStatus.STOPPED if is_over or status in ("completed", "aborted") else MedicationStatus.ACTIVE
 
 
-def _frequency(one: Element) -> str | None:
-    for time in children_named(one, "effectiveTime"):
+def _frequency(element: Element) -> str | None:
+    for time in children_named(element, "effectiveTime"):
         period = child_named(time, "period")
         unit = PERIODS.get(attribute(period, "unit") or "")
         if unit and (every := number(period)) is not None:
@@ -175,94 +177,94 @@ def _frequency(one: Element) -> str | None:
     return None
 
 
-def _problem(one: Element, _now: datetime) -> Fact | None:
-    value = child_named(one, "value")
+def _problem(element: Element, _now: datetime) -> Fact | None:
+    value = child_named(element, "value")
     name = name_of(value)
-    if name is None or is_denied(one) or not template(outer_of(one)) & CONCERNS:
+    if name is None or is_denied(element) or not template(outer_of(element)) & CONCERNS:
         return None
-    dated, ended, has_ended = span_of(one)
-    is_over = has_ended or concern_of(one) == "completed"
+    dated, ended, has_ended = span_of(element)
+    is_over = has_ended or concern_of(element) == "completed"
     return Diagnosis(
-        id=id_of(one),
+        id=id_of(element),
         origin=NOT_YET,
         is_verified=code_of(value) is not None,
         name=name,
         code=code_of(value),
         dated=dated,
         ended=ended,
-        by=person_in(child_named(one, "author")),
+        by=person_in(child_named(element, "author")),
         status=DiagnosisStatus.RESOLVED if is_over else DiagnosisStatus.ACTIVE,
     )
 
 
-def _result(one: Element, category: ResultCategory, usual_name: str | None = None) -> Fact | None:
-    code, value = child_named(one, "code"), child_named(one, "value")
+def _result(element: Element, category: ResultCategory, usual_name: str | None = None) -> Fact | None:
+    code, value = child_named(element, "code"), child_named(element, "value")
     name = name_of(code) or usual_name
-    if name is None or is_denied(one):
+    if name is None or is_denied(element):
         return None
     words = None if value is None else name_of(value) or " ".join((value.text or "").split()) or None
-    band = next(iter(descendants_named(one, "observationRange")), None)
+    band = next(iter(descendants_named(element, "observationRange")), None)
     limits = child_named(band, "value")
     low, high = number(child_named(limits, "low")), number(child_named(limits, "high"))
-    collected, _ended, _has_ended = span_of(one)
+    collected, _ended, _has_ended = span_of(element)
     found = number(value)
     return LabResult(
-        id=id_of(one),
+        id=id_of(element),
         origin=NOT_YET,
         is_verified=code_of(code) is not None,
         test_name=name,
         code=code_of(code),
         category=category,
         value=found,
-        value_text=None if found is not None else words or ("pending" if status_of(one) == "active" else None),
+        value_text=None if found is not None else words or ("pending" if status_of(element) == "active" else None),
         unit=None if found is None else attribute(value, "unit"),
         range_low=low,
         range_high=high,
-        flag=flag_of(attribute(child_named(one, "interpretationCode"), "code"), found, low, high),
+        flag=flag_of(attribute(child_named(element, "interpretationCode"), "code"), found, low, high),
         collected=collected,
-        ordered_by=person_in(child_named(one, "author")),
+        ordered_by=person_in(child_named(element, "author")),
     )
 
 
-def _procedure(one: Element, _now: datetime) -> Fact | None:
-    code = child_named(one, "code")
+def _procedure(element: Element, _now: datetime) -> Fact | None:
+    code = child_named(element, "code")
     name = name_of(code)
-    if name is None or is_denied(one) or one.get("moodCode") != "EVN":
+    if name is None or is_denied(element) or element.get("moodCode") != "EVN":
         return None
-    performed, ended, _has_ended = span_of(one)
-    cancelled = status_of(one) in ("aborted", "cancelled")
+    performed, ended, _has_ended = span_of(element)
+    cancelled = status_of(element) in ("aborted", "cancelled")
     return Procedure(
-        id=id_of(one),
+        id=id_of(element),
         origin=NOT_YET,
         is_verified=code_of(code) is not None,
         name=name,
         code=code_of(code),
         performed=performed,
         ended=ended,
-        by=person_in(child_named(one, "performer")),
+        by=person_in(child_named(element, "performer")),
         status=VisitStatus.CANCELLED if cancelled else VisitStatus.DONE,
     )
 
 
-def _vaccination(one: Element, _now: datetime) -> Fact | None:
-    code = next((child_named(held, "code") for held in descendants_named(one, "manufacturedMaterial")), None)
+def _vaccination(element: Element, _now: datetime) -> Fact | None:
+    code = next((child_named(held, "code") for held in descendants_named(element, "manufacturedMaterial")), None)
     name = name_of(code)
-    if name is None or is_denied(one) or one.get("moodCode") != "EVN":
+    if name is None or is_denied(element) or element.get("moodCode") != "EVN":
         return None
-    given = span_of(one)[0]
-    return Vaccination(id=id_of(one), origin=NOT_YET, name=name, code=code_of(code), given=given)
+    given = span_of(element)[0]
+    return Vaccination(id=id_of(element), origin=NOT_YET, name=name, code=code_of(code), given=given)
 
 
-def _visit(one: Element, _now: datetime) -> Fact | None:
-    at, ended, _has_ended = span_of(one)
+def _visit(element: Element, _now: datetime) -> Fact | None:
+    at, ended, _has_ended = span_of(element)
     return Appointment(
-        id=id_of(one),
+        id=id_of(element),
         origin=NOT_YET,
-        name=_visit_name(name_of(child_named(one, "code")) or "Visit"),
+        name=_visit_name(name_of(child_named(element, "code")) or "Visit"),
         at=at,
         ended=ended,
-        professional=person_in(child_named(one, "performer")),
-        status=VisitStatus.DONE if one.get("moodCode") == "EVN" else VisitStatus.PLANNED,
+        professional=person_in(child_named(element, "performer")),
+        status=VisitStatus.DONE if element.get("moodCode") == "EVN" else VisitStatus.PLANNED,
     )
 
 
@@ -275,9 +277,9 @@ READERS: dict[str, Callable[[Element, datetime], Fact | None]] = {
     ALLERGY: _allergy,
     MEDICATION: _medication,
     PROBLEM: _problem,
-    RESULT: lambda one, _now: _result(one, ResultCategory.LABORATORY),
-    VITAL_SIGN: lambda one, _now: _result(one, ResultCategory.VITAL_SIGNS),
-    SMOKING: lambda one, _now: _result(one, ResultCategory.SOCIAL_HISTORY, "Tobacco smoking status"),
+    RESULT: lambda element, _now: _result(element, ResultCategory.LABORATORY),
+    VITAL_SIGN: lambda element, _now: _result(element, ResultCategory.VITAL_SIGNS),
+    SMOKING: lambda element, _now: _result(element, ResultCategory.SOCIAL_HISTORY, "Tobacco smoking status"),
     **dict.fromkeys(PROCEDURES, _procedure),
     VACCINATION: _vaccination,
     VISIT: _visit,

@@ -49,15 +49,15 @@ def name_of(code: Element | None) -> str | None:
         code.get("displayName"),
         referred,
         None if words is None else "".join(str(text) for text in words.itertext()),
-        *(one.get("displayName") for one in children_named(code, "translation")),
+        *(element.get("displayName") for element in children_named(code, "translation")),
     ]
     return next((plain_name(name) for name in names if name and name.strip()), None)
 
 
 def code_of(code: Element | None) -> str | None:
     """The code itself, or that of a translation."""
-    found = [] if code is None else [code, *children_named(code, "translation")]
-    return next((one.get("code") for one in found if one.get("code")), None)
+    elements = [] if code is None else [code, *children_named(code, "translation")]
+    return next((element.get("code") for element in elements if element.get("code")), None)
 
 
 def value_of(element: Element | None, name: str) -> Element | None:
@@ -123,7 +123,7 @@ def person_in(element: Element | None) -> str | None:
     for person in descendants_named(element, "assignedPerson", "patient"):
         for name in children_named(person, "name"):
             parts = [one for one in name if local_name(one) in ("prefix", "given", "family", "suffix")]
-            texts = [" ".join((one.text or "").split()) for one in parts] or [
+            texts = [" ".join((part.text or "").split()) for part in parts] or [
                 " ".join("".join(map(str, name.itertext())).split())
             ]
             if words := " ".join(text for text in texts if text):
@@ -133,7 +133,7 @@ def person_in(element: Element | None) -> str | None:
 
 def section_of(element: Element) -> Element | None:
     """The section that an entry stands in."""
-    return next((one for one in element.iterancestors() if local_name(one) == "section"), None)
+    return next((ancestor for ancestor in element.iterancestors() if local_name(ancestor) == "section"), None)
 
 
 def referred_text(element: Element) -> str | None:
@@ -155,16 +155,16 @@ class _NamedElements:
 
     def __init__(self, root: Element) -> None:
         self._elements: dict[str, Element] = {}
-        for one in root.iterdescendants():
-            if (name := one.get("ID")) is not None:
-                self._elements.setdefault(name, one)  # the first one where an id is used again
+        for descendant in root.iterdescendants():
+            if (name := descendant.get("ID")) is not None:
+                self._elements.setdefault(name, descendant)  # the first one where an id is used again
         self._words: dict[str, str | None] = {}
 
     def words(self, name: str) -> str | None:
         """What stands under an id, on one line; nothing where that is too much to be said of one thing."""
         if name not in self._words:
-            found = self._elements.get(name)
-            said = "" if found is None else _said_within(found, MAX_REFERRED_CHARACTERS)
+            element = self._elements.get(name)
+            said = "" if element is None else _said_within(element, MAX_REFERRED_CHARACTERS)
             self._words[name] = said or None
         return self._words[name]
 
@@ -192,36 +192,38 @@ def forget() -> None:
     _named.cache_clear()
 
 
-def outer_of(one: Element) -> Element:
+def outer_of(element: Element) -> Element:
     """The act that holds an observation, or the observation itself where it stands alone."""
-    for outer in one.iterancestors():
+    for outer in element.iterancestors():
         if template(outer):
             return outer
-        if outer is section_of(one):
+        if outer is section_of(element):
             break
-    return one
+    return element
 
 
-def concern_of(one: Element) -> str | None:
+def concern_of(element: Element) -> str | None:
     """Whether the concern round an observation is still one."""
-    return status_of(outer_of(one))
+    return status_of(outer_of(element))
 
 
-def status_of(one: Element) -> str | None:
+def status_of(element: Element) -> str | None:
     """The state that an act says it is in."""
-    return attribute(child_named(one, "statusCode"), "code")
+    return attribute(child_named(element, "statusCode"), "code")
 
 
-def id_of(one: Element) -> str:
+def id_of(element: Element) -> str:
     """From the entry's own id; one without any is named by what it says."""
     names = [
-        (held.get("root") or "", held.get("extension") or "") for held in children_named(one, "id") if held.get("root")
+        (held.get("root") or "", held.get("extension") or "")
+        for held in children_named(element, "id")
+        if held.get("root")
     ]
-    kind = "-".join(sorted(template(one)))
+    kind = "-".join(sorted(template(element)))
     if names:
         return fact_id("cda", kind, *names[0])
-    return fact_id("cda", kind, " ".join("".join(str(text) for text in one.itertext()).split()), _said(one))
+    return fact_id("cda", kind, " ".join("".join(str(text) for text in element.itertext()).split()), _said(element))
 
 
-def _said(one: Element) -> str:
-    return "|".join(f"{name!s}={value!s}" for held in one.iter() for name, value in sorted(held.items()))
+def _said(element: Element) -> str:
+    return "|".join(f"{name!s}={value!s}" for held in element.iter() for name, value in sorted(held.items()))

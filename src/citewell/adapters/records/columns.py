@@ -47,8 +47,12 @@ def folded(name: str) -> str:
 
 def drug_names(medication: Medication) -> list[str]:
     """Every name that a medicine goes by: as written, its brand, its ingredients, and their usual names."""
-    written = [medication.generic_name, medication.brand_name, *(one.name for one in medication.ingredients)]
-    known = [found.name for name in written if name for found in medicines(name) if not found.is_class]
+    written = [
+        medication.generic_name,
+        medication.brand_name,
+        *(ingredient.name for ingredient in medication.ingredients),
+    ]
+    known = [medicine.name for name in written if name for medicine in medicines(name) if not medicine.is_class]
     return [name for name in (*written, *known) if name]
 
 

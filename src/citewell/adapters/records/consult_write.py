@@ -31,7 +31,7 @@ CERTAINTIES = {"high": "provisional", "moderate": "differential", "low": "differ
 def write_document(consult: Consult) -> bytes:
     """One document Bundle; a draft is preliminary, a signed consult final."""
     resources = [_patient(consult), *_observations(consult), *_allergies(consult), *_medicines(consult)]
-    conditions = [_condition(consult, at, one) for at, one in enumerate(consult.differentials)]
+    conditions = [_condition(consult, at, differential) for at, differential in enumerate(consult.differentials)]
     plan = _care_plan(consult, conditions)
     author = _author(consult)
     everything = [author, *resources, *conditions, *([plan] if plan else [])]
@@ -64,7 +64,7 @@ def _subject(consult: Consult) -> dict[str, str]:
 
 
 def _patient(consult: Consult) -> dict[str, Any]:
-    sex = next((one.unit for one in consult.settled if one.name == "sex"), None)
+    sex = next((finding.unit for finding in consult.settled if finding.name == "sex"), None)
     patient: dict[str, Any] = {"resourceType": "Patient", "id": _id(consult, "patient")}
     return {**patient, "gender": sex} if sex in ("female", "male") else patient
 
@@ -76,52 +76,56 @@ def _author(consult: Consult) -> dict[str, Any]:
 
 def _observations(consult: Consult) -> Iterator[dict[str, Any]]:
     """Measurements by their codes; every other finding by its name, with how it holds."""
-    for one in consult.findings:
-        if one.category in (Category.ALLERGY, Category.MEDICATION) or one.name == "sex":
+    for finding in consult.findings:
+        if finding.category in (Category.ALLERGY, Category.MEDICATION) or finding.name == "sex":
             continue
         observation: dict[str, Any] = {
             "resourceType": "Observation",
-            "id": _id(consult, one.id),
+            "id": _id(consult, finding.id),
             "status": "final" if consult.state is ConsultState.SIGNED else "preliminary",
-            "code": {"text": one.name},
+            "code": {"text": finding.name},
             "subject": _subject(consult),
             "effectiveDateTime": consult.changed_at,
         }
-        note = "; ".join(part for part in (one.arithmetic, one.onset, one.about and f"of {one.about}") if part)
-        yield observation | _value(one) | _noted(consult, one, *([note] if note else []))
+        note = "; ".join(
+            part for part in (finding.arithmetic, finding.onset, finding.about and f"of {finding.about}") if part
+        )
+        yield observation | _value(finding) | _noted(consult, finding, *([note] if note else []))
 
 
-def _noted(consult: Consult, one: Finding, *told: str) -> dict[str, Any]:
+def _noted(consult: Consult, finding: Finding, *told: str) -> dict[str, Any]:
     """The notes on a finding; that another one contradicts it is one of them."""
-    doubts = [f"Unresolved: {pair.question}" for pair in consult.contradictions if one.id in (pair.first, pair.second)]
+    doubts = [
+        f"Unresolved: {pair.question}" for pair in consult.contradictions if finding.id in (pair.first, pair.second)
+    ]
     return {"note": [{"text": text} for text in (*doubts, *told)]} if doubts or told else {}
 
 
-def _value(one: Finding) -> dict[str, Any]:
-    if one.category is Category.VITAL and one.name in VITALS:
-        code, unit, display = VITALS[one.name]
+def _value(finding: Finding) -> dict[str, Any]:
+    if finding.category is Category.VITAL and finding.name in VITALS:
+        code, unit, display = VITALS[finding.name]
         kinds = [{"coding": [{"system": f"{TERMINOLOGY}/observation-category", "code": "vital-signs"}]}]
-        quantity = {"value": one.value, "unit": one.unit, "system": "http://unitsofmeasure.org", "code": unit}
-        coding = {"coding": [{"system": LOINC, "code": code, "display": display}], "text": one.name}
+        quantity = {"value": finding.value, "unit": finding.unit, "system": "http://unitsofmeasure.org", "code": unit}
+        coding = {"coding": [{"system": LOINC, "code": code, "display": display}], "text": finding.name}
         return {"category": kinds, "code": coding, "valueQuantity": quantity}
-    if one.value is not None:
-        return {"valueQuantity": {"value": one.value, "unit": one.unit or "1"}}
-    if one.polarity in (Polarity.PRESENT, Polarity.ABSENT):
-        return {"valueBoolean": one.polarity is Polarity.PRESENT}
-    return {"valueString": one.polarity.value}
+    if finding.value is not None:
+        return {"valueQuantity": {"value": finding.value, "unit": finding.unit or "1"}}
+    if finding.polarity in (Polarity.PRESENT, Polarity.ABSENT):
+        return {"valueBoolean": finding.polarity is Polarity.PRESENT}
+    return {"valueString": finding.polarity.value}
 
 
 def _allergies(consult: Consult) -> Iterator[dict[str, Any]]:
-    for one in consult.findings:
-        if one.category is not Category.ALLERGY:
+    for finding in consult.findings:
+        if finding.category is not Category.ALLERGY:
             continue
-        is_none = one.polarity is not Polarity.PRESENT
-        name = "No known allergies" if one.name == "any" else one.name
-        if is_none and (one.name != "any" or one.id in consult.doubted):
+        is_none = finding.polarity is not Polarity.PRESENT
+        name = "No known allergies" if finding.name == "any" else finding.name
+        if is_none and (finding.name != "any" or finding.id in consult.doubted):
             continue
-        yield _noted(consult, one) | {
+        yield _noted(consult, finding) | {
             "resourceType": "AllergyIntolerance",
-            "id": _id(consult, one.id),
+            "id": _id(consult, finding.id),
             "clinicalStatus": _coded("allergyintolerance-clinical", "active"),
             "verificationStatus": _coded("allergyintolerance-verification", "unconfirmed"),
             "code": {"text": name},
@@ -130,13 +134,13 @@ def _allergies(consult: Consult) -> Iterator[dict[str, Any]]:
 
 
 def _medicines(consult: Consult) -> Iterator[dict[str, Any]]:
-    for one in consult.findings:
-        if one.category is Category.MEDICATION and one.polarity is Polarity.PRESENT and one.name != "any":
-            yield _noted(consult, one) | {
+    for finding in consult.findings:
+        if finding.category is Category.MEDICATION and finding.polarity is Polarity.PRESENT and finding.name != "any":
+            yield _noted(consult, finding) | {
                 "resourceType": "MedicationStatement",
-                "id": _id(consult, one.id),
+                "id": _id(consult, finding.id),
                 "status": "active",
-                "medicationCodeableConcept": {"text": one.name},
+                "medicationCodeableConcept": {"text": finding.name},
                 "subject": _subject(consult),
             }
 
@@ -145,16 +149,18 @@ def _coded(system: str, code: str) -> dict[str, Any]:
     return {"coding": [{"system": f"{TERMINOLOGY}/{system}", "code": code}]}
 
 
-def _condition(consult: Consult, at: int, one: Differential) -> dict[str, Any]:
-    evidence = [{"detail": [{"reference": f"urn:uuid:{_id(consult, said.finding)}"}]} for said in one.supports]
+def _condition(consult: Consult, at: int, differential: Differential) -> dict[str, Any]:
+    evidence = [
+        {"detail": [{"reference": f"urn:uuid:{_id(consult, support.finding)}"}]} for support in differential.supports
+    ]
     return {
         "resourceType": "Condition",
         "id": _id(consult, "condition", at),
         "clinicalStatus": _coded("condition-clinical", "active"),
-        "verificationStatus": _coded("condition-ver-status", CERTAINTIES[one.confidence]),
-        "code": {"text": one.condition},
+        "verificationStatus": _coded("condition-ver-status", CERTAINTIES[differential.confidence]),
+        "code": {"text": differential.condition},
         "subject": _subject(consult),
-        "note": [{"text": f"Confidence: {one.confidence}"}],
+        "note": [{"text": f"Confidence: {differential.confidence}"}],
         **({"evidence": evidence} if evidence else {}),
     }
 
@@ -187,7 +193,7 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
         "status": "active" if consult.state is ConsultState.SIGNED else "draft",
         "intent": "plan",
         "subject": _subject(consult),
-        "addresses": [_reference(one) for one in conditions],
+        "addresses": [_reference(condition) for condition in conditions],
         **({"activity": activities} if activities else {}),
         **({"note": [{"text": note} for note in notes]} if notes else {}),
     }
@@ -235,11 +241,11 @@ def _composition(
     consult: Consult, found: list[dict[str, Any]], conditions: list[dict[str, Any]], plan: dict[str, Any] | None
 ) -> dict[str, Any]:
     told: Mapping[str, Any] = consult.plan or {}
-    open_points = [f"Unresolved: {one.question}" for one in consult.contradictions]
+    open_points = [f"Unresolved: {contradiction.question}" for contradiction in consult.contradictions]
     findings = " ".join((told.get("summary", ""), *open_points, *consult.notes)).strip()
     sections = [
         _section("Findings", "10164-2", findings, [one for one in found if one["resourceType"] != "Patient"]),
-        _section("Assessment", "51848-0", "; ".join(one["code"]["text"] for one in conditions), conditions),
+        _section("Assessment", "51848-0", "; ".join(condition["code"]["text"] for condition in conditions), conditions),
         _section("Plan of care", "18776-5", _plan_text(told, consult.signed_though), [plan] if plan else []),
     ]
     signed = [{"mode": "legal", "time": consult.signed_at, "party": _author_reference(consult)}]
@@ -267,7 +273,7 @@ def _section(title: str, code: str, text: str, entries: list[dict[str, Any]]) ->
         "title": title,
         "code": {"coding": [{"system": LOINC, "code": code}]},
         "text": {"status": "generated", "div": f'<div xmlns="http://www.w3.org/1999/xhtml"><p>{words}</p></div>'},
-        **({"entry": [_reference(one) for one in entries]} if entries else {}),
+        **({"entry": [_reference(entry) for entry in entries]} if entries else {}),
     }
 
 

@@ -50,9 +50,9 @@ def read_product(written: str) -> Product:
     ingredients = tuple(Ingredient(match["name"], _amount(match["amount"])) for match in found)
     form = found[-1]["form"].lower().split()
     return Product(
-        generic_name=" / ".join(one.name for one in ingredients),
+        generic_name=" / ".join(ingredient.name for ingredient in ingredients),
         brand_name=brand.group(1) if brand else None,
-        dose=" / ".join(one.strength or "" for one in ingredients),
+        dose=" / ".join(ingredient.strength or "" for ingredient in ingredients),
         route=next((word for word in form if word in _ROUTES), None),
         ingredients=ingredients,
     )

@@ -179,7 +179,7 @@ class SqlFacts:
             return []
         exact = or_(facts.c.name.contains(f"|{wanted}|", autoescape=True), facts.c.code == test)
         found = self._found(scope, *_kind(LabResult), exact) or self._found(scope, *_kind(LabResult), _named(wanted))
-        return [_meant(one, wanted) for one in reversed(_of(LabResult, found))]
+        return [_meant(lab_result, wanted) for lab_result in reversed(_of(LabResult, found))]
 
     def critical_results(self, scope: Scope) -> list[LabResult]:
         """Results that were flagged critical, newest first."""

@@ -20,7 +20,7 @@ from citewell.types.facts_line import line_of, shown
 
 MEDIA_TYPE = "application/fhir+json"
 HEADINGS = {
-    "person": "RecordOwner",
+    "person": "Person",
     "allergy": "Allergies",
     "medication": "Medications",
     "diagnosis": "Conditions",
@@ -131,7 +131,8 @@ def _care_plan(plan: Json) -> str:
     activities = [name_of(one.get("detail", {}).get("code")) for one in plan.get("activity", [])]
     started, ended = moment(plan, "period"), ending(plan, "period")
     name = next((name for one in plan.get("category", []) if (name := name_of(one))), plan.get("title") or "Care plan")
-    return f"{name}: {plan.get('status')}; {_period(started, ended)}; {', '.join(one for one in activities if one)}"
+    named = ", ".join(filter(None, activities))
+    return f"{name}: {plan.get('status')}; {_period(started, ended)}; {named}"
 
 
 def _goal(goal: Json) -> str:
@@ -140,7 +141,7 @@ def _goal(goal: Json) -> str:
 
 def _report(report: Json) -> str:
     results = [one.get("display") for one in report.get("result", [])]
-    found = report.get("conclusion") or ", ".join(str(one) for one in results if one)
+    found = report.get("conclusion") or ", ".join(str(result) for result in results if result)
     return f"{must_name(report.get('code'))}: {shown(moment(report, 'effectiveDateTime', 'effectivePeriod'))}; {found}"
 
 

@@ -52,7 +52,7 @@ from citewell.types.facts import (
     professional_id,
 )
 
-CATEGORIES = {one.value: one for one in ResultCategory}
+CATEGORIES = {category.value: category for category in ResultCategory}
 
 
 def read_professional(entry: BundleEntry) -> Iterator[Professional]:

@@ -70,7 +70,7 @@ def write_bundle(record_id: str, facts: Sequence[Fact], papers: Iterable[tuple[L
         "type": "collection",
         "identifier": {"system": RECORD_SYSTEM, "value": record_id},
         "timestamp": PartialDate.now().text,
-        "entry": [{"fullUrl": f"urn:uuid:{one['id']}", "resource": one} for one in resources],
+        "entry": [{"fullUrl": f"urn:uuid:{resource['id']}", "resource": resource} for resource in resources],
     }
     return json.dumps(bundle, ensure_ascii=False, indent=1).encode()
 

@@ -53,7 +53,7 @@ def must_name(concept: Any) -> str:
 def code_of(concept: Any) -> str | None:
     """The first code."""
     codings = concept.get("coding", []) if isinstance(concept, Mapping) else []
-    return next((str(one["code"]) for one in codings if one.get("code")), None)
+    return next((str(coding["code"]) for coding in codings if coding.get("code")), None)
 
 
 def first(resource: Json, key: str) -> Any:

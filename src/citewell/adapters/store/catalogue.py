@@ -188,7 +188,10 @@ def chosen(connection: Connection, ids: Sequence[str], scope: Scope) -> list[Lib
     found: dict[str, LibraryEntry] = {}
     for batch in (ids[at : at + BATCH] for at in range(0, len(ids), BATCH)):
         query = rows.ENTRY.where(documents.c.id.in_(batch), visible(replace(scope, journey=EVERY)))
-        found |= {one.id: one for one in rows.entries_of(connection, connection.execute(query).all())}
+        found |= {
+            library_entry.id: library_entry
+            for library_entry in rows.entries_of(connection, connection.execute(query).all())
+        }
     if len(found) != len(ids):
         raise NotFound(NO_SUCH_DOCUMENT)
-    return [found[one] for one in ids]
+    return [found[id_] for id_ in ids]

@@ -110,8 +110,8 @@ class SqlConsults:
         return select(consults).where(consults.c.id == consult_id, owned)
 
     def _add(self, connection: Connection, consult_id: str, events: Sequence[ConsultEvent], *, after: int) -> None:
-        for position, one in enumerate(events, after + 1):
-            sealed = self._seal.close(json.dumps(asdict(one)), about=_about(consult_id, position))
+        for position, event in enumerate(events, after + 1):
+            sealed = self._seal.close(json.dumps(asdict(event)), about=_about(consult_id, position))
             connection.execute(insert(consult_events).values(consult_id=consult_id, position=position, body=sealed))
 
     def _opened(self, row: Row[Any]) -> ConsultEvent:

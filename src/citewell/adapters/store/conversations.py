@@ -67,8 +67,8 @@ class SqlConversations:
         else:
             asked = Message("user", ending.question)  # the same question, asked twice at once
             self._append(connection, place.conversation_id, asked, answer_id=answer_id)
-        said = Message("assistant", ending.text)
-        self._append(connection, place.conversation_id, said, answer_id=answer_id)
+        message = Message("assistant", ending.text)
+        self._append(connection, place.conversation_id, message, answer_id=answer_id)
 
     def turns(self, conversation_id: str, asker: User, *, newest: int | None = None) -> list[ConversationMessage]:
         """The turns, oldest first; only so many of the newest where a number is given."""

@@ -76,19 +76,19 @@ class SqlJourneys(SqlShelf):
             counts = _counts(connection, scope)
         found = [_journey(row, counts.pop(row.slug, 0)) for row in named]
         found += [Journey(slug, slug, "", count, 0, None, None) for slug, count in counts.items()]
-        return sorted(found, key=lambda one: (one.name.casefold(), one.slug))
+        return sorted(found, key=lambda journey: (journey.name.casefold(), journey.slug))
 
     def one(self, slug: str, scope: Scope) -> Journey:
         """A journey by its slug, or by one that it had before."""
         wanted = slug.strip().lower()
         known = self.all(scope)
-        found = next((one for one in known if one.slug == wanted), None)
-        if found is None:
+        journey = next((one for one in known if one.slug == wanted), None)
+        if journey is None:
             former = self._renamed(scope.tenant).get(wanted)
-            found = next((one for one in known if one.slug == former), None)
-        if found is None:
+            journey = next((one for one in known if one.slug == former), None)
+        if journey is None:
             raise NotFound(NO_SUCH_JOURNEY)
-        return found
+        return journey
 
     def held_in(self, conversation_id: str, asker: User, *, assistant: str) -> str | None:
         """The journey that a conversation of the asker's is held in; None: that for everyone."""
@@ -246,7 +246,7 @@ class SqlJourneys(SqlShelf):
 def _going_along(connection: Connection, named: Sequence[LibraryEntry], scope: Scope) -> list[LibraryEntry]:
     """These documents with the versions of them that answer or may come to."""
     standing = and_(documents.c.lineage.in_({entry.lineage for entry in named}), documents.c.tenant == scope.tenant)
-    states = documents.c.state.in_([one.value for one in STANDING])
+    states = documents.c.state.in_([state.value for state in STANDING])
     query = select(documents.c.id).where(standing, states)
     ids = {*connection.execute(query).scalars(), *(entry.id for entry in named)}
     return chosen(connection, sorted(ids), replace(scope, tags=frozenset({EVERY})))

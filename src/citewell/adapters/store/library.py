@@ -105,7 +105,7 @@ class SqlLibrary(SqlQueue, SqlReindex):
             for row in connection.execute(select(documents).where(family)).all():
                 note(connection, row, ERASED, by=by, state=None)
             connection.execute(delete(documents).where(family))
-            hashes = [one.content_hash for one in gone]
+            hashes = [library_entry.content_hash for library_entry in gone]
             keys = originals.drop_unused(connection, scope.tenant, hashes, self.blobs)
             self._touch(connection, scope.tenant)
         self._checkpoint()

@@ -79,8 +79,8 @@ class SqlInbox:
             self._asked_by(asker), routed.c.answer_id.in_(list(answer_ids)), routed.c.reply.is_not(None)
         )
         with reading(self._engine, self._path) as connection:
-            found = [self._made(row, asker) for row in connection.execute(query)]
-        return {one.answer_id: one.reply for one in found if one.reply}
+            routed_questions = [self._made(row, asker) for row in connection.execute(query)]
+        return {question.answer_id: question.reply for question in routed_questions if question.reply}
 
     def one(self, routed_id: str, asker: User) -> RoutedQuestion:
         """One of them, for who asked, who owns or an administrator."""
@@ -114,10 +114,10 @@ class SqlInbox:
     # -------------------------------------------------------------------------------------------------------- inside
 
     def _answerable(self, connection: Connection, routed_id: str, asker: User) -> RoutedQuestion:
-        found = self._one(connection, routed_id, asker)
-        if not self.may_answer(found, asker):
+        question = self._one(connection, routed_id, asker)
+        if not self.may_answer(question, asker):
             raise NotFound(NO_SUCH_QUESTION)
-        return found
+        return question
 
     def _change(self, connection: Connection, routed_id: str, **values: Any) -> None:
         """Change an item, and seal it as it is then."""

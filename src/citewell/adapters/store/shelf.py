@@ -86,17 +86,17 @@ class SqlShelf:
             rows = [tuple(row) for row in _rows_of(connection, columns, candidates)]
         return codec.unpack_sentences(rows)
 
-    def hits(self, found: Sequence[RankedCandidate], scope: Scope) -> list[Hit]:
+    def hits(self, ranked_candidates: Sequence[RankedCandidate], scope: Scope) -> list[Hit]:
         """Full hits, in the order given; what vanished meanwhile is left out."""
         with reading(self.engine, self.path) as connection:
             by_key = {
                 (row.generation, row.chunk_index): row
-                for row in _rows_of(connection, HIT_COLUMNS, [item.candidate for item in found])
+                for row in _rows_of(connection, HIT_COLUMNS, [item.candidate for item in ranked_candidates])
             }
             documents_seen = self._documents(connection, {generation for generation, _ in by_key}, scope)
             tags = self._tags(connection, {row.id for row in documents_seen.values()})
         shown = []
-        for item in found:
+        for item in ranked_candidates:
             key = (item.candidate.generation, item.candidate.chunk_index)
             if key in by_key and key[0] in documents_seen:
                 document = documents_seen[key[0]]
@@ -203,7 +203,7 @@ def _rows_of(
     """The rows of `chunks` that the candidates name; keys are numbers, so they may stand in the text."""
     names = ", ".join(f'chunks."{column.name}"' for column in columns)
     for batch in _batches(candidates):
-        keys = ", ".join(f"({int(one.generation)}, {int(one.chunk_index)})" for one in batch)
+        keys = ", ".join(f"({int(candidate.generation)}, {int(candidate.chunk_index)})" for candidate in batch)
         yield from connection.exec_driver_sql(
             f"WITH wanted (generation, chunk_index) AS (VALUES {keys}) SELECT {names} FROM wanted "
             "JOIN chunks ON chunks.generation = wanted.generation AND chunks.chunk_index = wanted.chunk_index"

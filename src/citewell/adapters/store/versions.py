@@ -48,8 +48,8 @@ class SqlVersions(SqlShelf):
     def _same(connection: Connection, source: Source, subject: str | None, scope: Scope) -> LibraryEntry | None:
         given = {"hash": rows.hashed(source.data)} | ({} if subject is None else {"whose": subject})
         query = _of_the_same_bytes(scope, is_general=subject is None)
-        found = rows.entries_of(connection, connection.execute(query, given).all())
-        return found[0] if found else None
+        library_entries = rows.entries_of(connection, connection.execute(query, given).all())
+        return library_entries[0] if library_entries else None
 
     def add(self, source: Source, reading: ParsedFile, *, filing: Filing, scope: Scope) -> LibraryEntry:
         """Store a document and make it current, superseding what it replaces, in one transaction."""

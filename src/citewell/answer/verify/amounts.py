@@ -178,17 +178,19 @@ def amounts_missing(claim: ReadSentence, source: ReadSentence, *, is_row: bool =
     matched = matched_amounts(claim, source, is_row=is_row)
     used = {theirs for theirs, _ in matched.values()}
     unused = [theirs for theirs in source.quantities if theirs not in used]
-    told = [ours for ours in claim.quantities if not _is_in_illness(ours, claim, source)]
-    found = [_finding(ours, matched.get(ours), unused, claim, source) for ours in told]
-    return [finding for finding in found if finding is not None] + _exchanged(claim, source, matched)
+    quantities = [ours for ours in claim.quantities if not _is_in_illness(ours, claim, source)]
+    mismatches = [_finding(ours, matched.get(ours), unused, claim, source) for ours in quantities]
+    return [finding for finding in mismatches if finding is not None] + _exchanged(claim, source, matched)
 
 
 def _is_in_illness(ours: Quantity, claim: ReadSentence, source: ReadSentence) -> bool:
     """Whether a number is a part of the name of an illness that the source names otherwise: T2DM is type 2 diabetes."""
     if not ours.dimension.startswith("label"):
         return False
-    inside = [one.name for one in illnesses(claim.text) if one.start <= ours.start and ours.end <= one.end]
-    return bool(inside) and any(one.name in inside for one in illnesses(source.text))
+    inside = [
+        illness.name for illness in illnesses(claim.text) if illness.start <= ours.start and ours.end <= illness.end
+    ]
+    return bool(inside) and any(illness.name in inside for illness in illnesses(source.text))
 
 
 Matched = dict[Quantity, tuple[Quantity, AmountMatch]]
@@ -307,24 +309,24 @@ def _same_drug(ours: Quantity, theirs: Quantity, claim: ReadSentence, source: Re
 
 def _exchanged(claim: ReadSentence, source: ReadSentence, matched: Matched) -> list[Mismatch]:
     """Two numbers of one kind that changed places between the same two things."""
-    found = []
-    for one, other in combinations([ours for ours in claim.quantities if ours in matched], 2):
-        first, second = matched[one][0], matched[other][0]
-        if one.dimension != other.dimension or first is second or one.values == other.values:
+    mismatches = []
+    for quantity, other in combinations([ours for ours in claim.quantities if ours in matched], 2):
+        first, second = matched[quantity][0], matched[other][0]
+        if quantity.dimension != other.dimension or first is second or quantity.values == other.values:
             continue
-        ours_one, ours_other = _own(claim, one, other)
+        ours_one, ours_other = _own(claim, quantity, other)
         theirs_one, theirs_other = _own(source, first, second)
         kept = len(ours_one & theirs_one) + len(ours_other & theirs_other)
         crossed = min(len(ours_one & theirs_other), len(ours_other & theirs_one))
         if crossed and not kept and "respectively" not in source.text:
-            reason = f"“{one.text}” and “{other.text}” belong to other things in the source"
-            found.append(Mismatch(MismatchGrade.AGAINST, "amount", reason, one.start, one.end))
-    return found
+            reason = f"“{quantity.text}” and “{other.text}” belong to other things in the source"
+            mismatches.append(Mismatch(MismatchGrade.AGAINST, "amount", reason, quantity.start, quantity.end))
+    return mismatches
 
 
-def _own(reading: ReadSentence, one: Quantity, other: Quantity) -> tuple[frozenset[str], frozenset[str]]:
+def _own(reading: ReadSentence, quantity: Quantity, other: Quantity) -> tuple[frozenset[str], frozenset[str]]:
     """The words beside each of two quantities, as far as the next number; without those beside both."""
-    left, right = _beside(reading, one), _beside(reading, other)
+    left, right = _beside(reading, quantity), _beside(reading, other)
     return left - right, right - left
 
 
@@ -342,22 +344,22 @@ _END = re.compile(r"[;(\[]|\.\s")
 
 def other_arm(claim: ReadSentence, source: ReadSentence) -> list[Mismatch]:
     """Each number of the claim that the source sentence gives to something else that the claim names."""
-    found = []
+    mismatches = []
     for ours in claim.quantities:
-        theirs = [one for one in source.quantities if one.dimension == ours.dimension]
-        same = [one for one in theirs if agreement(ours, one) == AmountMatch.SAME]
+        theirs = [quantity for quantity in source.quantities if quantity.dimension == ours.dimension]
+        same = [quantity for quantity in theirs if agreement(ours, quantity) == AmountMatch.SAME]
         if len(theirs) < 2 or len(same) != 1 or not _is_told(ours, claim):
             continue
         bound = _after(source, theirs) or _before(source, theirs)
         if bound and _is_crossed(claim.words, bound[theirs.index(same[0])], bound, theirs.index(same[0])):
             reason = f"“{ours.text}” is said of something else in the source"
-            found.append(Mismatch(MismatchGrade.AGAINST, "amount", reason, ours.start, ours.end))
-    return found
+            mismatches.append(Mismatch(MismatchGrade.AGAINST, "amount", reason, ours.start, ours.end))
+    return mismatches
 
 
 def _is_told(ours: Quantity, claim: ReadSentence) -> bool:
     """Whether a number has a unit, and is the only one with it."""
-    is_alone = sum(one.dimension == ours.dimension for one in claim.quantities) == 1
+    is_alone = sum(quantity.dimension == ours.dimension for quantity in claim.quantities) == 1
     return is_alone and ours.dimension not in (BARE, CHANCE, "date") and not ours.dimension.startswith("label")
 
 
@@ -377,15 +379,15 @@ def _has(words: Sequence[ContentWord], wanted: ContentWord) -> bool:
 
 def _after(source: ReadSentence, numbers: Sequence[Quantity]) -> list[list[ContentWord]] | None:
     """The words that follow each number, if each has some of its own."""
-    ends = [*(one.start for one in numbers[1:]), len(source.text)]
-    parts = [(one.end, end) for one, end in zip(numbers, ends, strict=True)]
+    ends = [*(number.start for number in numbers[1:]), len(source.text)]
+    parts = [(quantity.end, end) for quantity, end in zip(numbers, ends, strict=True)]
     return _each_own(source, [(start, _cut(source.text, start, end)) for start, end in parts])
 
 
 def _before(source: ReadSentence, numbers: Sequence[Quantity]) -> list[list[ContentWord]] | None:
     """The words that lead to each number, if each has some of its own."""
-    edges = [0, *(one.end for one in numbers)]
-    parts = [(edge, one.start) for edge, one in zip(edges, numbers, strict=False)]
+    edges = [0, *(number.end for number in numbers)]
+    parts = [(edge, quantity.start) for edge, quantity in zip(edges, numbers, strict=False)]
     near = [(_begin(source.text, start, end), end) for start, end in parts]
     return _each_own(source, near) or _each_own(source, parts)
 
@@ -400,11 +402,11 @@ def _begin(text: str, start: int, end: int) -> int:
 
 
 def _each_own(source: ReadSentence, parts: Sequence[tuple[int, int]]) -> list[list[ContentWord]] | None:
-    found = [[word for word in source.words if start <= word.start < end] for start, end in parts]
-    return found if all(_is_each_own(place, found) for place in range(len(found))) else None
+    words_of_parts = [[word for word in source.words if start <= word.start < end] for start, end in parts]
+    return words_of_parts if all(_is_each_own(place, words_of_parts) for place in range(len(words_of_parts))) else None
 
 
-def _is_each_own(place: int, found: Sequence[list[ContentWord]]) -> bool:
+def _is_each_own(place: int, words_of_parts: Sequence[list[ContentWord]]) -> bool:
     """Whether a number has a word that no other has."""
-    others = [word for number, words in enumerate(found) if number != place for word in words]
-    return any(not _has(others, word) for word in found[place])
+    others = [word for number, words in enumerate(words_of_parts) if number != place for word in words]
+    return any(not _has(others, word) for word in words_of_parts[place])

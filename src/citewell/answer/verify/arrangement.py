@@ -73,16 +73,20 @@ class _Clauses:
     def of_word(self, word: ContentWord) -> _Places:
         """The clauses that have a word, in its form or another of its meaning."""
         return self.having(
-            [one.start for one in self.source.words if one.form == word.form or one.meanings & word.meanings]
+            [
+                content_word.start
+                for content_word in self.source.words
+                if content_word.form == word.form or content_word.meanings & word.meanings
+            ]
         )
 
     def of_amount(self, amount: Quantity) -> _Places:
         """The clauses that have an amount; all where it comes last and may be said of each: “… for three days”."""
-        same = [one for one in self.source.quantities if agreement(amount, one) == AmountMatch.SAME]
-        last = [one for one in self.source.quantities if one.start >= self.edges[-1][0]]
-        if any(one in last[1:] for one in same):
+        same = [quantity for quantity in self.source.quantities if agreement(amount, quantity) == AmountMatch.SAME]
+        last = [quantity for quantity in self.source.quantities if quantity.start >= self.edges[-1][0]]
+        if any(quantity in last[1:] for quantity in same):
             return frozenset(range(len(self.edges)))
-        return self.having([one.start for one in same])
+        return self.having([quantity.start for quantity in same])
 
     def says(self, place: int) -> bool:
         """Whether a clause has a verb of its own, and is no part of a list."""
@@ -105,14 +109,14 @@ def _of_other_clause(claim: ReadSentence, source: ReadSentence) -> Iterator[str]
 
 def _amounts(clauses: _Clauses, amounts: dict[Quantity, _Places]) -> Iterator[str]:
     """A number of one clause beside a number of another clause that has its own of that kind."""
-    for one, its in amounts.items():
+    for quantity, its in amounts.items():
         for other, others in amounts.items():
             if len(its) != 1 or len(others) != 1 or its == others:
                 continue
             start, end = clauses.edges[min(others)]
             own = [held for held in clauses.source.quantities if start <= held.start < end]
-            if any(held.dimension == one.dimension != other.dimension for held in own):
-                yield f"“{one.text}” is said of something else in the source"
+            if any(held.dimension == quantity.dimension != other.dimension for held in own):
+                yield f"“{quantity.text}” is said of something else in the source"
 
 
 def _medicines(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord, _Places]) -> Iterator[str]:
@@ -124,7 +128,11 @@ def _medicines(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord,
         if len(places[word]) != 1 or len(rest) != 1 or places[word] in rest or not clauses.says(min(places[word])):
             continue
         start, end = clauses.edges[min(next(iter(rest)))]
-        rivals = [one for one in clauses.source.medicines if start <= one.start < end and one.name not in ours]
+        rivals = [
+            medicine
+            for medicine in clauses.source.medicines
+            if start <= medicine.start < end and medicine.name not in ours
+        ]
         if rivals:
             yield f"the source says this of {rivals[0].name}"
 
@@ -255,11 +263,11 @@ def _steps(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
         one, other = (frozenset(forms(change[side])) for side in ("one", "other"))
         return one - other, other - one
     for pattern in (_EARLIER, _AFTER):
-        found = list(pattern.finditer(reading.text))
-        if len(found) == 1:
+        matches = list(pattern.finditer(reading.text))
+        if len(matches) == 1:
             words = [word for word in reading.words if not is_light(word.form)]
-            left = frozenset(word.form for word in words if word.start < found[0].start())
-            right = frozenset(word.form for word in words if word.start >= found[0].end())
+            left = frozenset(word.form for word in words if word.start < matches[0].start())
+            right = frozenset(word.form for word in words if word.start >= matches[0].end())
             first, second = (left, right) if pattern is _EARLIER else (right, left)
             return first - second, second - first
     return None
@@ -285,7 +293,9 @@ def borrowed(claim: ReadSentence, match: Match, close: Sequence[Match], parts: S
     if not lacks:
         return
     for other in close:
-        is_rival = any(one.grade == MismatchGrade.AGAINST and one.kind == "medicine" for one in other.findings)
+        is_rival = any(
+            finding.grade == MismatchGrade.AGAINST and finding.kind == "medicine" for finding in other.findings
+        )
         if other.part != match.part and is_rival and _has_all(profile(other.part.text), lacks):
             yield f"the source says “{claim.text[lacks[0].start : lacks[0].end]}” of something else"
     subject = _subject(claim)
@@ -295,13 +305,13 @@ def borrowed(claim: ReadSentence, match: Match, close: Sequence[Match], parts: S
 
 def _is_of_another(claim: ReadSentence, subject: Sequence[ContentWord], parts: Sequence[EvidenceSpan]) -> bool:
     """Whether one sentence names the subject of the claim, another says all that it says, and none does both."""
-    said = [word for word in claim.words if word not in subject and not is_light(word.form)]
+    content_words = [word for word in claim.words if word not in subject and not is_light(word.form)]
     named = [part.text for part in parts if _has_all(profile(_before_verb(part.text)), subject)]
-    telling = [part.text for part in parts if _has_all(profile(part.text), said)]
+    telling = [part.text for part in parts if _has_all(profile(part.text), content_words)]
     leans = any(_LEANS.search(text) for text in telling) or any(text.endswith(":") for text in named)
-    if not said or not named or not telling or leans:
+    if not content_words or not named or not telling or leans:
         return False
-    shares = (sum(_has(profile(text), word) for word in said) / len(said) for text in named)
+    shares = (sum(_has(profile(text), word) for word in content_words) / len(content_words) for text in named)
     return max(shares) < _MOST_SHARED and not any(_has(profile(text), word) for text in telling for word in subject)
 
 

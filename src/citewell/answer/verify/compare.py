@@ -120,7 +120,8 @@ def whole(spans: tuple[EvidenceSpan, ...]) -> WordProfile:
     profiles = [profile(part.text) for part in (*parts_of(spans), *tabled(spans).others)]
     profiles += [profile(title) for span in spans for title in span.titles]
     return WordProfile(
-        frozenset().union(*(one.forms for one in profiles)), frozenset().union(*(one.meanings for one in profiles))
+        frozenset().union(*(word_profile.forms for word_profile in profiles)),
+        frozenset().union(*(word_profile.meanings for word_profile in profiles)),
     )
 
 
@@ -147,9 +148,9 @@ def _is_filled(
         ]
         is_denied = claim.is_clause_denied(finding.start)
         return any(
-            drug.name in wanted and one.is_clause_denied(drug.start) == is_denied
-            for one in passage
-            for drug in one.medicines
+            drug.name in wanted and sentence.is_clause_denied(drug.start) == is_denied
+            for sentence in passage
+            for drug in sentence.medicines
         )
     context = claim.near(finding.start, finding.end)
     least = max(1, len(context & forms(match.text)))
@@ -305,10 +306,10 @@ def _read_there(claim: ReadSentence, known: Sequence[Topic], part: EvidenceSpan)
 
 def _weighed(claim: ReadSentence, known: Sequence[Topic], part: EvidenceSpan, row: TableRow) -> Match:
     """A row with the share of the claim that it says; rows differ in their numbers, so these count too."""
-    told = said(row, claim.text)
-    lost = len({finding.start for finding in amounts_missing(claim, read(told.text), is_row=True)})
-    share = coverage(claim, known, profile(told.text), amounts_missing=lost)
-    return Match(part, share, None, row=row, said=told)
+    statement = said(row, claim.text)
+    lost = len({finding.start for finding in amounts_missing(claim, read(statement.text), is_row=True)})
+    share = coverage(claim, known, profile(statement.text), amounts_missing=lost)
+    return Match(part, share, None, row=row, said=statement)
 
 
 def _close(claim: ReadSentence, match: Match, lexicon: Lexicon) -> Match:
@@ -322,10 +323,14 @@ def _close(claim: ReadSentence, match: Match, lexicon: Lexicon) -> Match:
     findings = (*close.findings, *swapped(claim, match.row, known), *apart(claim, match.row))
     rows = (replace(match.row, cells=cells) for cells in match.row.table.rows)
     if not any(is_same_case(claim, row) for row in rows):  # no number of a case speaks against a claim that names none
-        findings = tuple(replace(one, grade=MismatchGrade.MISSING) if one.kind == "amount" else one for one in findings)
+        findings = tuple(
+            replace(finding, grade=MismatchGrade.MISSING) if finding.kind == "amount" else finding
+            for finding in findings
+        )
     if is_other_case(known, match.row):
         findings = tuple(
-            replace(one, grade=MismatchGrade.MISSING) if one.grade == MismatchGrade.AGAINST else one for one in findings
+            replace(mismatch, grade=MismatchGrade.MISSING) if mismatch.grade == MismatchGrade.AGAINST else mismatch
+            for mismatch in findings
         )
     return replace(close, findings=findings, is_same_case=is_same_case(claim, match.row))
 
@@ -353,13 +358,13 @@ def _without_other_cases(claim: ReadSentence, close: Sequence[Match]) -> list[Ma
 
 def _is_of_another_case(match: Match) -> bool:
     """Whether a row, or in prose nothing but numbers, speaks against a claim."""
-    against = [one for one in match.findings if one.grade == MismatchGrade.AGAINST]
-    return match.row is not None or all(one.kind == "amount" for one in against)
+    against = [finding for finding in match.findings if finding.grade == MismatchGrade.AGAINST]
+    return match.row is not None or all(mismatch.kind == "amount" for mismatch in against)
 
 
 def _unheaded(match: Match) -> Match:
     """The same match at a heading, which can neither deny a claim nor, unless it says nearly all of it, carry it."""
-    findings = [replace(one, grade=MismatchGrade.MISSING) for one in match.findings if one.kind != "denial"]
+    findings = [replace(finding, grade=MismatchGrade.MISSING) for finding in match.findings if finding.kind != "denial"]
     if only_names_it(match.part.text) or match.both_ways < HEADED_FROM:
         findings.append(Mismatch(MismatchGrade.MISSING, "heading", "the source only names it, in a heading", 0, 0))
     return replace(match, findings=tuple(findings))
@@ -367,8 +372,8 @@ def _unheaded(match: Match) -> Match:
 
 def _for_others(claim: ReadSentence, match: Match, parts: Sequence[EvidenceSpan]) -> Match:
     """The same match, told where it stands under a heading of other people."""
-    found = tuple(of_others(claim.text, match.part, parts))
-    return replace(match, findings=(*match.findings, *found)) if found else match
+    mismatches = tuple(of_others(claim.text, match.part, parts))
+    return replace(match, findings=(*match.findings, *mismatches)) if mismatches else match
 
 
 def _settles(first: Match, claim: ReadSentence, rough: Sequence[Match]) -> bool:

@@ -127,7 +127,9 @@ def _is_of_others(source: ReadSentence, denial: Denial, pairs: list[tuple[Conten
 
     “Someone who does not take warfarin has an INR of about 1” denies nobody their warfarin.
     """
-    clause = next((one for one in _WHO.finditer(source.text) if one.start() < denial.start < one.end("not")), None)
+    clause = next(
+        (match for match in _WHO.finditer(source.text) if match.start() < denial.start < match.end("not")), None
+    )
     if clause is None:
         return False
     closing = _SAYS.search(source.text, clause.end())

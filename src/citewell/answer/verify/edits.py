@@ -138,23 +138,27 @@ def _places(claim: str, source: str) -> tuple[EditPlace, ...]:
     """Where a few words of the claim stand for a few of the source."""
     ours, theirs = _tokens(claim), _tokens(source)
     steps = Levenshtein.opcodes([token.form for token in theirs], [token.form for token in ours])
-    found: list[EditPlace] = []
+    edit_places: list[EditPlace] = []
     before, said, put = 0, (0, 0), (0, 0)
     for step in steps:
         if step.tag != "equal":
             said, put = (said[0], step.src_end), (put[0], step.dest_end)
             continue
         size = step.src_end - step.src_start
-        found.append(EditPlace(theirs[slice(*said)], ours[slice(*put)], before + size))
+        edit_places.append(EditPlace(theirs[slice(*said)], ours[slice(*put)], before + size))
         before, said, put = size, (step.src_end,) * 2, (step.dest_end,) * 2
-    found.append(EditPlace(theirs[slice(*said)], ours[slice(*put)], before))
-    return tuple(one for one in found if one.put)
+    edit_places.append(EditPlace(theirs[slice(*said)], ours[slice(*put)], before))
+    return tuple(edit_place for edit_place in edit_places if edit_place.put)
 
 
 def edits(claim: ReadSentence, source: ReadSentence) -> Iterator[Mismatch]:
     """Where a claim has the opposite of a word of the source in the same surroundings, or two things exchanged."""
     every = _places(claim.text, source.text)
-    places = [one for one in every if one.is_short and one.said and one.around >= LEAST_AROUND]
+    places = [
+        edit_place
+        for edit_place in every
+        if edit_place.is_short and edit_place.said and edit_place.around >= LEAST_AROUND
+    ]
     opposed = list(_opposed(claim, source, places))
     exchanged = list(_exchanged(source, places)) if len(every) <= MOST_PLACES else []
     if not (opposed and exchanged):  # “men more than women” is “women less than men”: two turns make none
@@ -163,13 +167,13 @@ def edits(claim: ReadSentence, source: ReadSentence) -> Iterator[Mismatch]:
 
 def _opposed(claim: ReadSentence, source: ReadSentence, places: Sequence[EditPlace]) -> Iterator[Mismatch]:
     for place in places:
-        said, put = _only(place.said), _only(place.put)
-        grade = opposition(said.word, put.word) if said and put else None
-        if not (said and put and grade) or claim.denied(put.start) != source.denied(said.start):
+        token, put = _only(place.said), _only(place.put)
+        grade = opposition(token.word, put.word) if token and put else None
+        if not (token and put and grade) or claim.denied(put.start) != source.denied(token.start):
             continue
-        if not (_is_more(said, source, claim) and _is_more(put, claim, source)):
+        if not (_is_more(token, source, claim) and _is_more(put, claim, source)):
             continue
-        reason = f"the source says “{source.text[said.start : said.end]}” there"
+        reason = f"the source says “{source.text[token.start : token.end]}” there"
         yield Mismatch(grade, "opposite", reason, put.start, put.end)
 
 
@@ -184,18 +188,18 @@ def _exchanged(source: ReadSentence, places: Sequence[EditPlace]) -> Iterator[Mi
     if not _EVEN.isdisjoint(token.form for token in _tokens(source.text)):
         return
     whole = [place for place in places if not (_is_of_a_list(place.said) or _is_of_a_list(place.put))]
-    for one, other in combinations(whole, 2):
-        here, there = _forms(one.said), _forms(other.said)
+    for edit_place, other in combinations(whole, 2):
+        here, there = _forms(edit_place.said), _forms(other.said)
         if (
             here
             and there
             and not _SMALL.issuperset(here + there)
             and here == _forms(other.put)
-            and there == _forms(one.put)
+            and there == _forms(edit_place.put)
         ):
-            first, second = (source.text[it.said[0].start : it.said[-1].end] for it in (one, other))
+            first, second = (source.text[it.said[0].start : it.said[-1].end] for it in (edit_place, other))
             reason = f"the source has “{first}” and “{second}” the other way round"
-            yield Mismatch(MismatchGrade.AGAINST, "opposite", reason, one.put[0].start, one.put[-1].end)
+            yield Mismatch(MismatchGrade.AGAINST, "opposite", reason, edit_place.put[0].start, edit_place.put[-1].end)
 
 
 def opposites(claim: ReadSentence, source: ReadSentence, *, coverage: float) -> Iterator[Mismatch]:
@@ -361,7 +365,10 @@ def replaced(claim: ReadSentence, said: str, cited: str, known: Sequence[Topic])
             continue
         if any(token.form in ours or not _is_thing(token, said, is_put=True) for token in here):
             continue  # it only changed its place, or is what is done
-        if not all(_is_strange(one, claim, there, known) and _is_thing(one, claim.text, is_put=True) for one in words):
+        if not all(
+            _is_strange(content_word, claim, there, known) and _is_thing(content_word, claim.text, is_put=True)
+            for content_word in words
+        ):
             continue
         if any(are_same(one.word, other.word) for one in put for other in here):
             continue
@@ -410,7 +417,7 @@ def _is_thing(word: ContentWord | Token, text: str, *, is_put: bool) -> bool:
     What stands in the place of another word is one unless it looks like a verb; what is added stands as a noun does.
     """
     before, after = _BEFORE.search(text, 0, word.start), _AFTER.match(text, word.end)
-    last, following = (found.group(1).casefold() if found else "" for found in (before, after))
+    last, following = (match.group(1).casefold() if match else "" for match in (before, after))
     written = text[word.start : word.end].casefold()
     if (
         (written.endswith(_NO_THINGS) and len(written) > SHORTEST_ENDED)

@@ -36,10 +36,12 @@ def beside(
     """
     every = [part for part in parts if part != first and _WORD.search(part.text)]
     lacking: Sequence[_Said] = _lacking(claim, known, in_context(first, claim.text))
-    found, lacking = _telling(claim, known, first, [part for part in every if part not in opposed], lacking)
+    evidence_spans, lacking = _telling(claim, known, first, [part for part in every if part not in opposed], lacking)
     about = [one for one in lacking if any(topic.start <= one.start < topic.end for topic in known)]
-    found += _telling(claim, known, first, [part for part in every if part in opposed], about)[0] if about else []
-    return tuple(found)
+    evidence_spans += (
+        _telling(claim, known, first, [part for part in every if part in opposed], about)[0] if about else []
+    )
+    return tuple(evidence_spans)
 
 
 def _telling(
@@ -50,16 +52,16 @@ def _telling(
     lacking: Sequence[_Said],
 ) -> tuple[list[EvidenceSpan], Sequence[_Said]]:
     """The sentences that say most of what is lacking, one after another, and what none of them says."""
-    found: list[EvidenceSpan] = []
-    while lacking and others and len(found) < MOST_BESIDE:
+    evidence_spans: list[EvidenceSpan] = []
+    while lacking and others and len(evidence_spans) < MOST_BESIDE:
         left = {part: _lacking(claim, known, in_context(part, claim.text), of=lacking) for part in others}
         best = min(others, key=lambda part: (_weight(left[part]), part.source_id != first.source_id))
         if _weight(left[best]) >= _weight(lacking):
             break
-        found.append(best)
+        evidence_spans.append(best)
         others.remove(best)
         lacking = left[best]
-    return found, lacking
+    return evidence_spans, lacking
 
 
 def _lacking(
@@ -85,9 +87,9 @@ def _is_said(one: _Said, there: WordProfile, text: str) -> bool:
     return one.form in there.forms or not one.meanings.isdisjoint(there.meanings)
 
 
-def _is_named(one: _Said, named: Sequence[tuple[int, int]]) -> bool:
-    return isinstance(one, ContentWord) and any(start <= one.start < end for start, end in named)
+def _is_named(word: _Said, named: Sequence[tuple[int, int]]) -> bool:
+    return isinstance(word, ContentWord) and any(start <= word.start < end for start, end in named)
 
 
 def _weight(lacking: Sequence[_Said]) -> float:
-    return sum(1.0 if isinstance(one, Quantity) else one.weight for one in lacking)
+    return sum(1.0 if isinstance(word, Quantity) else word.weight for word in lacking)

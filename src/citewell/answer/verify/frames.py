@@ -55,8 +55,8 @@ def framed(text: str, plain: Sequence[Denial]) -> tuple[Denial, ...]:
             continue
         kind = kinds[" ".join(match.group().casefold().split())]
         (judged if kind == "judged" else undone).append(match)
-    found = [denial for match in judged for denial in _judged(text, match)]
-    return (*found, *_undone(text, undone, (*plain, *found)))
+    denials = [denial for match in judged for denial in _judged(text, match)]
+    return (*denials, *_undone(text, undone, (*plain, *denials)))
 
 
 def _judged(text: str, match: re.Match[str]) -> Iterator[Denial]:

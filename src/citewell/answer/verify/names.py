@@ -27,13 +27,15 @@ def medicines_differ(claim: ReadSentence, source: ReadSentence) -> list[Mismatch
     held = {drug.name for drug in source.medicines}
     named = {drug.name for drug in claim.medicines}
     words = forms(source.text)
-    found = []
+    mismatches = []
     for drug in claim.medicines:
         if drug.name in held or forms(claim.text[drug.start : drug.end]) <= words:
-            found += _refused(drug, claim, source)
+            mismatches += _refused(drug, claim, source)
             continue
-        found.append(_medicine_finding(drug, claim, [other for other in source.medicines if other.name not in named]))
-    return found
+        mismatches.append(
+            _medicine_finding(drug, claim, [other for other in source.medicines if other.name not in named])
+        )
+    return mismatches
 
 
 def is_of_other_medicine(claim: ReadSentence, text: str) -> bool:
@@ -79,7 +81,14 @@ def grades_differ(claim: ReadSentence, source: ReadSentence) -> Iterator[Mismatc
     """Each grade of an illness of the claim where the source has another grade of the same alone."""
     theirs = graded(source.text)
     for ours in graded(claim.text):
-        rival = next((one for one in theirs if (one.scale, one.noun) == (ours.scale, ours.noun)), None)
+        rival = next(
+            (
+                graded_illness
+                for graded_illness in theirs
+                if (graded_illness.scale, graded_illness.noun) == (ours.scale, ours.noun)
+            ),
+            None,
+        )
         if rival is not None and not says_grade(source.text, ours):
             start = claim.text.find(ours.text)
             yield Mismatch(
@@ -138,7 +147,7 @@ def _forms_of(name: str) -> tuple[frozenset[str], ...]:
 @lru_cache(maxsize=4096)
 def illness_topics(text: str) -> tuple[Topic, ...]:
     """The illnesses of a text as topics, so that “flu” is said by a source that has “influenza”."""
-    return tuple(Topic(one.start, one.end, frozenset(), _forms_of(one.name)) for one in illnesses(text))
+    return tuple(Topic(illness.start, illness.end, frozenset(), _forms_of(illness.name)) for illness in illnesses(text))
 
 
 def known_of(text: str, lexicon: Lexicon) -> tuple[Topic, ...]:

@@ -228,8 +228,8 @@ def _is_in_place(illness: Illness, other: Illness, claim: ReadSentence, source: 
 
 
 def _place(text: str, illness: Illness) -> str:
-    found = _PLACE.search(text[max(0, illness.start - 80) : illness.start])
-    return found["of"].casefold() if found else ""
+    match = _PLACE.search(text[max(0, illness.start - 80) : illness.start])
+    return match["of"].casefold() if match else ""
 
 
 # ------------------------------------------------------------------------------------------------------- another phrase

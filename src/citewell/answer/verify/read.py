@@ -141,7 +141,7 @@ def without_references(text: str) -> str:
     >>> without_references("Rest. [S1]")
     'Rest.     '
     """
-    return _REFERENCE.sub(lambda found: " " * len(found.group()), text)
+    return _REFERENCE.sub(lambda match: " " * len(match.group()), text)
 
 
 @lru_cache(maxsize=4096)

@@ -58,11 +58,11 @@ def unit_of(header: str) -> tuple[str, str]:
     >>> unit_of("Dose (mg, once a week)"), unit_of("Some (mild)")
     (('Dose', 'mg once a week'), ('Some (mild)', ''))
     """
-    found = _UNIT.search(header)
-    unit = found.group(1).replace(",", "") if found else ""
-    if found is None or any(sign.isdigit() for sign in unit):
+    match = _UNIT.search(header)
+    unit = match.group(1).replace(",", "") if match else ""
+    if match is None or any(sign.isdigit() for sign in unit):
         return header, ""
-    return (header[: found.start()], unit) if _is_unit(unit) else (header, "")
+    return (header[: match.start()], unit) if _is_unit(unit) else (header, "")
 
 
 def _is_unit(text: str) -> bool:
@@ -83,9 +83,9 @@ def with_unit(value: str, unit: str) -> str:
     ('30 kg or more', '5 mg', 'not known')
     """
     given = quantities(value)
-    if not unit or not given or any(one.dimension != BARE for one in given):
+    if not unit or not given or any(quantity.dimension != BARE for quantity in given):
         return value
-    return _LAST_NUMBER.sub(lambda found: f"{found.group()} {unit}", value, count=1)
+    return _LAST_NUMBER.sub(lambda match: f"{match.group()} {unit}", value, count=1)
 
 
 def with_units(cells: Sequence[RowCell], caption: str) -> tuple[RowCell, ...]:
@@ -125,7 +125,7 @@ def _kinds(value: str) -> frozenset[str]:
     """What a cell holds: amounts by their dimension, or yes and no."""
     if yes_or_no(value) is not None:
         return frozenset(("yes or no",))
-    held = frozenset(one.dimension for one in quantities(value))
+    held = frozenset(quantity.dimension for quantity in quantities(value))
     return held - {"period"} or held
 
 
@@ -150,7 +150,7 @@ def _named(header: str) -> frozenset[str]:
 
 
 def _dimensions(header: str) -> frozenset[str]:
-    return frozenset(one.dimension for one in quantities(header) if one.dimension != BARE)
+    return frozenset(quantity.dimension for quantity in quantities(header) if quantity.dimension != BARE)
 
 
 def chosen(row: TableRow, claim: ReadSentence) -> tuple[tuple[RowCell, ...], tuple[RowCell, ...]]:
@@ -315,14 +315,17 @@ def _told(cell: RowCell, claim: ReadSentence, *, is_key: bool) -> str:
 def _numbered(header: str, value: str) -> str:
     """A header that ends in what is numbered: under “Day of life”, 3 is day 3."""
     what = header.split(maxsplit=1)[0]
-    is_label = any(one.dimension.startswith("label") for one in quantities(f"{what} {value}"))
+    is_label = any(quantity.dimension.startswith("label") for quantity in quantities(f"{what} {value}"))
     return f"{header} {what}" if is_label and what != header else header
 
 
 def _narrowed(text: str, claim: ReadSentence) -> str:
     """A text with each range that a quantity of the claim lies in, or gives without its unit, as the claim has it."""
     for band in reversed(quantities(text)):
-        ours = next((one for one in claim.quantities if is_within(one, band) or _is_unitless(one, band)), None)
+        ours = next(
+            (quantity for quantity in claim.quantities if is_within(quantity, band) or _is_unitless(quantity, band)),
+            None,
+        )
         if ours is not None:
             text = text[: band.start] + ours.text + text[band.end :]
     return text
@@ -421,7 +424,7 @@ def apart(claim: ReadSentence, row: TableRow) -> Iterator[Mismatch]:
         if before.dimension == "period" or after.dimension != "period":
             continue
         given, often = _holding(before, cells), _holding(after, cells)
-        said_there = [one.text for place in given for one in cells[place] if one.dimension == "period"]
+        said_there = [quantity.text for place in given for quantity in cells[place] if quantity.dimension == "period"]
         if given and often and said_there and given.isdisjoint(often):
             reason = f"“{after.text}” is not what the table says of “{before.text}”: “{said_there[0]}”"
             yield Mismatch(MismatchGrade.AGAINST, "cell", reason, after.start, after.end)
@@ -430,7 +433,9 @@ def apart(claim: ReadSentence, row: TableRow) -> Iterator[Mismatch]:
 def _holding(wanted: Quantity, cells: Sequence[Sequence[Quantity]]) -> frozenset[int]:
     """The places of the cells that hold a quantity."""
     return frozenset(
-        place for place, held in enumerate(cells) if any(agreement(wanted, one) == AmountMatch.SAME for one in held)
+        place
+        for place, held in enumerate(cells)
+        if any(agreement(wanted, quantity) == AmountMatch.SAME for quantity in held)
     )
 
 

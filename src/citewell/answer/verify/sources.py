@@ -115,23 +115,25 @@ def in_context(part: EvidenceSpan, claim: str) -> str:
 
 
 def _labels(text: str) -> tuple[Quantity, ...]:
-    return tuple(one for one in quantities(text) if one.dimension in _LABELLED)
+    return tuple(quantity for quantity in quantities(text) if quantity.dimension in _LABELLED)
 
 
 def _amounts(text: str) -> frozenset[tuple[str, tuple[float, ...]]]:
     found = quantities(text)
-    return frozenset((one.dimension, one.values) for one in found if not one.dimension.startswith("label"))
+    return frozenset(
+        (quantity.dimension, quantity.values) for quantity in found if not quantity.dimension.startswith("label")
+    )
 
 
 def _named(part: EvidenceSpan, claim: str) -> str:
     """With the one medicine of the titles for “it”, where the claim names it and the sentence names none."""
-    found = _IT.match(part.text)
-    if found is None or medicines(part.text):
+    match = _IT.match(part.text)
+    if match is None or medicines(part.text):
         return part.text
     names = {drug.name for title in part.titles for drug in medicines(title)}
     if len(names) != 1 or names.isdisjoint(drug.name for drug in medicines(claim)):
         return part.text
-    return part.text[: found.start("it")] + names.pop() + part.text[found.end("it") :]
+    return part.text[: match.start("it")] + names.pop() + part.text[match.end("it") :]
 
 
 MOST_WORDS = 12
@@ -185,7 +187,7 @@ def of_others(claim: str, part: EvidenceSpan, parts: Sequence[EvidenceSpan]) -> 
     if not ours or age_groups(part.text):
         return
     heading = _above(part, tuple(parts))
-    is_same_age = any(one.meets(other) for one in ages_in(claim) for other in ages_in(heading))
+    is_same_age = any(band.meets(other) for band in ages_in(claim) for other in ages_in(heading))
     if heading and ours.isdisjoint(age_groups(heading)) and not is_same_age:
         yield Mismatch(MismatchGrade.AGAINST, "opposite", f"the source says it under “{heading}”", 0, len(claim))
 
@@ -193,8 +195,10 @@ def of_others(claim: str, part: EvidenceSpan, parts: Sequence[EvidenceSpan]) -> 
 @lru_cache(maxsize=1024)
 def _above(part: EvidenceSpan, parts: tuple[EvidenceSpan, ...]) -> str:
     """The nearest heading above a part that names people, in its passage or among its titles; nothing without one."""
-    before = [one for one in parts if one.source_id == part.source_id and one.start < part.start]
-    headings = [one.text for one in sorted(before, key=lambda one: -one.start) if _is_heading(one.text)]
+    before = [span for span in parts if span.source_id == part.source_id and span.start < part.start]
+    headings = [
+        span.text for span in sorted(before, key=lambda evidence_span: -evidence_span.start) if _is_heading(span.text)
+    ]
     return next((one for one in (*headings, *reversed(part.titles)) if age_groups(one)), "")
 
 

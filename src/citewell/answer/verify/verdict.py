@@ -324,8 +324,8 @@ def best_support(found: Sequence[Match]) -> Match | None:
 
 def _is_answered(opposed: Match, found: Sequence[Match]) -> bool:
     """Whether only the numbers of a sentence speak against the claim, and another one has them all, and no veto."""
-    amounts = {one.start for one in opposed.findings if one.kind == "amount"}
-    if len(amounts) < LEAST_NUMBERS or any(one.kind != "amount" for one in opposed.vetoes):
+    amounts = {finding.start for finding in opposed.findings if finding.kind == "amount"}
+    if len(amounts) < LEAST_NUMBERS or any(veto.kind != "amount" for veto in opposed.vetoes):
         return False
     return any(not match.vetoes and match.coverage >= HALF_FROM for match in found)
 

@@ -37,7 +37,7 @@ def is_imprint(text: str) -> bool:
     marked = imprint_of(text)
     if not marked:
         return False
-    paragraphs = [(one.start(), one.group()) for one in _PARAGRAPH.finditer(text)]
+    paragraphs = [(match.start(), match.group()) for match in _PARAGRAPH.finditer(text)]
     others = [words for start, words in paragraphs if start not in marked]
     return not any(is_telling(words[a:b].strip()) for words in others for a, b in sentences(words))
 
@@ -49,8 +49,8 @@ def imprint_of(text: str) -> frozenset[int]:
     if sum(word in folded for word, _ in _imprint()) < IMPRINT_MARKS:
         return frozenset()
     held = [
-        (one.start(), {at for at, (_, mark) in enumerate(_imprint()) if mark.search(one.group())})
-        for one in _PARAGRAPH.finditer(text)
+        (match.start(), {at for at, (_, mark) in enumerate(_imprint()) if mark.search(match.group())})
+        for match in _PARAGRAPH.finditer(text)
     ]
     marks = {mark for _, several in held for mark in several}
     return frozenset(start for start, several in held if several) if len(marks) >= IMPRINT_MARKS else frozenset()

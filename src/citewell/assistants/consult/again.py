@@ -47,7 +47,10 @@ def again(
     plan, _ = assess(consult, scope=scope, parts=parts(stamp, generations or None))
     now = asdict(plan)
     erased = erased_since(words["evidence"], library, scope.tenant)
-    notes = [f"Version {one.version} of “{one.document}” has since been erased." for one in erased]
+    notes = [
+        f"Version {erased_source.version} of “{erased_source.document}” has since been erased."
+        for erased_source in erased
+    ]
     if words["setup"] != {key: value for key, value in setup.items() if key != "library"}:
         notes.append("Citewell or the model has different settings from then.")
     return Replay(

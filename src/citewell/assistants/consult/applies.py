@@ -51,18 +51,18 @@ def fit(section: Sequence[str], sentence: str, patient: Patient, known: KnownCon
         return Applicable(applies=False, reasons=tuple(dict.fromkeys(others)))
     headings = [_judged(part, patient, is_heading=True) for part in section if part]
     judged = [*headings, _any_of(sentence, patient)] if sentence else headings
-    reasons = tuple(dict.fromkeys(reason for one in judged for reason in one.reasons))
+    reasons = tuple(dict.fromkeys(reason for applicable in judged for reason in applicable.reasons))
     is_general = any(map(_GENERAL.search, section))
-    is_specific = any(one.is_specific for one in judged) and not is_general
+    is_specific = any(applicable.is_specific for applicable in judged) and not is_general
     is_specific = is_specific or (known is not None and bool(sentence) and is_own(sentence, known))
-    return Applicable(all(one.applies for one in judged), reasons, is_specific, is_general)
+    return Applicable(all(applicable.applies for applicable in judged), reasons, is_specific, is_general)
 
 
 def _for_others(section: Sequence[str], sentence: str, known: KnownConditions) -> Iterator[str]:
     """Why words are for people with another disease, or for those who are treated; of items with “or” one is enough."""
     yield from (why for part in section if part and (why := other_disease(part, known)))
     lead, items = _items(sentence)
-    whole = [f"{lead} {one}" for one in items] or [sentence]
+    whole = [f"{lead} {item}" for item in items] or [sentence]
     reasons = [other_disease(one, known) for one in whole if one]
     if reasons and all(reasons):
         yield from (why for why in reasons[:1] if why)
@@ -73,7 +73,7 @@ def _for_others(section: Sequence[str], sentence: str, known: KnownConditions) -
 def _items(sentence: str) -> tuple[str, list[str]]:
     """The beginning of a list and its items, where “or” stands between them; else no items."""
     lead, *items = _BULLET.split(sentence)
-    is_any = len(items) >= 2 and lead.rstrip().endswith(":") and all(_OR_END.search(one) for one in items[:-1])
+    is_any = len(items) >= 2 and lead.rstrip().endswith(":") and all(_OR_END.search(item) for item in items[:-1])
     return lead, items if is_any else []
 
 
@@ -83,9 +83,9 @@ def _any_of(sentence: str, patient: Patient) -> Applicable:
     if not items:
         return _judged(sentence, patient, is_heading=False)
     first = _judged(lead, patient, is_heading=False)
-    every = [_judged(one, patient, is_heading=False) for one in items]
-    best = next((one for one in every if one.applies and not one.reasons), None)
-    best = best or next((one for one in every if one.applies), every[0])
+    every = [_judged(item, patient, is_heading=False) for item in items]
+    best = next((applicable for applicable in every if applicable.applies and not applicable.reasons), None)
+    best = best or next((applicable for applicable in every if applicable.applies), every[0])
     return Applicable(
         first.applies and best.applies,
         (*first.reasons, *best.reasons),
@@ -95,6 +95,10 @@ def _any_of(sentence: str, patient: Patient) -> Applicable:
 
 def _judged(text: str, patient: Patient, *, is_heading: bool) -> Applicable:
     """One heading or sentence; what people have is left to what is known of the patient's diseases."""
-    found = [one for one in populations(text, is_heading=is_heading) if one.kind == "kidney" or not one.condition]
-    told = applies(found, patient)
-    return Applicable(told.answer is not Applies.NO, told.reasons, told.is_specific)
+    found = [
+        population
+        for population in populations(text, is_heading=is_heading)
+        if population.kind == "kidney" or not population.condition
+    ]
+    applicability = applies(found, patient)
+    return Applicable(applicability.answer is not Applies.NO, applicability.reasons, applicability.is_specific)

@@ -107,14 +107,16 @@ def assess(
     gathered, alone = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     notes: list[str] = []
     plans, answers = [], []
-    for differential, found in zip(consult.differentials, gathered, strict=True):
-        plan, answer = _diagnosis(differential, found, held, parts, notes)
+    for differential, evidence in zip(consult.differentials, gathered, strict=True):
+        plan, answer = _diagnosis(differential, evidence, held, parts, notes)
         plans.append(plan)
         answers.append(answer)
-    taken = {one.hit.source_id for found in gathered for one in found.passages}
+    taken = {passage.hit.source_id for gathered_evidence in gathered for passage in gathered_evidence.passages}
     leads = lead(alone, consult, patient, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
-    if not any(one.passages for one in gathered) and not parts.search.library.visible(scope):
+    if not any(gathered_evidence.passages for gathered_evidence in gathered) and not parts.search.library.visible(
+        scope
+    ):
         notes.append(NO_LIBRARY)
     told = (*dict.fromkeys(notes), *_open_points(consult))
     return Plan(summary(consult), tuple(said_once(plans)), leads, tuple(red_flags), told, model, RULES.hash), answers
@@ -122,20 +124,20 @@ def assess(
 
 def _open_points(consult: Consult) -> list[str]:
     """What was not known when the plan was written, and why it did not wait for it."""
-    found = [UNSETTLED.format(question=one.question) for one in consult.contradictions]
-    lacking = [one.text for one in missing(consult)]
+    found = [UNSETTLED.format(question=contradiction.question) for contradiction in consult.contradictions]
+    lacking = [question.text for question in missing(consult)]
     found += [UNASKED.format(questions=" ".join(lacking))] if lacking else []
     return [*found, DESPITE.format(reason=consult.despite.rstrip("."))] if found and consult.despite else found
 
 
 def _diagnosis(
     differential: Differential,
-    found: GatheredEvidence,
+    evidence: GatheredEvidence,
     held: PatientMedicines,
     parts: AssessmentParts,
     notes: list[str],
 ) -> tuple[DiagnosisPlan, Answer]:
-    context = context_of(found.passages)
+    context = context_of(evidence.passages)
     asked = AnswerRequest(
         id=str(uuid.uuid4()),
         question=f"{differential.condition}: what is recommended for this patient?",
@@ -147,25 +149,27 @@ def _diagnosis(
         frame=AnswerWording(gap="\n"),
     )
     known = known_of(differential.condition, held.settled)
-    answer = _answered(asked, found, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
+    answer = _answered(asked, evidence, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
     missing = NO_GUIDELINE.format(condition=differential.condition)
     shown = [claim for claim in answer.claims if claim.is_shown]
     statements = [
-        _statement(at, claim, _cited(claim, answer, found.passages, held.patient), held, parts)
+        _statement(at, claim, _cited(claim, answer, evidence.passages, held.patient), held, parts)
         for at, claim in enumerate(shown, 1)
     ]
     others = [
-        ExcludedPassage(one.evidence.hit.document, one.evidence.hit.section, "; ".join(one.fit.reasons), one.text)
-        for one in shut_out(found.passages, context, held.patient, known)
+        ExcludedPassage(
+            quote.evidence.hit.document, quote.evidence.hit.section, "; ".join(quote.fit.reasons), quote.text
+        )
+        for quote in shut_out(evidence.passages, context, held.patient, known)
     ]
-    left_out = tuple(dict.fromkeys((*found.left_out, *others)))
+    left_out = tuple(dict.fromkeys((*evidence.left_out, *others)))
     plan = DiagnosisPlan(
         condition=differential.condition,
         confidence=differential.confidence,
         said=answer.text if shown else missing,
         is_found=bool(shown),
-        offered=tuple(one for one in statements if not one.is_held_back),
-        held_back=tuple(one for one in statements if one.is_held_back),
+        offered=tuple(statement for statement in statements if not statement.is_held_back),
+        held_back=tuple(plan_statement for plan_statement in statements if plan_statement.is_held_back),
         disagreements=disagreements(statements),
         left_out=left_out,
         withheld=sum(not claim.is_shown for claim in answer.claims),
@@ -178,19 +182,19 @@ def _of_findings(parts: AssessmentParts, held: PatientMedicines) -> Verify:
     if parts.writer is None:
         return parts.verify
     words = record_of(held.settled, held.patient)
-    return of_people(parts.verify, record=[EvidenceSpan("findings", 0, len(one), one) for one in words])
+    return of_people(parts.verify, record=[EvidenceSpan("findings", 0, len(word), word) for word in words])
 
 
 def _answered(
     asked: AnswerRequest,
-    found: GatheredEvidence,
+    evidence: GatheredEvidence,
     who: tuple[Patient, KnownConditions],
     parts: AssessmentParts,
     notes: list[str],
 ) -> Answer:
     """A model's prose as far as the gate lets it through; else quotes; else nothing."""
     judge = _judge(asked)
-    if not found.passages:
+    if not evidence.passages:
         return abstain(asked, "no guideline applies", judge=judge)
     verify = partial(_applicable, parts.verify, asked.context, who)
     if parts.writer is not None:
@@ -199,12 +203,12 @@ def _answered(
             answer = _finished(pieces, asked, verify, judge, cut=whole_sentences)
             if any(claim.is_shown for claim in answer.claims):
                 return answer
-            notes.append(MODEL_REFUSED.format(condition=found.condition))
+            notes.append(MODEL_REFUSED.format(condition=evidence.condition))
         except ModelError as error:
             notes.append(MODEL_FAILED.format(reason=str(error).rstrip(".")))
         asked = replace(asked, model="extractive")
-    chosen = quotes(found.passages, asked.context, who[0], found.condition, who[1])
-    pieces = (f"{one.text} [{one.evidence.alias}]" for one in chosen)
+    chosen = quotes(evidence.passages, asked.context, who[0], evidence.condition, who[1])
+    pieces = (f"{quote.text} [{quote.evidence.alias}]" for quote in chosen)
     return _finished(pieces, asked, verify, judge, cut=lambda several: several)
 
 
@@ -233,14 +237,18 @@ def _applicable(
     What begins a list is read with its items, a dose with the sentence before it: alone, neither says for whom it is.
     A dose of nothing that it names is let through from nobody.
     """
-    hits = {one.hit.source_id: one.hit for one in context.evidence}
+    hits = {evidence.hit.source_id: evidence.hit for evidence in context.evidence}
     spans = (*lists(spans, context), *dosed(spans, context), *spans)
     judged = [(span, fit(headings_at(hits[span.source_id], span.start), span.text, *who)) for span in spans]
-    mine = [span for span, told in judged if told.applies]
+    mine = [span for span, applicable in judged if applicable.applies]
     check = verify(sentence, mine) if mine else verify(sentence, spans)
     if mine and not is_nameless(sentence):
         return check
-    reasons = (NAMELESS,) if mine else tuple(dict.fromkeys(reason for _, told in judged for reason in told.reasons))
+    reasons = (
+        (NAMELESS,)
+        if mine
+        else tuple(dict.fromkeys(reason for _, applicable in judged for reason in applicable.reasons))
+    )
     return replace(check, verdict=Verdict.NOT_FOUND, reasons=reasons, is_vetoed=True)
 
 
@@ -248,7 +256,7 @@ def _judge(_asked: AnswerRequest) -> Judge:
     started = time.perf_counter()
     return Judge(
         rate=lambda _text: None,
-        calibrate=lambda claims, _context: min((one.check.support for one in claims), default=0.0),
+        calibrate=lambda claims, _context: min((claim.check.support for claim in claims), default=0.0),
         route=Refuse,
         took_ms=lambda: (time.perf_counter() - started) * 1000,
     )
@@ -259,7 +267,9 @@ def _cited(
 ) -> tuple[Citation, tuple[str, ...]]:
     """What a claim rests on, and what to keep in mind: for whom it may be, of a dose that its paragraph was cut."""
     citation = next(one for one in answer.citations if one.n in claim.citations)
-    passage = next(one for one in passages if one.hit.source_id == citation.source_id)
+    passage = next(
+        applicable_passage for applicable_passage in passages if applicable_passage.hit.source_id == citation.source_id
+    )
     kept = fit(headings_at(passage.hit, citation.start), citation.quote, patient).reasons
     is_cut = not passage.is_whole and in_first_paragraph(passage.hit, citation.start)
     return citation, (*kept, *([CUT] if is_cut and has_dose(claim.text) else []))
@@ -288,7 +298,7 @@ def _statement(
         metadata.source_url,
     )
     against = conflicts(claim.text, held)
-    is_grave = any(one.is_grave for one in against)
+    is_grave = any(conflict.is_grave for conflict in against)
     words = (claim.text, GRADE.sub("", citation.quote, count=1) if GRADE.match(citation.quote) else citation.quote)
     return PlanStatement(
         id=f"{number}",

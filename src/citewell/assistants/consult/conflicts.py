@@ -52,42 +52,49 @@ class PatientMedicines:
     @property
     def settled(self) -> tuple[Finding, ...]:
         """The findings that nothing contradicts."""
-        return tuple(one for one in self.findings if one.id not in self.doubted)
+        return tuple(finding for finding in self.findings if finding.id not in self.doubted)
 
     @property
     def allergies(self) -> list[Finding]:
         """Allergies that were told or are on record."""
-        return [one for one in self._present(Category.ALLERGY) if one.name != "any"]
+        return [finding for finding in self._present(Category.ALLERGY) if finding.name != "any"]
 
     @property
     def taken(self) -> list[Finding]:
         """Medicines that the patient takes."""
-        return [one for one in self._present(Category.MEDICATION) if one.name != "any"]
+        return [finding for finding in self._present(Category.MEDICATION) if finding.name != "any"]
 
     def has(self, name: str) -> list[Finding]:
         """What says that the patient has an illness, now, earlier or perhaps."""
         wanted = concept_of(name)
         return [
-            one
-            for one in self.findings
-            if one.polarity in (Polarity.PRESENT, Polarity.PAST, Polarity.UNCLEAR)
-            and (one.name.casefold() == name.casefold() or (one.concept is not None and one.concept == wanted[1]))
+            finding
+            for finding in self.findings
+            if finding.polarity in (Polarity.PRESENT, Polarity.PAST, Polarity.UNCLEAR)
+            and (
+                finding.name.casefold() == name.casefold()
+                or (finding.concept is not None and finding.concept == wanted[1])
+            )
         ]
 
     def doubt(self, *findings: Finding) -> str:
         """What to add where all that something rests on is contradicted."""
-        return NOT_SETTLED if all(one.id in self.doubted for one in findings) else ""
+        return NOT_SETTLED if all(finding.id in self.doubted for finding in findings) else ""
 
     def _present(self, category: Category) -> list[Finding]:
-        return [one for one in self.findings if one.category is category and one.polarity is Polarity.PRESENT]
+        return [
+            finding
+            for finding in self.findings
+            if finding.category is category and finding.polarity is Polarity.PRESENT
+        ]
 
 
 def conflicts(statement: str, held: PatientMedicines) -> tuple[Conflict, ...]:
     """What speaks against each medicine that a statement tells to give; one that it warns of is none."""
     found: list[Conflict] = []
-    for one in given(statement):
-        found += [*_allergies(one, held), *_cautions(one, held), *_interactions(one, held)]
-    found.sort(key=lambda one: not one.is_grave)
+    for medicine in given(statement):
+        found += [*_allergies(medicine, held), *_cautions(medicine, held), *_interactions(medicine, held)]
+    found.sort(key=lambda conflict: not conflict.is_grave)
     once: dict[tuple[str, str, str], Conflict] = {}
     for told in found:
         once.setdefault((told.kind, told.medicine, told.text if told.kind == "interaction" else ""), told)
@@ -102,12 +109,14 @@ def advised_against(statement: str, quoted: Iterable[tuple[str, str]]) -> Iterat
     [('ibuprofen', 'Dengue')]
     """
     every = list(quoted)
-    for one in given(statement):
+    for medicine in given(statement):
         for text, document in every:
             warned = [other for other in medicines(text) if _is_warned_of(text, other)]
-            if any(other.name == one.name or (other.is_class and other.family == one.family) for other in warned):
+            if any(
+                other.name == medicine.name or (other.is_class and other.family == medicine.family) for other in warned
+            ):
                 told = f"The plan quotes advice against it: “{text}”"
-                yield Conflict("guideline", one.name, told, document, is_grave=True)
+                yield Conflict("guideline", medicine.name, told, document, is_grave=True)
                 break
 
 
@@ -119,52 +128,51 @@ def given(statement: str) -> list[Medicine]:
     >>> given("We recommend against the use of ibuprofen.")
     []
     """
-    return [one for one in medicines(statement) if not _is_warned_of(statement, one)]
+    return [medicine for medicine in medicines(statement) if not _is_warned_of(statement, medicine)]
 
 
-def _is_warned_of(statement: str, one: Medicine) -> bool:
-    return bool(_WARNS_BEFORE.search(statement[: one.start]) or _WARNS_BEHIND.match(statement[one.end :]))
+def _is_warned_of(statement: str, medicine: Medicine) -> bool:
+    return bool(_WARNS_BEFORE.search(statement[: medicine.start]) or _WARNS_BEHIND.match(statement[medicine.end :]))
 
 
-def _allergies(one: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
+def _allergies(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
     for allergy in held.allergies:
-        shared = reacts(allergy.name, [one.name, one.family])
+        shared = reacts(allergy.name, [medicine.name, medicine.family])
         if shared is not None:
             both = f" (both are {shared})" if shared else ""
             text = f"The patient is allergic to {allergy.name}{held.doubt(allergy)}{both}."
-            yield Conflict("allergy", one.name, text, "record", is_grave=True)
-        elif one.is_class and any(known.family == one.family for known in medicines(allergy.name)):
-            text = (
-                f"The patient is allergic to {allergy.name}{held.doubt(allergy)}, which is one of these ({one.name})."
-            )
-            yield Conflict("allergy", one.name, text, "record", is_grave=False)
+            yield Conflict("allergy", medicine.name, text, "record", is_grave=True)
+        elif medicine.is_class and any(known.family == medicine.family for known in medicines(allergy.name)):
+            doubt = held.doubt(allergy)
+            text = f"The patient is allergic to {allergy.name}{doubt}, which is one of these ({medicine.name})."
+            yield Conflict("allergy", medicine.name, text, "record", is_grave=False)
 
 
-def _cautions(one: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
+def _cautions(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
     for names, when, grave, concern, source in rows("cautions.tsv"):
-        if not _is_among(one, names):
+        if not _is_among(medicine, names):
             continue
         kind = "pregnancy" if when.startswith("pregnant") else when.partition(":")[0].partition("<")[0]
         kind = {"has": "illness"}.get(kind, kind)
         if told := _holds(when, held):
-            yield Conflict(kind, one.name, f"{_opening(one.name)} {concern}; {told}.", source, grave == "yes")
+            yield Conflict(kind, medicine.name, f"{_opening(medicine.name)} {concern}; {told}.", source, grave == "yes")
         elif kind == "pregnancy" and may_be_pregnant(held.patient):
-            text = f"{_opening(one.name)} {concern}; it is not known whether the patient is pregnant."
-            yield Conflict(kind, one.name, text, source, is_grave=False)
+            text = f"{_opening(medicine.name)} {concern}; it is not known whether the patient is pregnant."
+            yield Conflict(kind, medicine.name, text, source, is_grave=False)
 
 
-def _interactions(one: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
+def _interactions(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
     for taken in held.taken:
         for other in medicines(taken.name):
-            if other.name == one.name and not one.is_class:
+            if other.name == medicine.name and not medicine.is_class:
                 text = f"The patient already takes {taken.name}{held.doubt(taken)}."
-                yield Conflict("duplicate", one.name, text, "record", is_grave=False)
+                yield Conflict("duplicate", medicine.name, text, "record", is_grave=False)
             for first, second, grave, concern, source in rows("interactions.tsv"):
-                forward = _is_among(one, first) and _is_among(other, second)
-                if forward or (_is_among(other, first) and _is_among(one, second)):
+                forward = _is_among(medicine, first) and _is_among(other, second)
+                if forward or (_is_among(other, first) and _is_among(medicine, second)):
                     told = f"{taken.name}, which the patient takes{held.doubt(taken)}"
-                    text = f"{_opening(one.name)} and {told}: {concern}."
-                    yield Conflict("interaction", one.name, text, source, grave == "yes")
+                    text = f"{_opening(medicine.name)} and {told}: {concern}."
+                    yield Conflict("interaction", medicine.name, text, source, grave == "yes")
 
 
 def _opening(name: str) -> str:
@@ -181,8 +189,8 @@ def _listed(names: str) -> frozenset[str]:
     return frozenset(name.casefold() for name in names.split("|"))
 
 
-def _is_among(one: Medicine, names: str) -> bool:
-    return not _listed(names).isdisjoint((one.name.casefold(), one.family.casefold()))
+def _is_among(medicine: Medicine, names: str) -> bool:
+    return not _listed(names).isdisjoint((medicine.name.casefold(), medicine.family.casefold()))
 
 
 def _holds(when: str, held: PatientMedicines) -> str | None:
@@ -193,7 +201,7 @@ def _holds(when: str, held: PatientMedicines) -> str | None:
         return f"the patient has {name.lower()}{held.doubt(*having)}" if having else None
     if (known := _met(when, held.patient)) is not None:
         return known
-    doubtful = next((told for one in held.possible if (told := _met(when, one)) is not None), None)
+    doubtful = next((told for patient in held.possible if (told := _met(when, patient)) is not None), None)
     return None if doubtful is None else doubtful + NOT_SETTLED
 
 

@@ -30,8 +30,8 @@ def contradictions(findings: Sequence[Finding]) -> tuple[Contradiction, ...]:
 
 
 def _opposites(findings: Sequence[Finding]) -> Iterator[Contradiction]:
-    for same in _alike(one for one in findings if one.polarity in _HELD):
-        for first, second in _pairs(same, lambda one, other: one.polarity is not other.polarity):
+    for same in _alike(finding for finding in findings if finding.polarity in _HELD):
+        for first, second in _pairs(same, lambda finding, other: finding.polarity is not other.polarity):
             name = first.name if first.name != "any" else _any(first)
             denied = f"{'not' if first.category is Category.DEMOGRAPHIC else 'no'} {name}"
             yield Contradiction(first.id, second.id, f"Both “{name}” and “{denied}” were recorded. Which is right?")
@@ -47,34 +47,34 @@ def _opposites(findings: Sequence[Finding]) -> Iterator[Contradiction]:
 def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
     """Findings about the same thing, together."""
     groups: dict[str, list[Finding]] = {}
-    for one in findings:
-        groups.setdefault(one.key, []).append(one)
+    for finding in findings:
+        groups.setdefault(finding.key, []).append(finding)
     return groups.values()
 
 
 def _pairs(same: list[Finding], contradict: Callable[[Finding, Finding], bool]) -> Iterator[tuple[Finding, Finding]]:
     """Each with the first one that it contradicts, once: nobody is asked about every pair of a hundred values."""
     told = set()
-    for at, one in enumerate(same):
-        other = next((place for place, two in enumerate(same) if contradict(one, two)), None)
+    for at, finding in enumerate(same):
+        other = next((place for place, two in enumerate(same) if contradict(finding, two)), None)
         if other is not None:
             told.add((min(at, other), max(at, other)))
     return ((same[first], same[second]) for first, second in sorted(told))
 
 
-def _any(one: Finding) -> str:
-    return "allergies" if one.category is Category.ALLERGY else "medicines"
+def _any(finding: Finding) -> str:
+    return "allergies" if finding.category is Category.ALLERGY else "medicines"
 
 
 def _numbers(findings: Sequence[Finding]) -> Iterator[Contradiction]:
-    measured = (one for one in findings if one.category in _MEASURED and one.name not in SETTLED)
+    measured = (finding for finding in findings if finding.category in _MEASURED and finding.name not in SETTLED)
     for same in _alike(measured):
         if same[0].name == "sex":
-            for first, second in _pairs(same, lambda one, other: one.unit != other.unit):
+            for first, second in _pairs(same, lambda finding, other: finding.unit != other.unit):
                 question = f"Both “{first.unit}” and “{second.unit}” were recorded. Which is right?"
                 yield Contradiction(first.id, second.id, question)
             continue
-        for first, second in _pairs([one for one in same if one.value is not None], _differ):
+        for first, second in _pairs([finding for finding in same if finding.value is not None], _differ):
             told = f"{first.name} {first.value:g} and {second.value:g} {second.unit}"
             yield Contradiction(first.id, second.id, f"Two values were recorded: {told}. Which is right?")
 
@@ -88,8 +88,10 @@ def _differ(first: Finding, second: Finding) -> bool:
 
 def _impossible(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     """A pregnancy beside a record that says male."""
-    male = next((one for one in findings if one.name == "sex" and one.unit == "male"), None)
-    pregnant = next((one for one in findings if one.name == "pregnant" and one.polarity is Polarity.PRESENT), None)
+    male = next((finding for finding in findings if finding.name == "sex" and finding.unit == "male"), None)
+    pregnant = next(
+        (finding for finding in findings if finding.name == "pregnant" and finding.polarity is Polarity.PRESENT), None
+    )
     if male is not None and pregnant is not None:
         where = "The record says male" if male.by.value == "record" else "The sex was recorded as male"
         question = f"{where}, and a pregnancy was recorded. Correct the one that is wrong. Until then neither is used."
@@ -98,8 +100,10 @@ def _impossible(findings: Sequence[Finding]) -> Iterator[Contradiction]:
 
 def _unlikely(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     """A weight that nobody of this age has, as far as a table knows; where it is confirmed, it holds."""
-    age = next((one for one in reversed(findings) if one.name == "age" and one.value is not None), None)
-    weight = next((one for one in reversed(findings) if one.name == "weight" and one.value is not None), None)
+    age = next((finding for finding in reversed(findings) if finding.name == "age" and finding.value is not None), None)
+    weight = next(
+        (finding for finding in reversed(findings) if finding.name == "weight" and finding.value is not None), None
+    )
     if age is None or weight is None or weight.is_confirmed:
         return
     assert age.value is not None

@@ -51,16 +51,16 @@ def find_details(sentence: str) -> list[Detail]:
     [('character', 'sharp'), ('duration', 'for 3 days'), ('severity', '8/10'), ('aggravating', 'worse on walking')]
     """
     flat = sentence.replace("’", "'")
-    found = [*_times(flat), *_worded(flat)]
-    return sorted(found, key=lambda one: one.start)
+    details = [*_times(flat), *_worded(flat)]
+    return sorted(details, key=lambda detail: detail.start)
 
 
 def _times(sentence: str) -> Iterator[Detail]:
-    for found in durations(sentence):
-        category = _category(sentence, found)
+    for duration in durations(sentence):
+        category = _category(sentence, duration)
         if category is not None:
-            days = None if found.sign in ("<=", "<") else found.days
-            yield Detail(found.start, found.end, category, found.text, days)
+            days = None if duration.sign in ("<=", "<") else duration.days
+            yield Detail(duration.start, duration.end, category, duration.text, days)
     for pattern, name in ((_SUDDEN, "sudden"), (_GRADUAL, "gradual")):
         for match in pattern.finditer(sentence):
             yield Detail(*match.span(), Category.ONSET, name)
@@ -69,11 +69,11 @@ def _times(sentence: str) -> Iterator[Detail]:
             yield Detail(*match.span(), Category.SEVERITY, match.group(), value=float(match["score"]), unit="/10")
 
 
-def _category(sentence: str, found: Duration) -> Category | None:
+def _category(sentence: str, duration: Duration) -> Category | None:
     """What a time says of a complaint; None where it is told of something else."""
-    if found.kind == "lasting":
-        return Category.ONSET if found.value is None else Category.DURATION
-    is_start = found.kind == "onset" or (found.kind == "ago" and not _ENDED.search(sentence[: found.start]))
+    if duration.kind == "lasting":
+        return Category.ONSET if duration.value is None else Category.DURATION
+    is_start = duration.kind == "onset" or (duration.kind == "ago" and not _ENDED.search(sentence[: duration.start]))
     return Category.ONSET if is_start else None
 
 

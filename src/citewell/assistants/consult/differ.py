@@ -48,9 +48,13 @@ def checked_differentials(
 ) -> list[Differential]:
     """The list after a change, the surest first: what the clinician enters stands over what a model suggests."""
     gone = {one.strip().casefold() for one in removed}
-    if lost := gone - {one.condition.casefold() for one in known}:
+    if lost := gone - {differential.condition.casefold() for differential in known}:
         raise InputError(f"No differential is called {', '.join(sorted(lost))}.")
-    found = {one.condition.casefold(): one for one in known if one.condition.casefold() not in gone}
+    found = {
+        differential.condition.casefold(): differential
+        for differential in known
+        if differential.condition.casefold() not in gone
+    }
     for one in proposed:
         found.setdefault(one.condition.casefold(), one)
     for condition, confidence in entered:
@@ -61,19 +65,19 @@ def checked_differentials(
     if len(found) > MAX_DIFFERENTIALS:
         raise InputError(f"There can be at most {MAX_DIFFERENTIALS} differentials. Remove some first.")
     order = [row[0] for row in rows("confidences.tsv")]
-    return sorted(found.values(), key=lambda one: order.index(one.confidence))
+    return sorted(found.values(), key=lambda differential: order.index(differential.confidence))
 
 
 def weighed(
     differentials: Sequence[Differential], consult: Consult, *, scope: Scope, parts: AssessmentParts
 ) -> list[Differential]:
     """Each differential with the findings that passages on it name: present ones for, absent ones against."""
-    conditions = [one.condition for one in differentials]
+    conditions = [differential.condition for differential in differentials]
     patient = patient_of(consult)
     gathered, _ = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     return [
-        _weighed(one, consult, _named([passage.hit for passage in found.passages]))
-        for one, found in zip(differentials, gathered, strict=True)
+        _weighed(differential, consult, _named([passage.hit for passage in evidence.passages]))
+        for differential, evidence in zip(differentials, gathered, strict=True)
     ]
 
 

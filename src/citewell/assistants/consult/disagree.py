@@ -15,16 +15,19 @@ from citewell.types.consult_plan import Disagreement, PlanStatement
 def disagreements(statements: Sequence[PlanStatement]) -> tuple[Disagreement, ...]:
     """Each pair of statements from two documents that differ over a medicine."""
     return tuple(
-        found
+        disagreement
         for first, second in combinations(statements, 2)
         if first.place.document_id != second.place.document_id
-        for found in _between(first, second)
+        for disagreement in _between(first, second)
     )
 
 
 def _between(first: PlanStatement, second: PlanStatement) -> Iterator[Disagreement]:
-    told = [{one.name for one in medicines(statement.text) if not one.is_class} for statement in (first, second)]
-    gives = [{one.name for one in given(statement.text)} for statement in (first, second)]
+    told = [
+        {medicine.name for medicine in medicines(statement.text) if not medicine.is_class}
+        for statement in (first, second)
+    ]
+    gives = [{medicine.name for medicine in given(statement.text)} for statement in (first, second)]
     for name in sorted(told[0] & told[1]):
         pair = (first.id, second.id)
         if (name in gives[0]) != (name in gives[1]):
@@ -38,10 +41,10 @@ def _between(first: PlanStatement, second: PlanStatement) -> Iterator[Disagreeme
 def _amounts(text: str, name: str) -> frozenset[tuple[str, tuple[float, ...]]]:
     """The amounts that stand behind a medicine's name, up to the next medicine."""
     named = medicines(text)
-    at = next(position for position, one in enumerate(named) if one.name == name)
+    at = next(position for position, medicine in enumerate(named) if medicine.name == name)
     end = named[at + 1].start if at + 1 < len(named) else len(text)
     return frozenset(
-        (one.dimension, tuple(round(value, 9) for value in one.values))
-        for one in quantities(text)
-        if named[at].start <= one.start < end and one.dimension.partition("/")[0] in AMOUNTS
+        (quantity.dimension, tuple(round(value, 9) for value in quantity.values))
+        for quantity in quantities(text)
+        if named[at].start <= quantity.start < end and quantity.dimension.partition("/")[0] in AMOUNTS
     )

@@ -26,7 +26,7 @@ GRAMS = {"g": 1.0, "mg": 1e-3, "milligram": 1e-3, "mcg": 1e-6, "µg": 1e-6, "mic
 
 def has_dose(statement: str) -> bool:
     """Whether a statement holds an amount of something to give."""
-    return any(one.dimension.partition("/")[0] in AMOUNTS for one in quantities(statement))
+    return any(quantity.dimension.partition("/")[0] in AMOUNTS for quantity in quantities(statement))
 
 
 def doses(statement: str, patient: Patient) -> tuple[WorkedDose, ...]:
@@ -35,11 +35,11 @@ def doses(statement: str, patient: Patient) -> tuple[WorkedDose, ...]:
     >>> doses("Give 10 mg/kg (maximum 500 mg) twice daily.", Patient(weight_kg=16))[0].arithmetic
     '10 mg/kg × 16 kg = 160 mg (the stated maximum is 500 mg)'
     """
-    found = []
+    worked_doses = []
     for match in _PER_KG.finditer(statement):
         words = match.group().strip()
         if patient.weight_kg is None:
-            found.append(WorkedDose(words, None, "The weight is needed to calculate this and is not known."))
+            worked_doses.append(WorkedDose(words, None, "The weight is needed to calculate this and is not known."))
             continue
         low = _amount(float(match["low"]) * patient.weight_kg)
         high = _amount(float(match["high"]) * patient.weight_kg) if match["high"] else None
@@ -49,8 +49,8 @@ def doses(statement: str, patient: Patient) -> tuple[WorkedDose, ...]:
         most = _MAXIMUM.search(statement, match.end())
         if most is not None:
             told, arithmetic = _capped(most, (low, high), (unit, told, arithmetic))
-        found.append(WorkedDose(words, told, arithmetic))
-    return tuple(found)
+        worked_doses.append(WorkedDose(words, told, arithmetic))
+    return tuple(worked_doses)
 
 
 def _capped(most: re.Match[str], amounts: tuple[float, float | None], told: tuple[str, str, str]) -> tuple[str, str]:

@@ -78,7 +78,7 @@ def extract(heard: InterviewMessage) -> ExtractedFindings:
     found: list[Finding] = []
     troubles: list[str] = []
     traits = find_traits(heard.text, is_adult=heard.is_adult)
-    if any(one.name == "age" and (one.value or 0) < ADULT_YEARS for one in traits):
+    if any(trait.name == "age" and (trait.value or 0) < ADULT_YEARS for trait in traits):
         heard = replace(heard, is_child=True)
     complaint = heard.complaint
     context = read_context(heard.text)
@@ -90,27 +90,31 @@ def extract(heard: InterviewMessage) -> ExtractedFindings:
         named = list(read.findings(complaint))
         complaint = _complaint(named) or complaint
         found += named
-        troubles += [one.trouble for one in find_measures(sentence) if one.trouble]
-        troubles += [one.problem for one in ages(sentence) if one.problem]
+        troubles += [measure.trouble for measure in find_measures(sentence) if measure.trouble]
+        troubles += [age.problem for age in ages(sentence) if age.problem]
     findings, left_out = _once(found, context)
-    asked = [UNCLEAR.format(name=one.name.lower()) for one in findings if one.polarity is Polarity.UNCLEAR]
+    asked = [UNCLEAR.format(name=finding.name.lower()) for finding in findings if finding.polarity is Polarity.UNCLEAR]
     asked += [
-        BOTH.format(name=one.name.lower(), status=OPPOSITE[one.polarity].value)
-        for one in left_out
-        if one.polarity in OPPOSITE
+        BOTH.format(name=finding.name.lower(), status=OPPOSITE[finding.polarity].value)
+        for finding in left_out
+        if finding.polarity in OPPOSITE
     ]
     return ExtractedFindings(tuple(findings), (*troubles, *dict.fromkeys(asked)))
 
 
-def _is_felt(one: Finding) -> bool:
-    return one.category in (Category.SYMPTOM, Category.ASSOCIATED)
+def _is_felt(finding: Finding) -> bool:
+    return finding.category in (Category.SYMPTOM, Category.ASSOCIATED)
 
 
 def _complaint(named: Sequence[Finding]) -> str | None:
     """What the next sentence may go on about: a symptom, else an illness that is there now."""
-    symptoms = [one for one in named if one.category is Category.SYMPTOM]
-    held = [one for one in named if one.category is Category.MEDICAL_HISTORY and one.polarity is Polarity.PRESENT]
-    return next((one.name for one in (*symptoms, *held)), None)
+    symptoms = [finding for finding in named if finding.category is Category.SYMPTOM]
+    held = [
+        finding
+        for finding in named
+        if finding.category is Category.MEDICAL_HISTORY and finding.polarity is Polarity.PRESENT
+    ]
+    return next((finding.name for finding in (*symptoms, *held)), None)
 
 
 def _statements(text: str) -> list[tuple[int, int]]:
@@ -143,24 +147,24 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         at += len(line)
 
 
-def _once(found: Sequence[Finding], context: AssertionContext) -> tuple[list[Finding], list[Finding]]:
+def _once(findings: Sequence[Finding], context: AssertionContext) -> tuple[list[Finding], list[Finding]]:
     """Each finding once, and those that were left out because far more speaks for the opposite."""
     kept: dict[tuple[str, Polarity], Finding] = {}
     weights: dict[tuple[str, Polarity], float] = {}
-    for one in found:
-        key = (one.key, one.polarity)
-        weights[key] = weights.get(key, 0.0) + _weight(one, context)
+    for finding in findings:
+        key = (finding.key, finding.polarity)
+        weights[key] = weights.get(key, 0.0) + _weight(finding, context)
         before = kept.get(key)
         if before is None:
-            kept[key] = one
-        elif before.duration_days is None and one.duration_days is not None:
-            kept[key] = replace(before, duration_days=one.duration_days, onset=before.onset or one.onset)
+            kept[key] = finding
+        elif before.duration_days is None and finding.duration_days is not None:
+            kept[key] = replace(before, duration_days=finding.duration_days, onset=before.onset or finding.onset)
     left_out = [one for key, one in kept.items() if _is_outweighed(key, weights)]
     return [one for one in kept.values() if one not in left_out], left_out
 
 
-def _weight(one: Finding, context: AssertionContext) -> float:
-    return context.assertion(one.words.start, one.words.end).share if one.words else 1.0
+def _weight(finding: Finding, context: AssertionContext) -> float:
+    return context.assertion(finding.words.start, finding.words.end).share if finding.words else 1.0
 
 
 def _is_outweighed(key: tuple[str, Polarity], weights: Mapping[tuple[str, Polarity], float]) -> bool:
@@ -185,14 +189,14 @@ class _Sentence:
         """What one sentence says."""
         measures = find_measures(self.text)
         traits = find_traits(self.text, is_adult=self.heard.is_adult)
-        yield from (self._trait(one) for one in traits)
-        yield from (self._measure(one) for one in measures if one.trouble is None)
+        yield from (self._trait(trait) for trait in traits)
+        yield from (self._measure(measure) for measure in measures if measure.trouble is None)
         details = [
             one
             for one in find_details(self.text)
             if not _covered(one, traits, measures) and not _is_only_asked(self.text, one)
         ]
-        yield from (self._mention(one, details) for one in self.mentions if not _covers(one, traits))
+        yield from (self._mention(mention, details) for mention in self.mentions if not _covers(mention, traits))
         for detail in details:
             named = self._about(detail)
             about = complaint if named is None else named.name
@@ -209,83 +213,85 @@ class _Sentence:
         is_of_others = status in (Polarity.FAMILY, Polarity.OTHER)
         return Polarity.PRESENT if is_of_others and self.heard.is_child and _OWN_CHILD.search(self.text) else status
 
-    def _trait(self, one: Trait) -> Finding:
-        polarity = Polarity.ABSENT if one.is_denied else Polarity.PRESENT
-        polarity = Polarity.HYPOTHETICAL if one.is_doubtful else polarity
-        is_sex = one.name == "sex"
+    def _trait(self, trait: Trait) -> Finding:
+        polarity = Polarity.ABSENT if trait.is_denied else Polarity.PRESENT
+        polarity = Polarity.HYPOTHETICAL if trait.is_doubtful else polarity
+        is_sex = trait.name == "sex"
         return Finding(
-            "", Category.DEMOGRAPHIC, one.name, polarity, FindingSource.RULES, self._words(one.start, one.end),
-            value=one.value, unit=one.words if is_sex else one.unit, arithmetic=None if is_sex else one.words,
+            "", Category.DEMOGRAPHIC, trait.name, polarity, FindingSource.RULES, self._words(trait.start, trait.end),
+            value=trait.value, unit=trait.words if is_sex else trait.unit, arithmetic=None if is_sex else trait.words,
         )  # fmt: skip
 
-    def _measure(self, one: Measure) -> Finding:
-        words = self._words(one.start, one.end)
+    def _measure(self, measure: Measure) -> Finding:
+        words = self._words(measure.start, measure.end)
         return Finding(
-            "", Category.VITAL, one.name, Polarity.PRESENT, FindingSource.RULES, words,
-            value=one.value, unit=one.unit, arithmetic=one.arithmetic,
+            "", Category.VITAL, measure.name, Polarity.PRESENT, FindingSource.RULES, words,
+            value=measure.value, unit=measure.unit, arithmetic=measure.arithmetic,
         )  # fmt: skip
 
-    def _mention(self, one: SentenceMention, details: Sequence[Detail]) -> Finding:
-        polarity = self._polarity(one.start, one.end)
-        category = one.category
-        if category is Category.SYMPTOM and polarity is Polarity.PRESENT and self._is_reaction(one):
+    def _mention(self, mention: SentenceMention, details: Sequence[Detail]) -> Finding:
+        polarity = self._polarity(mention.start, mention.end)
+        category = mention.category
+        if category is Category.SYMPTOM and polarity is Polarity.PRESENT and self._is_reaction(mention):
             polarity = Polarity.PAST
-        if category is Category.SYMPTOM and (self.has_complaint or one is not _first(self.mentions)):
+        if category is Category.SYMPTOM and (self.has_complaint or mention is not _first(self.mentions)):
             category = Category.ASSOCIATED
         if category in (Category.SYMPTOM, Category.ASSOCIATED) and polarity in (Polarity.PAST, Polarity.FAMILY):
             category = Category.MEDICAL_HISTORY
-        own = [detail for detail in details if self._about(detail) is one and polarity is not Polarity.ABSENT]
+        own = [detail for detail in details if self._about(detail) is mention and polarity is not Polarity.ABSENT]
         onset = next((detail.name for detail in own if detail.category is Category.ONSET), None)
         days = next((detail.days for detail in own if detail.days is not None), None)
-        words = self._words(one.start, one.end)
+        words = self._words(mention.start, mention.end)
         return Finding(
-            "", category, one.name, polarity, FindingSource.RULES, words, one.concept,
-            onset=onset, duration_days=days, corrected=one.corrected,
+            "", category, mention.name, polarity, FindingSource.RULES, words, mention.concept,
+            onset=onset, duration_days=days, corrected=mention.corrected,
         )  # fmt: skip
 
-    def _is_reaction(self, one: SentenceMention) -> bool:
+    def _is_reaction(self, mention: SentenceMention) -> bool:
         """Whether a symptom is what an allergen did: “allergic to ramipril, got angioedema”."""
         allergens = [other for other in self.mentions if other.category is Category.ALLERGY and other.name != ANY]
-        return any(_REACTION.fullmatch(self.text, other.end, one.start) for other in allergens)
+        return any(_REACTION.fullmatch(self.text, other.end, mention.start) for other in allergens)
 
     def _about(self, detail: Detail) -> SentenceMention | None:
         """The complaint that a detail is about: the nearest one, of two the one before it.
 
         Behind a comma it is about no illness and nothing denied where something else is named: “smoker, cough, 5 days”.
         """
-        felt = [one for one in self.mentions if one.category in (Category.SYMPTOM, Category.MEDICAL_HISTORY)]
+        felt = [
+            mention for mention in self.mentions if mention.category in (Category.SYMPTOM, Category.MEDICAL_HISTORY)
+        ]
         if detail.category.value not in QUALIFYING or not felt:
             return None
-        near = [one for one in felt if not self._is_apart(one, detail)]
-        return min(near or felt, key=lambda one: _distance(one, detail))
+        near = [sentence_mention for sentence_mention in felt if not self._is_apart(sentence_mention, detail)]
+        return min(near or felt, key=lambda mention: _distance(mention, detail))
 
-    def _is_apart(self, one: SentenceMention, detail: Detail) -> bool:
-        between = self.text[min(one.end, detail.end) : max(one.start, detail.start)]
-        return "," in between and (one.category is not Category.SYMPTOM or self._is_denied(one))
+    def _is_apart(self, mention: SentenceMention, detail: Detail) -> bool:
+        between = self.text[min(mention.end, detail.end) : max(mention.start, detail.start)]
+        return "," in between and (mention.category is not Category.SYMPTOM or self._is_denied(mention))
 
-    def _is_denied(self, one: SentenceMention) -> bool:
-        return self._polarity(one.start, one.end) is Polarity.ABSENT
+    def _is_denied(self, mention: SentenceMention) -> bool:
+        return self._polarity(mention.start, mention.end) is Polarity.ABSENT
 
-    def _detail(self, one: Detail, about: str) -> Finding:
-        words = self._words(one.start, one.end)
-        name = _NAME_OF.sub("", one.name)
+    def _detail(self, detail: Detail, about: str) -> Finding:
+        words = self._words(detail.start, detail.end)
+        name = _NAME_OF.sub("", detail.name)
         return Finding(
-            "", one.category, name, Polarity.PRESENT, FindingSource.RULES, words,
-            value=one.value, unit=one.unit, duration_days=one.days, about=about,
+            "", detail.category, name, Polarity.PRESENT, FindingSource.RULES, words,
+            value=detail.value, unit=detail.unit, duration_days=detail.days, about=about,
         )  # fmt: skip
 
 
 def _first(mentions: Sequence[SentenceMention]) -> SentenceMention | None:
-    return next((one for one in mentions if one.category is Category.SYMPTOM), None)
+    return next((mention for mention in mentions if mention.category is Category.SYMPTOM), None)
 
 
-def _covers(one: SentenceMention, traits: Sequence[Trait]) -> bool:
+def _covers(mention: SentenceMention, traits: Sequence[Trait]) -> bool:
     """Whether a mention only repeats who the patient is: “pregnant”, “breastfeeding”."""
-    return any(trait.start < one.end and one.start < trait.end for trait in traits if trait.name != "sex")
+    return any(trait.start < mention.end and mention.start < trait.end for trait in traits if trait.name != "sex")
 
 
 def _covered(detail: Detail, traits: Sequence[Trait], measures: Sequence[Measure]) -> bool:
-    spans = [(one.start, one.end) for one in traits] + [(one.start, one.end) for one in measures]
+    spans = [(trait.start, trait.end) for trait in traits] + [(measure.start, measure.end) for measure in measures]
     return any(detail.start < end and start < detail.end for start, end in spans)
 
 
@@ -300,7 +306,7 @@ def _is_only_asked(sentence: str, detail: Detail) -> bool:
 
 def _is_part(detail: Detail, mentions: Sequence[SentenceMention]) -> bool:
     """Whether a detail only repeats words of a finding's own name: “burning on passing urine”."""
-    return any(one.start <= detail.start and detail.end <= one.end for one in mentions)
+    return any(mention.start <= detail.start and detail.end <= mention.end for mention in mentions)
 
 
 def _distance(mention: SentenceMention, detail: Detail) -> float:

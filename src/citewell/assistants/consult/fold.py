@@ -32,9 +32,9 @@ def fold(events: Iterable[ConsultEvent]) -> Consult:
 
 
 def _said(consult: Consult, event: ConsultEvent) -> Consult:
-    said = InterviewTurn(len(consult.messages) + 1, event.body["role"], event.body["text"], event.at)
+    turn = InterviewTurn(len(consult.messages) + 1, event.body["role"], event.body["text"], event.at)
     unused = (UnusedWords(**one) for one in event.body.get("unused", ()))
-    return replace(consult, messages=(*consult.messages, said), unused=(*consult.unused, *unused))
+    return replace(consult, messages=(*consult.messages, turn), unused=(*consult.unused, *unused))
 
 
 def _asked(consult: Consult, event: ConsultEvent) -> Consult:
@@ -56,16 +56,16 @@ def _retracted(consult: Consult, event: ConsultEvent) -> Consult:
 
 
 def _without(consult: Consult, finding_id: str, why: str) -> Consult:
-    old = [one for one in consult.findings if one.id == finding_id]
-    left = tuple(one for one in consult.findings if one.id != finding_id)
-    return replace(consult, findings=left, gone=(*consult.gone, *((one, why) for one in old)))
+    old = [finding for finding in consult.findings if finding.id == finding_id]
+    left = tuple(finding for finding in consult.findings if finding.id != finding_id)
+    return replace(consult, findings=left, gone=(*consult.gone, *((finding, why) for finding in old)))
 
 
 def _confirmed(consult: Consult, event: ConsultEvent) -> Consult:
-    def marked(one: Finding) -> Finding:
-        return replace(one, is_confirmed=True) if one.id in event.body["ids"] else one
+    def marked(finding: Finding) -> Finding:
+        return replace(finding, is_confirmed=True) if finding.id in event.body["ids"] else finding
 
-    return replace(consult, findings=tuple(marked(one) for one in consult.findings))
+    return replace(consult, findings=tuple(marked(finding) for finding in consult.findings))
 
 
 def _reopened(consult: Consult) -> Consult:
@@ -80,9 +80,9 @@ def _skipped(consult: Consult, event: ConsultEvent) -> Consult:
 
 
 def _differentials(consult: Consult, event: ConsultEvent) -> Consult:
-    found = tuple(differential_of(one) for one in event.body["differentials"])
-    state = ConsultState.DIFFERENTIALS_READY if found else ConsultState.INTERVIEWING
-    return replace(consult, differentials=found, state=state, plan=None, failure=None)
+    differentials = tuple(differential_of(one) for one in event.body["differentials"])
+    state = ConsultState.DIFFERENTIALS_READY if differentials else ConsultState.INTERVIEWING
+    return replace(consult, differentials=differentials, state=state, plan=None, failure=None)
 
 
 def _acknowledged(consult: Consult, event: ConsultEvent) -> Consult:

@@ -30,16 +30,16 @@ NOT_DRAFT = "Only a draft can be signed; this consultation is {state}. Draft a p
 
 def before_differentials(consult: Consult, flags: Sequence[RedFlag], despite: str | None) -> None:
     """Red flags are acknowledged first; what is missing is answered, or there is a reason not to wait."""
-    unseen = [one for one in flags if one.id not in consult.acknowledged]
+    unseen = [flag for flag in flags if flag.id not in consult.acknowledged]
     if unseen:
-        told = " ".join(f"{one.title}: {one.act} {one.why} ({one.source})." for one in unseen)
+        told = " ".join(f"{red_flag.title}: {red_flag.act} {red_flag.why} ({red_flag.source})." for red_flag in unseen)
         raise InputError(FLAGGED.format(flags=told))
     despite = (despite or "").strip()
     if consult.contradictions and not despite:
         raise InputError(CONTRADICTED.format(questions=_questions(consult)))
     lacking = missing(consult)
     if lacking and not (despite or consult.despite):
-        raise InputError(NOT_READY.format(missing=" ".join(one.text for one in lacking)))
+        raise InputError(NOT_READY.format(missing=" ".join(question.text for question in lacking)))
 
 
 def before_signing(consult: Consult, flags: Sequence[RedFlag], name: str, despite: str | None) -> str | None:
@@ -48,7 +48,7 @@ def before_signing(consult: Consult, flags: Sequence[RedFlag], name: str, despit
         raise InputError(NOT_DRAFT.format(state=consult.state.value.replace("_", " ")))
     if not name.strip():
         raise InputError("Enter the name of the clinician who is signing.")
-    if unseen := [one.title for one in flags if one.id not in consult.acknowledged]:
+    if unseen := [flag.title for flag in flags if flag.id not in consult.acknowledged]:
         raise InputError(FLAGGED.format(flags=", ".join(unseen) + "."))
     reason = (despite or "").strip() or None
     if (grave := consult.grave()) and reason is None:
@@ -59,4 +59,4 @@ def before_signing(consult: Consult, flags: Sequence[RedFlag], name: str, despit
 
 
 def _questions(consult: Consult) -> str:
-    return " ".join(one.question for one in consult.contradictions)
+    return " ".join(contradiction.question for contradiction in consult.contradictions)

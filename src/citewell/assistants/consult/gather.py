@@ -108,13 +108,13 @@ def gather(
     every = retrieve_all(
         asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False, choose=_within_documents
     )
-    wide = [[hit for hit in one.hits if may_advise(hit.section)] for one in every]
+    wide = [[hit for hit in search_result.hits if may_advise(hit.section)] for search_result in every]
     calibration = search.calibration
-    found = [[hit for hit in several if is_near(hit, CONTROLS, calibration)] for several in wide]
+    hitses = [[hit for hit in several if is_near(hit, CONTROLS, calibration)] for several in wide]
     alone = wide[-1] if told else []
     gathered = [
         _fused(
-            (found[2 * at], found[2 * at + 1], found[-1] if told else []),
+            (hitses[2 * at], hitses[2 * at + 1], hitses[-1] if told else []),
             patient,
             known_of(condition, findings),
         )
@@ -128,11 +128,14 @@ def _within_documents(ranked: list[list[ScoredCandidate]]) -> list[list[ScoredCa
     chosen: list[list[ScoredCandidate]] = []
     every: set[int] = set()
     for at in range(0, len(ranked) - 1, 2):
-        about = {one.candidate.generation for one in ranked[at] if one.relevance >= MIN_RELEVANCE}
-        chosen += [[one for one in order if one.candidate.generation in about] for order in ranked[at : at + 2]]
+        about = {candidate.candidate.generation for candidate in ranked[at] if candidate.relevance >= MIN_RELEVANCE}
+        chosen += [
+            [scored_candidate for scored_candidate in order if scored_candidate.candidate.generation in about]
+            for order in ranked[at : at + 2]
+        ]
         every |= about
     return chosen + [
-        [one for at, one in enumerate(order) if one.candidate.generation in every or at < LEADING]
+        [candidate for at, candidate in enumerate(order) if candidate.candidate.generation in every or at < LEADING]
         for order in ranked[len(chosen) :]
     ]
 
@@ -149,9 +152,13 @@ def describe(findings: Sequence[Finding], patient: Patient) -> str:
     'takes naproxen (NSAID)'
     """
     kinds = (Category.SYMPTOM, Category.ASSOCIATED, Category.MEDICAL_HISTORY)
-    present = [one for one in findings if one.category in kinds and one.polarity is Polarity.PRESENT]
-    names = list(dict.fromkeys(one.name.lower() for one in present))[:MAX_FINDINGS]
-    taken = [one.name for one in findings if one.category is Category.MEDICATION and one.polarity is Polarity.PRESENT]
+    present = [finding for finding in findings if finding.category in kinds and finding.polarity is Polarity.PRESENT]
+    names = list(dict.fromkeys(finding.name.lower() for finding in present))[:MAX_FINDINGS]
+    taken = [
+        finding.name
+        for finding in findings
+        if finding.category is Category.MEDICATION and finding.polarity is Polarity.PRESENT
+    ]
     names += [f"takes {name.lower()}" for name in dict.fromkeys(taken)][:MAX_MEDICINES]
     who = _who(patient)
     return " with ".join(part for part in (who, ", ".join(map(_with_class, names))) if part)
@@ -159,7 +166,9 @@ def describe(findings: Sequence[Finding], patient: Patient) -> str:
 
 def _with_class(name: str) -> str:
     """A finding with the class of the medicine in it: a guideline speaks of NSAIDs where a patient says naproxen."""
-    families = dict.fromkeys(one.family for one in medicines(name) if not one.is_class and one.family)
+    families = dict.fromkeys(
+        medicine.family for medicine in medicines(name) if not medicine.is_class and medicine.family
+    )
     told = [family for family in families if family.casefold() not in name.casefold()]
     return f"{name} ({', '.join(told)})" if told else name
 
@@ -181,8 +190,8 @@ def _headings(hit: Hit) -> tuple[str, ...]:
 def _first(passages: Sequence[ApplicablePassage]) -> tuple[ApplicablePassage, ...]:
     """Of a few more than are shown, first those that tell what to do, then others; a copy of another is neither."""
     distinct = _distinct(passages)
-    telling = list(islice((one for one in distinct[: SHOWN + SPARE] if _tells(one.hit)), SHOWN))
-    others = [one for one in distinct[:SHOWN] if one not in telling]
+    telling = list(islice((passage for passage in distinct[: SHOWN + SPARE] if _tells(passage.hit)), SHOWN))
+    others = [applicable_passage for applicable_passage in distinct[:SHOWN] if applicable_passage not in telling]
     return tuple(_from_their_beginning((*telling, *others)[:SHOWN], passages))
 
 
@@ -190,13 +199,18 @@ def _from_their_beginning(
     shown: Sequence[ApplicablePassage], passages: Sequence[ApplicablePassage]
 ) -> Sequence[ApplicablePassage]:
     """The same; before one that begins within a list stands the passage that begins it, where that was found too."""
-    places = {(one.hit.document_id, one.hit.chunk_index): one for one in passages}
+    places = {(passage.hit.document_id, passage.hit.chunk_index): passage for passage in passages}
     whole: list[ApplicablePassage] = []
-    for one in shown:
-        before = places.get((one.hit.document_id, one.hit.chunk_index - 1))
-        if before and before not in shown and before.hit.section == one.hit.section and IN_A_LIST.match(one.hit.text):
+    for applicable_passage in shown:
+        before = places.get((applicable_passage.hit.document_id, applicable_passage.hit.chunk_index - 1))
+        if (
+            before
+            and before not in shown
+            and before.hit.section == applicable_passage.hit.section
+            and IN_A_LIST.match(applicable_passage.hit.text)
+        ):
             whole.append(before)
-        whole.append(one)
+        whole.append(applicable_passage)
     return whole[:SHOWN]
 
 
@@ -206,10 +220,10 @@ IN_A_LIST = re.compile(r"\s*[•◦▪●○‣·]\s")
 def _distinct(passages: Sequence[ApplicablePassage]) -> Sequence[ApplicablePassage]:
     """A few more than are shown, without copies; only where there are any is further looked for others."""
     for count in (SHOWN + SPARE, LOOKED_AT):
-        own = without_copies([one.hit for one in passages[:count]], CONTROLS)
+        own = without_copies([passage.hit for passage in passages[:count]], CONTROLS)
         if len(own) >= min(SHOWN + SPARE, len(passages)):
             break
-    of_hit = {one.hit.source_id: one for one in passages[:count]}
+    of_hit = {applicable_passage.hit.source_id: applicable_passage for applicable_passage in passages[:count]}
     return [of_hit[hit.source_id] for hit in own]  # a copy that is kept for its source stands where the best one stood
 
 
@@ -239,29 +253,33 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
             hits.setdefault(key, hit)
     passages, left_out = [], []
     for key, hit in hits.items():
-        told = fit(_headings(hit), "", patient, known)
+        applicable = fit(_headings(hit), "", patient, known)
         line = line_of(hit.section) if known.takes_nothing else None
-        why_not = "; ".join(told.reasons) if not told.applies else other_stage(condition, hit.section)
+        why_not = "; ".join(applicable.reasons) if not applicable.applies else other_stage(condition, hit.section)
         why_not = why_not or (LATER_LINE if line == "later" else None) or on_another(hit.document, hit.section, known)
         if why_not is not None:
             left_out.append((ranks[key], ExcludedPassage(hit.document, hit.section, why_not)))
             continue
-        is_own = told.is_specific or line == "first"
+        is_own = applicable.is_specific or line == "first"
         score = ranks[key] * _worth(hit.section) * (SPECIFIC if is_own else 1.0) * (STATED if states(hit.text) else 1.0)
-        score *= (UNSURE if told.reasons else 1.0) * (GENERAL if told.is_general else 1.0)
-        passages.append(ApplicablePassage(hit, told, score, about[hit.document_id]))
-    passages.sort(key=lambda one: (-one.score, one.hit.document_id, one.hit.chunk_index))
+        score *= (UNSURE if applicable.reasons else 1.0) * (GENERAL if applicable.is_general else 1.0)
+        passages.append(ApplicablePassage(hit, applicable, score, about[hit.document_id]))
+    passages.sort(key=lambda passage: (-passage.score, passage.hit.document_id, passage.hit.chunk_index))
     left_out.sort(key=lambda pair: -pair[0])
-    left = (*strange.values(), *(one for _, one in left_out))
-    advising = [one for at, one in enumerate(passages) if at >= LOOKED_AT or not is_imprint(one.hit.text)]
-    return GatheredEvidence(condition, tuple(_whole(one, hits) for one in _first(advising)), left[:SHOWN])
+    left = (*strange.values(), *(excluded_passage for _, excluded_passage in left_out))
+    advising = [
+        applicable_passage
+        for at, applicable_passage in enumerate(passages)
+        if at >= LOOKED_AT or not is_imprint(applicable_passage.hit.text)
+    ]
+    return GatheredEvidence(condition, tuple(_whole(passage, hits) for passage in _first(advising)), left[:SHOWN])
 
 
-def _whole(one: ApplicablePassage, hits: dict[tuple[str, int], Hit]) -> ApplicablePassage:
+def _whole(passage: ApplicablePassage, hits: dict[tuple[str, int], Hit]) -> ApplicablePassage:
     """A passage from the beginning of its paragraph, where that was found too."""
-    before = hits.get((one.hit.document_id, one.hit.chunk_index - 1))
-    hit, is_whole = from_its_paragraph(one.hit, before)
-    return replace(one, hit=hit, is_whole=is_whole)
+    before = hits.get((passage.hit.document_id, passage.hit.chunk_index - 1))
+    hit, is_whole = from_its_paragraph(passage.hit, before)
+    return replace(passage, hit=hit, is_whole=is_whole)
 
 
 def _on_others(found: Sequence[Hit], known: KnownConditions) -> dict[str, ExcludedPassage]:
@@ -270,7 +288,7 @@ def _on_others(found: Sequence[Hit], known: KnownConditions) -> dict[str, Exclud
     strange = {}
     for document, hits in groupby(sorted(found, key=lambda hit: hit.document_id), key=lambda hit: hit.document_id):
         theirs = list({hit.chunk_index: hit for hit in hits}.values())
-        named = [one.name for one in conditions_in(theirs[0].document)]
+        named = [mention.name for mention in conditions_in(theirs[0].document)]
         if not named or any(map(known.has, named)) or known.speaks_of_it(theirs[0].document):
             continue
         of_it = sum(asked <= frozenset(terms(hit.text)) for hit in theirs)

@@ -56,8 +56,8 @@ class KnownConditions:
 def known_of(condition: str, findings: Sequence[Finding]) -> KnownConditions:
     """The diagnosis that is thought of, and every complaint or illness that is present or past."""
     held = (Polarity.PRESENT, Polarity.PAST)
-    names = [one.name for one in findings if one.category in COMPLAINTS and one.polarity in held]
-    taken = {one.polarity for one in findings if one.category is Category.MEDICATION}
+    names = [finding.name for finding in findings if finding.category in COMPLAINTS and finding.polarity in held]
+    taken = {finding.polarity for finding in findings if finding.category is Category.MEDICATION}
     takes_nothing = Polarity.ABSENT in taken and Polarity.PRESENT not in taken
     return KnownConditions((condition, *dict.fromkeys(names)), takes_nothing)
 
@@ -78,7 +78,7 @@ def other_disease(text: str, known: KnownConditions) -> str | None:
         return f"for {row['what'].strip().lower()}; the diagnosis is {known.names[0]}"
     lead, colon, _ = text.partition(":")
     every = list(people_with(text))
-    before = [one for one in every if colon and one.end <= len(lead)]
+    before = [population for population in every if colon and population.end <= len(lead)]
     return _against(text, before, known) or _against(text, every[len(before) :], known)
 
 
@@ -89,7 +89,7 @@ def _is_for(what: str, known: KnownConditions) -> bool:
 
 def _against(text: str, every: Sequence[Population], known: KnownConditions) -> str | None:
     """The first reason against; of alternatives, and where “or” stands between, one that holds is enough."""
-    alternatives = [list(same) for _, same in groupby(every, key=lambda one: one.kind)]
+    alternatives = [list(same) for _, same in groupby(every, key=lambda population: population.kind)]
     reasons = [_reason(same, known) for same in alternatives]
     against = [reason for reason in reasons if reason]
     if not against:
@@ -99,7 +99,7 @@ def _against(text: str, every: Sequence[Population], known: KnownConditions) -> 
 
 
 def _reason(same: Sequence[Population], known: KnownConditions) -> str | None:
-    judged = [one.is_without != known.has(one.condition or "") for one in same]
+    judged = [population.is_without != known.has(population.condition or "") for population in same]
     is_known = "the patient has it" if same[0].is_without else "the patient is not known to have it"
     return None if any(judged) else f"for {same[0].name}; {is_known}"
 
@@ -107,7 +107,7 @@ def _reason(same: Sequence[Population], known: KnownConditions) -> str | None:
 def is_own(text: str, known: KnownConditions) -> bool:
     """Whether words are for people with an illness that this patient has beside the diagnosis."""
     own = KnownConditions(known.names[1:])
-    return any(own.has(one.condition or "") for one in people_with(text) if not one.is_without)
+    return any(own.has(population.condition or "") for population in people_with(text) if not population.is_without)
 
 
 @lru_cache(maxsize=20_000)
@@ -120,12 +120,12 @@ def on_another(document: str, section: tuple[str, ...], known: KnownConditions) 
     >>> on_another("Malaria", ("Treatment of tuberculosis",), known) is None
     True
     """
-    every = [one.name for one in conditions_in(document)]
+    every = [mention.name for mention in conditions_in(document)]
     others = [disease for disease in every if not known.has(disease)]
     if not others or len(others) == len(every):
         return None
     for title in section:
-        named = [one.name for one in conditions_in(title)] if title != document else []
+        named = [mention.name for mention in conditions_in(title)] if title != document else []
         if named and not any(map(known.has, named)) and (other := next((one for one in named if one in others), None)):
             return f"on {other.lower()}; the diagnosis is {known.names[0]}"
     return None
@@ -135,11 +135,11 @@ def on_another(document: str, section: tuple[str, ...], known: KnownConditions) 
 def _is_same(disease: str, name: str) -> bool:
     """Whether two names are of one disease: one concept, or a word that tells diseases apart."""
     told = mentions(name)
-    written = " ".join((name, *(one.name for one in told)))
+    written = " ".join((name, *(mention.name for mention in told)))
     theirs, mine = _types(disease), _types(written)
     if theirs and mine and theirs.isdisjoint(mine):
         return False
-    if any(not one.ids.isdisjoint(concept_ids(disease)) for one in told):
+    if any(not mention.ids.isdisjoint(concept_ids(disease)) for mention in told):
         return True
     words = set(terms(disease))
     shared = words & set(terms(written))

@@ -59,12 +59,15 @@ def hear(consult: Consult, text: str, *, also: Reader | None = None) -> MessageE
     features = features_for(_complaints(consult), consult.findings)
     reply = read_reply(heard, asked=_topic(consult), features=features)
     extracted = reply.extracted if also is None or taken_back else also(heard, reply.extracted)
-    told = [_timeless(one) for one in extracted.findings]
-    fresh = [] if taken_back else list(_numbered(consult, _settled(consult, told, text)))
+    findings = [_timeless(finding) for finding in extracted.findings]
+    fresh = [] if taken_back else list(_numbered(consult, _settled(consult, findings, text)))
     agreed = list(_agreed(consult, text))
     is_read = bool(taken_back or agreed or reply.is_unknown)
     idle = [] if is_read else unused(text, heard.position, extracted.findings)
-    said: tuple[str, dict[str, Any]] = ("said", {"role": "user", "text": text, "unused": [asdict(one) for one in idle]})
+    said: tuple[str, dict[str, Any]] = (
+        "said",
+        {"role": "user", "text": text, "unused": [asdict(unused_words) for unused_words in idle]},
+    )
     events = [said, *taken_back, *agreed]
     if fresh:
         events.append(("found", {"findings": fresh}))
@@ -82,9 +85,9 @@ def _agreed(consult: Consult, text: str) -> Iterator[tuple[str, dict[str, Any]]]
             yield "confirmed", {"ids": [doubted.first]}
 
 
-def _timeless(one: Finding) -> Finding:
+def _timeless(finding: Finding) -> Finding:
     """What is denied without a duration, whoever read it: nothing that is absent lasts."""
-    return replace(one, onset=None, duration_days=None) if one.polarity is Polarity.ABSENT else one
+    return replace(finding, onset=None, duration_days=None) if finding.polarity is Polarity.ABSENT else finding
 
 
 def ask_next(consult: Consult) -> tuple[str, dict[str, Any]] | None:
@@ -101,7 +104,7 @@ def _topic(consult: Consult) -> str | None:
     """What is being asked for: of two values that contradict each other, what they measure."""
     if consult.asked != "contradiction" or not consult.contradictions:
         return consult.asked
-    disputed = next(one for one in consult.findings if one.id == consult.contradictions[0].first)
+    disputed = next(finding for finding in consult.findings if finding.id == consult.contradictions[0].first)
     return disputed.name if disputed.value is not None else consult.asked
 
 
@@ -120,7 +123,7 @@ def _heard(consult: Consult, text: str) -> InterviewMessage:
 
 
 def _complaints(consult: Consult) -> list[str]:
-    return [one.name for one in consult.findings if one.polarity is Polarity.PRESENT]
+    return [finding.name for finding in consult.findings if finding.polarity is Polarity.PRESENT]
 
 
 def _tried(consult: Consult, fresh: Sequence[dict[str, Any]]) -> bool:
@@ -129,13 +132,15 @@ def _tried(consult: Consult, fresh: Sequence[dict[str, Any]]) -> bool:
     return optional and not any(one["category"] == consult.asked for one in fresh)
 
 
-def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[tuple[Finding, list[tuple[str, str]]]]:
+def _settled(
+    consult: Consult, findings: Sequence[Finding], text: str
+) -> Iterator[tuple[Finding, list[tuple[str, str]]]]:
     """Each new finding with those that it takes the place of, and why; what is known already is left out."""
     is_correcting = _CORRECTS.search(text) is not None
     disputed = consult.doubted
-    for one in found:
-        same = [old for old in consult.findings if old.key == one.key]
-        if any(_says_no_more(old, one) for old in same) and not (
+    for finding in findings:
+        same = [old for old in consult.findings if old.key == finding.key]
+        if any(_says_no_more(old, finding) for old in same) and not (
             consult.asked == "contradiction" and _of(same, disputed)
         ):
             continue
@@ -143,42 +148,42 @@ def _settled(consult: Consult, found: Sequence[Finding], text: str) -> Iterator[
         for old in same:
             if old.id in disputed and consult.asked == "contradiction":
                 replaced.append((old.id, "settled by a later answer"))
-            elif is_correcting and _differs(old, one):
+            elif is_correcting and _differs(old, finding):
                 replaced.append((old.id, "corrected by a later message"))
-            elif one.name in SETTLED and one.category is Category.VITAL:
+            elif finding.name in SETTLED and finding.category is Category.VITAL:
                 replaced.append((old.id, "measured again"))
-            elif not _differs(old, one):
+            elif not _differs(old, finding):
                 replaced.append((old.id, "said again with more to it"))
             elif old.polarity in (Polarity.HYPOTHETICAL, Polarity.UNCLEAR):
                 replaced.append((old.id, "settled by a later answer"))
-        if one.category in (Category.ALLERGY, Category.MEDICATION):
-            replaced += _against_none(one, consult, disputed, is_correcting=is_correcting)
-        told = _with_what_was_known(one, same, {old_id for old_id, _ in replaced})
+        if finding.category in (Category.ALLERGY, Category.MEDICATION):
+            replaced += _against_none(finding, consult, disputed, is_correcting=is_correcting)
+        complete = _with_what_was_known(finding, same, {old_id for old_id, _ in replaced})
         is_again = consult.asked == "contradiction" and any(
-            old.id in disputed and old.value == one.value for old in same
+            old.id in disputed and old.value == complete.value for old in same
         )
-        yield (replace(told, is_confirmed=True) if is_again and one.value is not None else told), replaced
+        yield (replace(complete, is_confirmed=True) if is_again and complete.value is not None else complete), replaced
 
 
-def _with_what_was_known(one: Finding, same: Sequence[Finding], replaced: set[str]) -> Finding:
+def _with_what_was_known(finding: Finding, same: Sequence[Finding], replaced: set[str]) -> Finding:
     """A finding that takes the place of one that says the same keeps since when it is there, and its amount: weeks."""
-    old = next((old for old in reversed(same) if old.id in replaced and old.polarity is one.polarity), None)
+    old = next((old for old in reversed(same) if old.id in replaced and old.polarity is finding.polarity), None)
     if old is None:
-        return one
-    if one.value is None and old.value is not None:
-        one = replace(one, value=old.value, unit=old.unit)
-    if one.onset or one.duration_days is not None:
-        return one
-    return replace(one, onset=old.onset, duration_days=old.duration_days)
+        return finding
+    if finding.value is None and old.value is not None:
+        finding = replace(finding, value=old.value, unit=old.unit)
+    if finding.onset or finding.duration_days is not None:
+        return finding
+    return replace(finding, onset=old.onset, duration_days=old.duration_days)
 
 
 def _against_none(
-    one: Finding, consult: Consult, disputed: frozenset[str], *, is_correcting: bool
+    finding: Finding, consult: Consult, disputed: frozenset[str], *, is_correcting: bool
 ) -> Iterator[tuple[str, str]]:
     """“None” that a named allergy or medicine corrects or settles; named ones that “none” settles."""
     is_answer = consult.asked == "contradiction"
     for old in consult.findings:
-        is_other = old.category is one.category and (old.name == "any") is not (one.name == "any")
+        is_other = old.category is finding.category and (old.name == "any") is not (finding.name == "any")
         if is_other and is_answer and old.id in disputed:
             yield old.id, "settled by a later answer"
         elif is_other and is_correcting and old.name == "any":
@@ -186,7 +191,7 @@ def _against_none(
 
 
 def _of(same: Sequence[Finding], disputed: frozenset[str]) -> bool:
-    return any(one.id in disputed for one in same)
+    return any(finding.id in disputed for finding in same)
 
 
 def _differs(old: Finding, new: Finding) -> bool:
@@ -201,8 +206,8 @@ def _says_no_more(old: Finding, new: Finding) -> bool:
 
 def _numbered(consult: Consult, found: Iterator[tuple[Finding, list[tuple[str, str]]]]) -> Iterator[dict[str, Any]]:
     number = len(consult.findings) + len(consult.gone)
-    for number, (one, replaced) in enumerate(found, number + 1):  # noqa: B020
-        yield {**finding_json(replace(one, id=f"f{number}")), "replaces": [list(pair) for pair in replaced]}
+    for number, (finding, replaced) in enumerate(found, number + 1):  # noqa: B020
+        yield {**finding_json(replace(finding, id=f"f{number}")), "replaces": [list(pair) for pair in replaced]}
 
 
 def _taken_back(consult: Consult, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -212,10 +217,12 @@ def _taken_back(consult: Consult, text: str) -> Iterator[tuple[str, dict[str, An
         return
     what = match["what"]
     if _LAST.match(what):
-        last = max((one.words.message for one in consult.findings if one.words), default=0)
-        meant = [one for one in consult.findings if one.words and one.words.message == last]
+        last = max((finding.words.message for finding in consult.findings if finding.words), default=0)
+        meant = [finding for finding in consult.findings if finding.words and finding.words.message == last]
     else:
-        named = {one.name for one in find_mentions(what)}
-        meant = [one for one in consult.findings if one.name in named or one.name in what.casefold().split()]
+        named = {mention.name for mention in find_mentions(what)}
+        meant = [
+            finding for finding in consult.findings if finding.name in named or finding.name in what.casefold().split()
+        ]
     for one in meant:
         yield "retracted", {"id": one.id, "why": "withdrawn in a later message"}

@@ -39,9 +39,9 @@ FRESH_WEIGHT_DAYS = {"adult": 365, "child": 31}
 def findings_of(facts: Sequence[Fact], *, now: datetime | None = None) -> list[Finding]:
     """Findings of a record, none with words of a message; what is old enough to have changed is left out."""
     now = now or datetime.now(UTC)
-    found = [*_person(facts, now), *_allergies(facts), *_medicines(facts), *_illnesses(facts)]
-    found += _weight(facts, now)
-    return list({(one.category, one.name.casefold()): one for one in found}.values())
+    findings = [*_person(facts, now), *_allergies(facts), *_medicines(facts), *_illnesses(facts)]
+    findings += _weight(facts, now)
+    return list({(finding.category, finding.name.casefold()): finding for finding in findings}.values())
 
 
 def _finding(category: Category, name: str, polarity: Polarity = Polarity.PRESENT, **more: object) -> Finding:
@@ -49,45 +49,45 @@ def _finding(category: Category, name: str, polarity: Polarity = Polarity.PRESEN
 
 
 def _person(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
-    for one in facts:
-        if isinstance(one, RecordOwner):
-            if one.born is not None:
-                years = years_between(one.born.at, now)
+    for fact in facts:
+        if isinstance(fact, RecordOwner):
+            if fact.born is not None:
+                years = years_between(fact.born.at, now)
                 yield _finding(Category.DEMOGRAPHIC, "age", value=float(years), unit="years")
-            if one.sex in ("female", "male"):
-                yield _finding(Category.DEMOGRAPHIC, "sex", unit=one.sex)
+            if fact.sex in ("female", "male"):
+                yield _finding(Category.DEMOGRAPHIC, "sex", unit=fact.sex)
             return
 
 
 def _allergies(facts: Sequence[Fact]) -> Iterator[Finding]:
-    for one in facts:
-        if isinstance(one, Allergy) and one.is_active:
-            if one.code in NO_KNOWN or one.allergen.casefold().startswith("no known"):
+    for fact in facts:
+        if isinstance(fact, Allergy) and fact.is_active:
+            if fact.code in NO_KNOWN or fact.allergen.casefold().startswith("no known"):
                 yield _finding(Category.ALLERGY, "any", Polarity.ABSENT)
             else:
-                known = medicines(one.allergen)
-                yield _finding(Category.ALLERGY, known[0].name if known else _KIND.sub("", one.allergen).casefold())
+                known = medicines(fact.allergen)
+                yield _finding(Category.ALLERGY, known[0].name if known else _KIND.sub("", fact.allergen).casefold())
 
 
 def _medicines(facts: Sequence[Fact]) -> Iterator[Finding]:
-    for one in facts:
-        if isinstance(one, Medication) and one.status is MedicationStatus.ACTIVE:
-            known = medicines(one.generic_name)
-            yield _finding(Category.MEDICATION, known[0].name if known else one.generic_name)
+    for fact in facts:
+        if isinstance(fact, Medication) and fact.status is MedicationStatus.ACTIVE:
+            known = medicines(fact.generic_name)
+            yield _finding(Category.MEDICATION, known[0].name if known else fact.generic_name)
 
 
 def _illnesses(facts: Sequence[Fact]) -> Iterator[Finding]:
-    for one in facts:
-        if not isinstance(one, Diagnosis):
+    for fact in facts:
+        if not isinstance(fact, Diagnosis):
             continue
-        is_over = one.ended is not None or one.status is DiagnosisStatus.RESOLVED
-        if _PREGNANT.search(one.name):
+        is_over = fact.ended is not None or fact.status is DiagnosisStatus.RESOLVED
+        if _PREGNANT.search(fact.name):
             if not is_over:
                 yield _finding(Category.DEMOGRAPHIC, "pregnant")
             continue
-        if _NOT_ILLNESS.search(one.name):
+        if _NOT_ILLNESS.search(fact.name):
             continue
-        name = _KIND.sub("", one.name)
+        name = _KIND.sub("", fact.name)
         mention = next(iter(find_mentions(name)), None)
         polarity = Polarity.PAST if is_over else Polarity.PRESENT
         known = (
@@ -100,9 +100,9 @@ def _illnesses(facts: Sequence[Fact]) -> Iterator[Finding]:
 
 def _weight(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
     """The last weight, while it is fresh: a child's changes within weeks."""
-    weighed = [one for one in facts if isinstance(one, LabResult) and (one.code == WEIGHT_CODE or _is_weight(one))]
-    dated = [one for one in weighed if one.collected is not None and one.value is not None]
-    born = next((one.born for one in facts if isinstance(one, RecordOwner) and one.born is not None), None)
+    weighed = [fact for fact in facts if isinstance(fact, LabResult) and (fact.code == WEIGHT_CODE or _is_weight(fact))]
+    dated = [lab_result for lab_result in weighed if lab_result.collected is not None and lab_result.value is not None]
+    born = next((fact.born for fact in facts if isinstance(fact, RecordOwner) and fact.born is not None), None)
     is_child = born is not None and years_between(born.at, now) < ADULT_YEARS
     for one in sorted(dated, key=lambda result: result.collected.at if result.collected else now, reverse=True)[:1]:
         assert one.collected is not None
@@ -110,5 +110,5 @@ def _weight(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
             yield _finding(Category.VITAL, "weight", value=one.value, unit="kg", onset=one.collected.text[:10])
 
 
-def _is_weight(one: LabResult) -> bool:
-    return one.test_name.casefold() in ("body weight", "weight")
+def _is_weight(lab_result: LabResult) -> bool:
+    return lab_result.test_name.casefold() in ("body weight", "weight")

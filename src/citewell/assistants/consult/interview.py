@@ -48,7 +48,7 @@ def next_question(consult: Consult) -> InterviewQuestion | None:
 
 def missing(consult: Consult) -> list[InterviewQuestion]:
     """What of the minimum data set is not known; what was asked and cannot be known is not missing."""
-    return [one for one in open_questions(consult) if one.is_needed]
+    return [question for question in open_questions(consult) if question.is_needed]
 
 
 def open_questions(consult: Consult) -> Iterator[InterviewQuestion]:
@@ -66,9 +66,9 @@ def open_questions(consult: Consult) -> Iterator[InterviewQuestion]:
 
 def complaint_of(consult: Consult) -> Finding | None:
     """The main complaint: the first symptom that is present."""
-    felt = [one for one in consult.findings if one.polarity is Polarity.PRESENT]
+    felt = [finding for finding in consult.findings if finding.polarity is Polarity.PRESENT]
     for category in (Category.SYMPTOM, Category.ASSOCIATED):
-        found = next((one for one in felt if one.category is category), None)
+        found = next((finding for finding in felt if finding.category is category), None)
         if found is not None:
             return found
     return None
@@ -80,22 +80,24 @@ def complaint_for(key: str | None, consult: Consult) -> Finding | None:
     words = next((OF_KIND[one] for one in when if one in OF_KIND), ("",))
     main = complaint_of(consult)
     felt = [main, *_complaints(consult)] if main else []
-    return next((one for one in felt if any(word in one.name.casefold() for word in words)), main)
+    return next((finding for finding in felt if any(word in finding.name.casefold() for word in words)), main)
 
 
 def _names(consult: Consult) -> list[str]:
-    return [one.name for one in _complaints(consult)]
+    return [complaint.name for complaint in _complaints(consult)]
 
 
 def _complaints(consult: Consult) -> list[Finding]:
     kinds = (Category.SYMPTOM, Category.ASSOCIATED)
-    return [one for one in consult.findings if one.category in kinds and one.polarity is Polarity.PRESENT]
+    return [
+        finding for finding in consult.findings if finding.category in kinds and finding.polarity is Polarity.PRESENT
+    ]
 
 
 def is_known(key: str, consult: Consult) -> bool:
     """Whether a question has its answer."""
     patient = patient_of(consult)
-    kinds = {one.category.value for one in consult.findings}
+    kinds = {finding.category.value for finding in consult.findings}
     complaint = complaint_of(consult)
     is_timed = complaint is not None and (complaint.duration_days is not None or complaint.onset is not None)
     told = {
@@ -106,7 +108,7 @@ def is_known(key: str, consult: Consult) -> bool:
         "pregnant": patient.is_pregnant is not None,
         "flags": False,
     }
-    is_measured = any(one.name == key and one.category is Category.VITAL for one in consult.findings)
+    is_measured = any(finding.name == key and finding.category is Category.VITAL for finding in consult.findings)
     return told.get(key, key in kinds or is_measured)
 
 
@@ -119,7 +121,7 @@ def _applies(condition: str, consult: Consult) -> bool:
         "female-fertile": patient.sex == "female" and is_fertile,
         "child": age is not None and age < CHILD_YEARS,
         "complaint": bool(names),
-        "felt": any(one.concept != VISIT for one in _complaints(consult)),
+        "felt": any(complaint.concept != VISIT for complaint in _complaints(consult)),
         "fever": any(word in names for word in ("fever", "rigors", "chills")),
         "-": True,
         **{kind: any(word in names for word in words) for kind, words in OF_KIND.items()},

@@ -17,9 +17,9 @@ from citewell.types.consult import (
 )
 
 
-def finding_json(one: Finding) -> dict[str, Any]:
+def finding_json(finding: Finding) -> dict[str, Any]:
     """A finding as it is written down."""
-    return asdict(one)
+    return asdict(finding)
 
 
 def finding_of(told: Mapping[str, Any]) -> Finding:
@@ -42,9 +42,9 @@ def finding_of(told: Mapping[str, Any]) -> Finding:
     )
 
 
-def differential_json(one: Differential) -> dict[str, Any]:
+def differential_json(differential: Differential) -> dict[str, Any]:
     """A differential as it is written down."""
-    return asdict(one)
+    return asdict(differential)
 
 
 def differential_of(told: Mapping[str, Any]) -> Differential:

@@ -18,27 +18,27 @@ MIN_NAMED = 2
 COMPLAINTS = (Category.SYMPTOM, Category.ASSOCIATED)
 
 
-def lead(
-    found: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Collection[str]
-) -> tuple[SectionLead, ...]:
+def lead(hits: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Collection[str]) -> tuple[SectionLead, ...]:
     """The sections that name most of what the patient complains of, with the sentence that does; none that is shown.
 
     What is a differential already points at nothing new.
     """
-    conditions = {one.condition.casefold() for one in consult.differentials}
+    conditions = {differential.condition.casefold() for differential in consult.differentials}
     present = {
-        key_of(one): one.name
-        for one in consult.settled
-        if one.category in COMPLAINTS and one.polarity is Polarity.PRESENT and one.name.casefold() not in conditions
+        key_of(finding): finding.name
+        for finding in consult.settled
+        if finding.category in COMPLAINTS
+        and finding.polarity is Polarity.PRESENT
+        and finding.name.casefold() not in conditions
     }
     leads: dict[tuple[str, tuple[str, ...]], SectionLead] = {}
-    for hit in found:
+    for hit in hits:
         if hit.source_id in taken:
             continue
-        told = _pointing(hit, present, patient)
+        section_lead = _pointing(hit, present, patient)
         place = (hit.document, hit.section)
-        if told is not None and (place not in leads or len(told.names) > len(leads[place].names)):
-            leads[place] = told
+        if section_lead is not None and (place not in leads or len(section_lead.names) > len(leads[place].names)):
+            leads[place] = section_lead
     least = max(min(MIN_NAMED, len(present)), 1)
     return tuple(sorted((one for one in leads.values() if len(one.names) >= least), key=lambda one: -len(one.names)))[
         :MAX_LEADS

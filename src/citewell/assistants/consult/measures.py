@@ -47,17 +47,21 @@ def find_measures(sentence: str) -> list[Measure]:
     >>> [one.value for one in find_measures("Her readings at home average 152/94.")]
     [152.0, 94.0]
     """
-    taken = (one for one in results(sentence) if one.test in _TAKEN and one.written and not one.is_earlier)
-    return [measure for one in taken for measure in _measures(sentence, one)]
+    taken = (
+        reading
+        for reading in results(sentence)
+        if reading.test in _TAKEN and reading.written and not reading.is_earlier
+    )
+    return [measure for test_reading in taken for measure in _measures(sentence, test_reading)]
 
 
-def _measures(sentence: str, found: TestReading) -> Iterator[Measure]:
-    values = found.values or found.written
-    names = [found.test]
-    if found.test == "blood pressure":
-        is_lower = sentence[: found.start].rstrip().casefold().endswith("diastolic")
+def _measures(sentence: str, reading: TestReading) -> Iterator[Measure]:
+    values = reading.values or reading.written
+    names = [reading.test]
+    if reading.test == "blood pressure":
+        is_lower = sentence[: reading.start].rstrip().casefold().endswith("diastolic")
         names = [SYSTOLIC, DIASTOLIC] if len(values) == 2 else [DIASTOLIC if is_lower else SYSTOLIC]
-    is_open = found.sign != "=" or len(values) > len(names)
-    problem = found.problem or (f"“{found.text}” is not a single value. What is it exactly?" if is_open else None)
+    is_open = reading.sign != "=" or len(values) > len(names)
+    problem = reading.problem or (f"“{reading.text}” is not a single value. What is it exactly?" if is_open else None)
     for name, value in zip(names, values, strict=False):
-        yield Measure(found.start, found.end, name, value, found.unit or "", found.arithmetic, problem)
+        yield Measure(reading.start, reading.end, name, value, reading.unit or "", reading.arithmetic, problem)

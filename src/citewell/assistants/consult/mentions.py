@@ -71,10 +71,16 @@ def find_mentions(sentence: str) -> list[SentenceMention]:
     """
     return [
         SentenceMention(
-            one.start, one.end, clinical.kept_name(one), one.id or None, CATEGORIES[one.kind], one.corrected, one.ids
+            mention.start,
+            mention.end,
+            clinical.kept_name(mention),
+            mention.id or None,
+            CATEGORIES[mention.kind],
+            mention.corrected,
+            mention.ids,
         )
-        for one in clinical.mentions(sentence)
-        if one.kind in FINDINGS
+        for mention in clinical.mentions(sentence)
+        if mention.kind in FINDINGS
     ]
 
 
@@ -88,31 +94,33 @@ def all_mentions(context: AssertionContext, start: int, end: int) -> list[Senten
         for span in spans
         if span.kind == "allergen" and span.share >= SURE_OF_REACTION
     ]
-    found = [
-        _as_read(one, sure)
-        for one in find_mentions(sentence)
-        if not is_misread(context, [(start + one.start, start + one.end)], one.ids)
+    sentence_mentions = [
+        _as_read(mention, sure)
+        for mention in find_mentions(sentence)
+        if not is_misread(context, [(start + mention.start, start + mention.end)], mention.ids)
     ]
     learned = {
-        (one.start - start, one.end - start): one
-        for one in meant(context)
-        if not is_normal(context, one.start, one.end)
+        (mention.start - start, mention.end - start): mention
+        for mention in meant(context)
+        if not is_normal(context, mention.start, mention.end)
     }
     measured = results(sentence)
     for (low, high), span in kinds.items():
-        is_free = not any(one.start < high and low < one.end for one in found)
-        is_free = is_free and not any(one.start < high and low < one.end for one in measured)
+        is_free = not any(
+            sentence_mention.start < high and low < sentence_mention.end for sentence_mention in sentence_mentions
+        )
+        is_free = is_free and not any(reading.start < high and low < reading.end for reading in measured)
         if is_free and (one := learned.get((low, high))) is not None:
-            found.append(
+            sentence_mentions.append(
                 SentenceMention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[span.kind], ids=one.ids)
             )
         elif is_free and span.kind in CATEGORIES and _is_name(span, sentence[low:high]):
-            found.append(SentenceMention(low, high, *_unlisted(sentence[low:high], CATEGORIES[span.kind])))
+            sentence_mentions.append(SentenceMention(low, high, *_unlisted(sentence[low:high], CATEGORIES[span.kind])))
     for match in _MEDICINES.finditer(sentence):
-        is_free = not any(one.start < match.end() and match.start() < one.end for one in found)
+        is_free = not any(mention.start < match.end() and match.start() < mention.end for mention in sentence_mentions)
         if is_free and context.assertion(start + match.start(), start + match.end()).status is Polarity.ABSENT:
-            found.append(SentenceMention(*match.span(), ANY, None, Category.MEDICATION))
-    return sorted((one for one in found if one.name), key=lambda one: one.start)
+            sentence_mentions.append(SentenceMention(*match.span(), ANY, None, Category.MEDICATION))
+    return sorted((mention for mention in sentence_mentions if mention.name), key=lambda mention: mention.start)
 
 
 def _is_sure(span: MentionSpan) -> bool:
@@ -127,10 +135,10 @@ def _is_name(span: MentionSpan, words: str) -> bool:
     return _LETTERS.search(words) is not None and not is_person and not results(words)
 
 
-def _as_read(one: SentenceMention, allergens: Sequence[tuple[int, int]]) -> SentenceMention:
+def _as_read(mention: SentenceMention, allergens: Sequence[tuple[int, int]]) -> SentenceMention:
     """A mention of the lexicon, an allergen where the reader says that somebody is allergic to it."""
-    is_allergen = any(low < one.end and one.start < high for low, high in allergens)
-    return replace(one, category=Category.ALLERGY) if is_allergen else one
+    is_allergen = any(low < mention.end and mention.start < high for low, high in allergens)
+    return replace(mention, category=Category.ALLERGY) if is_allergen else mention
 
 
 def _unlisted(words: str, category: Category) -> tuple[str, str | None, Category]:
@@ -149,7 +157,7 @@ def concept_of(name: str) -> tuple[str, str | None, Category]:
     >>> concept_of("high temperature")[:2]
     ('Fever', 'HP:0001945')
     """
-    for one in find_mentions(name):
-        if one.end - one.start >= len(name.strip()) - 1:
-            return one.name, one.concept, one.category
+    for mention in find_mentions(name):
+        if mention.end - mention.start >= len(name.strip()) - 1:
+            return mention.name, mention.concept, mention.category
     return " ".join(name.split()), None, Category.SYMPTOM

@@ -42,59 +42,76 @@ def model_reader(caller: Callable[[], Caller]) -> Reader:
     Words that the lexicon knows keep their name; words that only the trained reader took for a finding get the model's.
     """
 
-    def read(heard: InterviewMessage, found: ExtractedFindings) -> ExtractedFindings:
+    def read(heard: InterviewMessage, extracted_findings: ExtractedFindings) -> ExtractedFindings:
         try:
-            told, who = _read(caller(), heard, found)
+            findings, who = _read(caller(), heard, extracted_findings)
         except (ModelError, MissingExtra, TokenBudgetExceededError) as error:
-            return replace(found, troubles=(*found.troubles, FAILED.format(why=str(error).rstrip("."))))
-        named = [one for one in found.findings if one.concept or one.category in MEASURED or one.words is None]
-        known = {one.key for one in named}
-        added = {one.key: one for one in (*told, *who) if one.key not in known and not _overlaps(one, named)}
-        kept = [one for one in found.findings if one in named or not _overlaps(one, added.values())]
+            return replace(
+                extracted_findings, troubles=(*extracted_findings.troubles, FAILED.format(why=str(error).rstrip(".")))
+            )
+        named = [
+            finding
+            for finding in extracted_findings.findings
+            if finding.concept or finding.category in MEASURED or finding.words is None
+        ]
+        known = {finding.key for finding in named}
+        added = {
+            finding.key: finding
+            for finding in (*findings, *who)
+            if finding.key not in known and not _overlaps(finding, named)
+        }
+        kept = [
+            finding
+            for finding in extracted_findings.findings
+            if finding in named or not _overlaps(finding, added.values())
+        ]
         return replace(
-            found, findings=tuple({(one.key, one.polarity): one for one in (*kept, *added.values())}.values())
+            extracted_findings,
+            findings=tuple({(finding.key, finding.polarity): finding for finding in (*kept, *added.values())}.values()),
         )
 
     return read
 
 
-def _read(used: Caller, heard: InterviewMessage, found: ExtractedFindings) -> tuple[list[Finding], list[Finding]]:
+def _read(
+    used: Caller, heard: InterviewMessage, extracted_findings: ExtractedFindings
+) -> tuple[list[Finding], list[Finding]]:
     """What a model finds in a message, and who it says that the patient is."""
     try:
-        told = call(used, RECORD_FINDINGS, heard.text, check=lambda reply: _findings(reply, heard))
-        who = [] if heard.knows_who or _tells_who(found) else list(_people(used, heard))
-        return told, who
+        findings = call(used, RECORD_FINDINGS, heard.text, check=lambda reply: _findings(reply, heard))
+        who = [] if heard.knows_who or _tells_who(extracted_findings) else list(_people(used, heard))
+        return findings, who
     finally:
         used.model.close()
 
 
-def _tells_who(found: ExtractedFindings) -> bool:
-    return any(one.category is Category.DEMOGRAPHIC for one in found.findings)
+def _tells_who(extracted_findings: ExtractedFindings) -> bool:
+    return any(finding.category is Category.DEMOGRAPHIC for finding in extracted_findings.findings)
 
 
-def _overlap(one: MessageWords, other: MessageWords) -> bool:
-    return one.start < other.end and other.start < one.end
+def _overlap(message_words: MessageWords, other: MessageWords) -> bool:
+    return message_words.start < other.end and other.start < message_words.end
 
 
 def _overlaps(finding: Finding, others: Iterable[Finding]) -> bool:
     words = finding.words
-    return words is None or any(one.words is not None and _overlap(words, one.words) for one in others)
+    return words is None or any(other.words is not None and _overlap(words, other.words) for other in others)
 
 
 def _findings(reply: Any, heard: InterviewMessage) -> list[Finding]:
     """The findings of a reply; each must quote words of the message, and how it holds is read from those words."""
-    found = []
+    findings = []
     for one in reply["findings"]:
         words = _quoted(one["quote"], heard)
         category = Category(one["category"])
         if category in MEASURED:
-            found += [replace(read, by=FindingSource.MODEL) for read in _read_by_rules(words, heard)]
+            findings += [replace(read, by=FindingSource.MODEL) for read in _read_by_rules(words, heard)]
             continue
         name, concept, _ = concept_of(one["quote"])
         name = name if concept else " ".join(one["name"].split())[:120]
         polarity = _held(words, heard, Polarity(one["polarity"]))
-        found.append(Finding("", category, name, polarity, FindingSource.MODEL, words, concept))
-    return found
+        findings.append(Finding("", category, name, polarity, FindingSource.MODEL, words, concept))
+    return findings
 
 
 def _quoted(quote: str, heard: InterviewMessage) -> MessageWords:
@@ -107,16 +124,16 @@ def _quoted(quote: str, heard: InterviewMessage) -> MessageWords:
     return MessageWords(heard.position, at, at + len(quote), heard.text[at : at + len(quote)])
 
 
-def _held(words: MessageWords, heard: InterviewMessage, told: Polarity) -> Polarity:
+def _held(words: MessageWords, heard: InterviewMessage, polarity: Polarity) -> Polarity:
     """How a finding holds: as the reader says; a model's word counts only where the reader sees nothing special."""
     read = read_context(heard.text).assertion(words.start, words.end).status
-    return told if read is Polarity.PRESENT else read
+    return polarity if read is Polarity.PRESENT else read
 
 
 def _read_by_rules(words: MessageWords, heard: InterviewMessage) -> Iterator[Finding]:
-    for one in extract(heard).findings:
-        if one.words and _overlap(one.words, words):
-            yield one
+    for finding in extract(heard).findings:
+        if finding.words and _overlap(finding.words, words):
+            yield finding
 
 
 def _people(caller: Caller, heard: InterviewMessage) -> Iterator[Finding]:
@@ -126,17 +143,17 @@ def _people(caller: Caller, heard: InterviewMessage) -> Iterator[Finding]:
         return [_quoted(one["quote"], heard) for one in reply["stated"]]
 
     for words in call(caller, COLLECT_DEMOGRAPHICS, heard.text, check=check):
-        for one in _read_by_rules(words, heard):
-            if one.category is Category.DEMOGRAPHIC:
-                yield replace(one, by=FindingSource.MODEL)
+        for rule in _read_by_rules(words, heard):
+            if rule.category is Category.DEMOGRAPHIC:
+                yield replace(rule, by=FindingSource.MODEL)
 
 
 def model_proposer(caller: Callable[[], Caller]) -> Callable[[Consult], list[Differential]]:
     """Suggests differentials from the findings; each finding that it names must be in the list."""
 
     def propose(consult: Consult) -> list[Differential]:
-        known = {one.id: one for one in consult.settled}
-        listed = "\n".join(f"{one.id}: {one.name} ({one.polarity.value})" for one in consult.settled)
+        known = {finding.id: finding for finding in consult.settled}
+        listed = "\n".join(f"{finding.id}: {finding.name} ({finding.polarity.value})" for finding in consult.settled)
         text = f"{summary(consult)}\n\nFindings:\n{listed}"
         used = caller()
 

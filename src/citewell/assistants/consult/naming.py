@@ -11,9 +11,9 @@ def named_in(sentence: str) -> list[str]:
     """What a sentence names, as `key_of` tells findings apart."""
     denied = denials(sentence)
     return [
-        one.concept or one.name.casefold()
-        for one in find_mentions(sentence)
-        if not any(denial.reaches(one.start) for denial in denied)
+        mention.concept or mention.name.casefold()
+        for mention in find_mentions(sentence)
+        if not any(denial.reaches(mention.start) for denial in denied)
     ]
 
 

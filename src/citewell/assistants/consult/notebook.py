@@ -65,11 +65,18 @@ class Notebook:
 
     def all(self, asker: User) -> list[tuple[ConsultEntry, Consult]]:
         """The asker's consults, the last changed first."""
-        return [(one, fold(self.consults.events(one.id, asker))) for one in self.consults.all(asker)]
+        return [
+            (consult_entry, fold(self.consults.events(consult_entry.id, asker)))
+            for consult_entry in self.consults.all(asker)
+        ]
 
     def find(self, prefix: str, asker: User) -> str:
         """The full id that starts with these characters."""
-        found = [one.id for one in self.consults.all(asker) if prefix and one.id.startswith(prefix.lower())]
+        found = [
+            consult_entry.id
+            for consult_entry in self.consults.all(asker)
+            if prefix and consult_entry.id.startswith(prefix.lower())
+        ]
         if len(found) > 1:
             raise InputError("Several consultations have IDs that start with these characters. Give more characters.")
         if not found:
@@ -86,8 +93,8 @@ class Notebook:
     def turn(self, consult: Consult) -> InterviewStep:
         """A consult with what to ask next and what cannot wait."""
         flags = flags_of(consult, detect=self.detect)
-        told = list(emergencies_in(consult, self.detect))
-        emergency = told[-1] if told else None
+        emergencies = list(emergencies_in(consult, self.detect))
+        emergency = emergencies[-1] if emergencies else None
         is_open = consult.state is not ConsultState.SIGNED
         return InterviewStep(consult, next_question(consult) if is_open else None, flags, emergency)
 

@@ -17,9 +17,9 @@ def patient_of(consult: Consult) -> Patient:
 def possible(consult: Consult) -> tuple[Patient, ...]:
     """The patient by each answer that another one contradicts: what would be unsafe for one of them is told."""
     return tuple(
-        _patient((*consult.settled, one), consult)
-        for one in consult.findings
-        if one.id in consult.doubted and one.category is Category.DEMOGRAPHIC
+        _patient((*consult.settled, finding), consult)
+        for finding in consult.findings
+        if finding.id in consult.doubted and finding.category is Category.DEMOGRAPHIC
     )
 
 
@@ -37,7 +37,7 @@ def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
     sex = _last(sure, "sex")
     age, weight = _last(sure, "age"), _last(sure, "weight")
     egfr, clearance = _last(sure, "eGFR"), _last(sure, "creatinine clearance")
-    illnesses = [one for one in sure if one.category is Category.MEDICAL_HISTORY]
+    illnesses = [finding for finding in sure if finding.category is Category.MEDICAL_HISTORY]
     return Patient(
         age_years=None if age is None else age.value,
         sex=None if sex is None else sex.unit,
@@ -47,8 +47,10 @@ def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
         weight_kg=None if weight is None else weight.value,
         setting=consult.setting,
         country=consult.country,
-        conditions=tuple(one.name for one in illnesses if one.polarity in (Polarity.PRESENT, Polarity.PAST)),
-        without=tuple(one.name for one in illnesses if one.polarity is Polarity.ABSENT),
+        conditions=tuple(
+            illness.name for illness in illnesses if illness.polarity in (Polarity.PRESENT, Polarity.PAST)
+        ),
+        without=tuple(illness.name for illness in illnesses if illness.polarity is Polarity.ABSENT),
         egfr=None if egfr is None or egfr.value is None else (egfr.value, egfr.value),
         creatinine_clearance=None if clearance is None else clearance.value,
     )
@@ -56,10 +58,10 @@ def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
 
 def _last(findings: Sequence[Finding], name: str) -> Finding | None:
     kinds = (Category.DEMOGRAPHIC, Category.VITAL)
-    return next((one for one in reversed(findings) if one.name == name and one.category in kinds), None)
+    return next((finding for finding in reversed(findings) if finding.name == name and finding.category in kinds), None)
 
 
-def _held(one: Finding | None) -> bool | None:
-    if one is None or one.polarity in (Polarity.HYPOTHETICAL, Polarity.UNCLEAR):
+def _held(finding: Finding | None) -> bool | None:
+    if finding is None or finding.polarity in (Polarity.HYPOTHETICAL, Polarity.UNCLEAR):
         return None
-    return one.polarity is Polarity.PRESENT
+    return finding.polarity is Polarity.PRESENT

@@ -58,7 +58,9 @@ class PatientQuote:
 
 def context_of(passages: Sequence[ApplicablePassage]) -> Context:
     """The passages as numbered evidence, whole."""
-    evidence = tuple(Evidence(number, one.hit, one.hit.start, one.hit.end) for number, one in enumerate(passages, 1))
+    evidence = tuple(
+        Evidence(number, passage.hit, passage.hit.start, passage.hit.end) for number, passage in enumerate(passages, 1)
+    )
     return Context(evidence)
 
 
@@ -78,8 +80,10 @@ def quotes(
             if key in found or not _may_stand(text, passage.hit.section) or text.endswith(":") or is_nameless(text):
                 continue
             found[key] = PatientQuote(evidence, text, fit(headings, text, patient, known))
-    fitting = [one for one in found.values() if one.fit.applies]
-    fitting.sort(key=lambda one: -_weight(one, asked) + SEVERE * is_for_severe(one.text, condition))
+    fitting = [quote for quote in found.values() if quote.fit.applies]
+    fitting.sort(
+        key=lambda patient_quote: -_weight(patient_quote, asked) + SEVERE * is_for_severe(patient_quote.text, condition)
+    )
     kept = fitting[:MAX_QUOTED]
     return sorted(kept, key=_reading_order(kept))
 
@@ -88,46 +92,50 @@ def shut_out(
     passages: Sequence[ApplicablePassage], context: Context, patient: Patient, known: KnownConditions
 ) -> list[PatientQuote]:
     """The sentences that tell what to do and are not for this patient or not whole, with the reason."""
-    found = []
+    patient_quotes = []
     for passage, evidence in zip(passages, context.evidence, strict=True):
         for text, headings in told_in(evidence.hit):
-            told = fit(headings, text, patient, known)
-            if told.applies and text.endswith(":"):
-                told = Applicable(applies=False, reasons=(CUT_OFF,))
-            elif told.applies and is_nameless(text):
-                told = Applicable(applies=False, reasons=(NAMELESS,))
-            if _may_stand(text, passage.hit.section) and not told.applies:
-                found.append(PatientQuote(evidence, text, told))
-    return found
+            applicable = fit(headings, text, patient, known)
+            if applicable.applies and text.endswith(":"):
+                applicable = Applicable(applies=False, reasons=(CUT_OFF,))
+            elif applicable.applies and is_nameless(text):
+                applicable = Applicable(applies=False, reasons=(NAMELESS,))
+            if _may_stand(text, passage.hit.section) and not applicable.applies:
+                patient_quotes.append(PatientQuote(evidence, text, applicable))
+    return patient_quotes
 
 
-def _weight(one: PatientQuote, asked: frozenset[str]) -> float:
+def _weight(quote: PatientQuote, asked: frozenset[str]) -> float:
     """What comes first where there is not room for all: doses, what is for this patient, what names the condition."""
-    names = len(asked & frozenset(terms(one.text))) / max(len(asked), 1)
+    names = len(asked & frozenset(terms(quote.text))) / max(len(asked), 1)
     return (
-        2.0 * (has_dose(one.text) or is_warning(one.text))
-        + 1.0 * one.fit.is_specific
+        2.0 * (has_dose(quote.text) or is_warning(quote.text))
+        + 1.0 * quote.fit.is_specific
         + names
-        - 0.3 * one.evidence.number
-        + 0.5 * _is_plain(one.text)
+        - 0.3 * quote.evidence.number
+        + 0.5 * _is_plain(quote.text)
     )
 
 
 def _reading_order(kept: Sequence[PatientQuote]) -> Callable[[PatientQuote], tuple[int, int, int]]:
     """The best section first; within a section as the guideline has it, whichever of its passages was found first."""
     best: dict[tuple[str, tuple[str, ...]], int] = {}
-    for one in kept:
-        place = (one.evidence.hit.document_id, one.evidence.hit.section)
-        best[place] = min(best.get(place, one.evidence.number), one.evidence.number)
+    for quote in kept:
+        place = (quote.evidence.hit.document_id, quote.evidence.hit.section)
+        best[place] = min(best.get(place, quote.evidence.number), quote.evidence.number)
 
-    def order(one: PatientQuote) -> tuple[int, int, int]:
-        return best[one.evidence.hit.document_id, one.evidence.hit.section], one.evidence.hit.chunk_index, _at(one)
+    def order(patient_quote: PatientQuote) -> tuple[int, int, int]:
+        return (
+            best[patient_quote.evidence.hit.document_id, patient_quote.evidence.hit.section],
+            patient_quote.evidence.hit.chunk_index,
+            _at(patient_quote),
+        )
 
     return order
 
 
-def _at(one: PatientQuote) -> int:
-    return " ".join(one.evidence.text.split()).find(one.text)
+def _at(quote: PatientQuote) -> int:
+    return " ".join(quote.evidence.text.split()).find(quote.text)
 
 
 def _is_plain(text: str) -> bool:
@@ -136,11 +144,11 @@ def _is_plain(text: str) -> bool:
 
 def lists(spans: Sequence[EvidenceSpan], context: Context) -> Iterator[EvidenceSpan]:
     """Each beginning of a list among the words of passages, with its items, as one span."""
-    hits = {one.hit.source_id: one.hit for one in context.evidence}
+    hits = {evidence.hit.source_id: evidence.hit for evidence in context.evidence}
     ordered = sorted(spans, key=lambda span: (span.source_id, span.start))
     for at, span in enumerate(ordered):
-        items = takewhile(lambda one: _ITEM.match(one.text) is not None, ordered[at + 1 :])
-        last = [one for one in items if one.source_id == span.source_id][-1:]
+        items = takewhile(lambda evidence_span: _ITEM.match(evidence_span.text) is not None, ordered[at + 1 :])
+        last = [item for item in items if item.source_id == span.source_id][-1:]
         if last and span.text.rstrip().endswith(":"):
             hit = hits[span.source_id]
             yield replace(span, end=last[0].end, text=hit.text[span.start - hit.start : last[0].end - hit.start])
@@ -168,7 +176,7 @@ def headings_at(hit: Hit, at: int) -> tuple[str, ...]:
 def _paragraph(hit: Hit, at: int) -> int:
     """Where the paragraph begins, in the passage, that holds a place of the document."""
     edges = _PARAGRAPH.finditer(hit.text, 0, max(at - hit.start, 0))
-    return max((one.end() for one in edges), default=len(hit.text) - len(hit.text.lstrip()))
+    return max((edge.end() for edge in edges), default=len(hit.text) - len(hit.text.lstrip()))
 
 
 def is_nameless(text: str) -> bool:
@@ -195,7 +203,7 @@ def told_in(hit: Hit) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def dosed(spans: Sequence[EvidenceSpan], context: Context) -> Iterator[EvidenceSpan]:
     """Each sentence among the words of passages that names a medicine, with the doses behind it, as one span."""
-    hits = {one.hit.source_id: one.hit for one in context.evidence}
+    hits = {evidence.hit.source_id: evidence.hit for evidence in context.evidence}
     for source_id in dict.fromkeys(span.source_id for span in spans):
         hit = hits[source_id]
         for start, end in sorted(set(_joined(hit)) - set(_whole_sentences(hit))):

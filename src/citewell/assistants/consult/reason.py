@@ -34,19 +34,23 @@ def _visits() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE)
 
 
-def with_reason(heard: InterviewMessage, found: Sequence[Finding]) -> list[Finding]:
+def with_reason(heard: InterviewMessage, findings: Sequence[Finding]) -> list[Finding]:
     """The findings with a reason among them: a visit, the one illness that is named, else the words themselves."""
-    if any(one.category in FELT and one.polarity is Polarity.PRESENT for one in found):
-        return list(found)
+    if any(finding.category in FELT and finding.polarity is Polarity.PRESENT for finding in findings):
+        return list(findings)
     visit = _visits().search(heard.text)
     if visit is not None:
         words = MessageWords(heard.position, *visit.span(), visit.group())
         name = " ".join(visit.group().lower().split())
-        return [*found, Finding("", Category.SYMPTOM, name, Polarity.PRESENT, FindingSource.RULES, words, VISIT)]
-    ill = [one for one in found if one.category is Category.MEDICAL_HISTORY and one.polarity is Polarity.PRESENT]
+        return [*findings, Finding("", Category.SYMPTOM, name, Polarity.PRESENT, FindingSource.RULES, words, VISIT)]
+    ill = [
+        finding
+        for finding in findings
+        if finding.category is Category.MEDICAL_HISTORY and finding.polarity is Polarity.PRESENT
+    ]
     if len(ill) == 1:
-        return [replace(one, category=Category.SYMPTOM) if one is ill[0] else one for one in found]
-    return list(found) or list(verbatim(heard, Category.SYMPTOM))
+        return [replace(finding, category=Category.SYMPTOM) if finding is ill[0] else finding for finding in findings]
+    return list(findings) or list(verbatim(heard, Category.SYMPTOM))
 
 
 def verbatim(heard: InterviewMessage, category: Category) -> Iterator[Finding]:

@@ -27,12 +27,12 @@ def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, An
     return {
         "ended": "signed",
         "question": f"consult {consult.id}",
-        "history": [{"role": one.role, "text": one.text} for one in consult.messages],
+        "history": [{"role": message.role, "text": message.text} for message in consult.messages],
         "asker": {"user_id": asker.user_id, "role": asker.role.value},
         "scope": scope_json(asker.scope),
         "library": dict(setup["library"]),
         "setup": {key: value for key, value in setup.items() if key != "library"},
-        "evidence": [_evidence(number, one) for number, one in enumerate(claims, 1)],
+        "evidence": [_evidence(number, claim) for number, claim in enumerate(claims, 1)],
         "claims": claims,
         "answer": None,
         KEY: {
@@ -41,14 +41,14 @@ def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, An
             "setting": consult.setting,
             "country": consult.country,
             "consent": None if consult.consent is None else asdict(consult.consent),
-            "findings": [finding_json(one) for one in consult.findings],
-            "gone": [{"finding": finding_json(one), "why": why} for one, why in consult.gone],
-            "differentials": [differential_json(one) for one in consult.differentials],
+            "findings": [finding_json(finding) for finding in consult.findings],
+            "gone": [{"finding": finding_json(finding), "why": why} for finding, why in consult.gone],
+            "differentials": [differential_json(differential) for differential in consult.differentials],
             "acknowledged": list(consult.acknowledged),
             "despite": consult.despite,
             "notes": list(consult.notes),
             "plan": consult.plan,
-            "edits": [dict(one) for one in consult.edits],
+            "edits": [dict(edit) for edit in consult.edits],
             "meant": consult.meant,
         },
     }
@@ -106,4 +106,4 @@ def quoted_in(consult: Consult) -> list[tuple[str, str]]:
     """Every sentence of the plan's sources, with its document."""
     plan: Any = consult.plan or {"diagnoses": []}
     statements = [one for diagnosis in plan["diagnoses"] for one in (*diagnosis["offered"], *diagnosis["held_back"])]
-    return [(one["text"], one["place"]["document"]) for one in statements]
+    return [(statement["text"], statement["place"]["document"]) for statement in statements]

@@ -44,7 +44,7 @@ def rules() -> tuple[RedFlagRule, ...]:
 
 def red_flags(findings: Sequence[Finding], patient: Patient) -> tuple[RedFlag, ...]:
     """Every rule whose groups are all met by what is present now."""
-    present = [one for one in findings if one.polarity is Polarity.PRESENT]
+    present = [finding for finding in findings if finding.polarity is Polarity.PRESENT]
     found = []
     for rule in rules():
         met = [next(_meeting(group, present, patient), None) for group in rule.groups]
@@ -59,10 +59,10 @@ def flags_of(consult: Consult, *, detect: Callable[[str], Emergency | None] = fi
 
     What the messages themselves tell of comes after them, as far as no finding has raised it.
     """
-    found = {one.id: one for one in red_flags(consult.findings, patient_of(consult))}
+    found = {red_flag.id: red_flag for red_flag in red_flags(consult.findings, patient_of(consult))}
     for patient in possible(consult):
-        for one in red_flags(consult.findings, patient):
-            found.setdefault(one.id, replace(one, why=f"{one.why} {NOT_SETTLED}"))
+        for flag in red_flags(consult.findings, patient):
+            found.setdefault(flag.id, replace(flag, why=f"{flag.why} {NOT_SETTLED}"))
     raised = {rule.kind for rule in rules() if rule.id in found}
     told: dict[str, tuple[str, ...]] = {}
     for emergency in emergencies_in(consult, detect):
@@ -74,11 +74,11 @@ def flags_of(consult: Consult, *, detect: Callable[[str], Emergency | None] = fi
 
 def emergencies_in(consult: Consult, detect: Callable[[str], Emergency | None]) -> Iterator[Emergency]:
     """What each message tells of, but for messages whose findings were all taken back."""
-    held = {one.words.message for one in consult.findings if one.words}
-    gone = {one.words.message for one, _ in consult.gone if one.words} - held
-    for said in consult.messages:
-        if said.role == "user" and said.position not in gone and (found := detect(said.text)) is not None:
-            yield found
+    held = {finding.words.message for finding in consult.findings if finding.words}
+    gone = {finding.words.message for finding, _ in consult.gone if finding.words} - held
+    for message in consult.messages:
+        if message.role == "user" and message.position not in gone and (emergency := detect(message.text)) is not None:
+            yield emergency
 
 
 def advised(kind: str, words: Sequence[str]) -> RedFlag:
@@ -96,25 +96,31 @@ def _meeting(group: Sequence[str], present: Sequence[Finding], patient: Patient)
                 yield ""
         elif compared:
             yield from (
-                one.id
-                for one in reversed(present)
-                if one.name == compared["name"] and one.value is not None and _holds(one.value, compared)
+                finding.id
+                for finding in reversed(present)
+                if finding.name == compared["name"] and finding.value is not None and _holds(finding.value, compared)
             )
         elif term == "pregnant":
             if patient.is_pregnant:
                 yield ""
         elif term == "sudden":
-            yield from (one.id for one in present if one.category is Category.ONSET and "sudden" in one.name.casefold())
+            yield from (
+                finding.id
+                for finding in present
+                if finding.category is Category.ONSET and "sudden" in finding.name.casefold()
+            )
         else:
             wanted = concept_of(term)[:2]
-            yield from (one.id for one in present if _is(one, term, wanted))
+            yield from (finding.id for finding in present if _is(finding, term, wanted))
 
 
-def _is(one: Finding, term: str, wanted: tuple[str, str | None]) -> bool:
+def _is(finding: Finding, term: str, wanted: tuple[str, str | None]) -> bool:
     same_concept = (
-        wanted[1] is not None and one.concept is not None and wanted[1] in {one.concept, *broader([one.concept])}
+        wanted[1] is not None
+        and finding.concept is not None
+        and wanted[1] in {finding.concept, *broader([finding.concept])}
     )
-    return same_concept or one.name.casefold() in (term.casefold(), wanted[0].casefold())
+    return same_concept or finding.name.casefold() in (term.casefold(), wanted[0].casefold())
 
 
 def _holds(value: float, compared: re.Match[str]) -> bool:
@@ -124,7 +130,7 @@ def _holds(value: float, compared: re.Match[str]) -> bool:
 
 def features_for(complaints: Sequence[str], known: Sequence[Finding], *, limit: int = 6) -> list[str]:
     """What to ask after, given the complaints: terms of the rules that they are part of, not known yet."""
-    spoken = {one.key for one in known} | {f":{one.concept}" for one in known}
+    spoken = {finding.key for finding in known} | {f":{finding.concept}" for finding in known}
     names = {name.casefold() for name in complaints}
     found: dict[str, None] = {}
     for rule in rules():

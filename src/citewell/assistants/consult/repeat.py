@@ -14,18 +14,22 @@ def said_once(plans: Sequence[DiagnosisPlan]) -> list[DiagnosisPlan]:
     One that sources differ over is said again, so that both stand side by side.
     """
     known: dict[tuple[str, str], str] = {}
-    told = []
+    diagnosis_plans = []
     for number, plan in enumerate(plans, 1):
-        disputed = {one for pair in plan.disagreements for one in pair.statements}
+        disputed = {statement for pair in plan.disagreements for statement in pair.statements}
         every = (*plan.offered, *plan.held_back)
-        shared = {one.id: known[_key(one)] for one in every if _key(one) in known and one.id not in disputed}
-        offered = tuple(one for one in plan.offered if one.id not in shared)
-        held_back = tuple(one for one in plan.held_back if one.id not in shared)
+        shared = {
+            plan_statement.id: known[_key(plan_statement)]
+            for plan_statement in every
+            if _key(plan_statement) in known and plan_statement.id not in disputed
+        }
+        offered = tuple(statement for statement in plan.offered if statement.id not in shared)
+        held_back = tuple(statement for statement in plan.held_back if statement.id not in shared)
         for one in (*offered, *held_back):
             known.setdefault(_key(one), f"{number}.{one.id}")
-        told.append(replace(plan, offered=offered, held_back=held_back, shared=tuple(shared.values())))
-    return told
+        diagnosis_plans.append(replace(plan, offered=offered, held_back=held_back, shared=tuple(shared.values())))
+    return diagnosis_plans
 
 
-def _key(one: PlanStatement) -> tuple[str, str]:
-    return one.place.document_id, " ".join(one.text.casefold().split())
+def _key(statement: PlanStatement) -> tuple[str, str]:
+    return statement.place.document_id, " ".join(statement.text.casefold().split())

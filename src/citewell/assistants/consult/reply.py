@@ -53,35 +53,43 @@ def read_reply(heard: InterviewMessage, *, asked: str | None, features: Sequence
         return InterviewReply(ExtractedFindings(()), is_unknown=True)
     if asked in VITALS and _BARE_NUMBER.match(text):
         return InterviewReply(_measured(heard, asked))
-    found = extract(heard)
+    extracted_findings = extract(heard)
     match = _YES.match(text) or _NO.match(text)
     if match is None:
-        return InterviewReply(_meant_by_question(heard, asked, found))
+        return InterviewReply(_meant_by_question(heard, asked, extracted_findings))
     is_yes = _YES.match(text) is not None
-    known = {one.key for one in found.findings}
+    known = {finding.key for finding in extracted_findings.findings}
     meant = _meant(asked, match, heard, features, is_yes=is_yes)
-    return InterviewReply(replace(found, findings=(*found.findings, *(one for one in meant if one.key not in known))))
+    return InterviewReply(
+        replace(
+            extracted_findings,
+            findings=(*extracted_findings.findings, *(finding for finding in meant if finding.key not in known)),
+        )
+    )
 
 
-def _meant_by_question(heard: InterviewMessage, asked: str, found: ExtractedFindings) -> ExtractedFindings:
+def _meant_by_question(heard: InterviewMessage, asked: str, extracted_findings: ExtractedFindings) -> ExtractedFindings:
     """What words mean only as the answer to this question: “penicillin”, “34”, “at night”."""
     # “No pain” to “how bad is it?”; “She is pregnant” to the same
-    is_other = any(one.polarity is Polarity.ABSENT or one.category in _OF_THEMSELVES for one in found.findings)
-    if asked in QUALIFYING and heard.complaint and not _has(found, asked) and not is_other:
-        return replace(found, findings=(*found.findings, *_qualified(heard, asked)))
+    is_other = any(
+        finding.polarity is Polarity.ABSENT or finding.category in _OF_THEMSELVES
+        for finding in extracted_findings.findings
+    )
+    if asked in QUALIFYING and heard.complaint and not _has(extracted_findings, asked) and not is_other:
+        return replace(extracted_findings, findings=(*extracted_findings.findings, *_qualified(heard, asked)))
     if asked == "complaint":
-        return replace(found, findings=tuple(with_reason(heard, found.findings)))
-    if asked == "medication" and not found.findings and len(heard.text.split()) < BARE:
-        return replace(found, findings=tuple(verbatim(heard, Category.MEDICATION)))
-    if asked == "allergy" and not _has(found, asked) and len(heard.text.split()) < BARE:
+        return replace(extracted_findings, findings=tuple(with_reason(heard, extracted_findings.findings)))
+    if asked == "medication" and not extracted_findings.findings and len(heard.text.split()) < BARE:
+        return replace(extracted_findings, findings=tuple(verbatim(heard, Category.MEDICATION)))
+    if asked == "allergy" and not _has(extracted_findings, asked) and len(heard.text.split()) < BARE:
         return _prefixed(heard, "allergic to ")
-    if asked == "age" and not any(one.name == "age" for one in found.findings):
+    if asked == "age" and not any(finding.name == "age" for finding in extracted_findings.findings):
         return _prefixed(heard, "aged ")
-    return found
+    return extracted_findings
 
 
-def _has(found: ExtractedFindings, category: str) -> bool:
-    return any(one.category.value == category for one in found.findings)
+def _has(extracted_findings: ExtractedFindings, category: str) -> bool:
+    return any(finding.category.value == category for finding in extracted_findings.findings)
 
 
 def _measured(heard: InterviewMessage, name: str) -> ExtractedFindings:
@@ -92,15 +100,18 @@ def _measured(heard: InterviewMessage, name: str) -> ExtractedFindings:
 
 def _prefixed(heard: InterviewMessage, prefix: str) -> ExtractedFindings:
     """Read with the words of the question in front; the spans are moved back to the message."""
-    found = extract(replace(heard, text=prefix + heard.text))
-    return replace(found, findings=tuple(_moved(one, len(prefix), heard) for one in found.findings))
+    extracted_findings = extract(replace(heard, text=prefix + heard.text))
+    return replace(
+        extracted_findings,
+        findings=tuple(_moved(finding, len(prefix), heard) for finding in extracted_findings.findings),
+    )
 
 
-def _moved(one: Finding, by: int, heard: InterviewMessage) -> Finding:
-    if one.words is None:
-        return one
-    start, end = max(one.words.start - by, 0), max(one.words.end - by, 0)
-    return replace(one, words=MessageWords(heard.position, start, end, heard.text[start:end]))
+def _moved(finding: Finding, by: int, heard: InterviewMessage) -> Finding:
+    if finding.words is None:
+        return finding
+    start, end = max(finding.words.start - by, 0), max(finding.words.end - by, 0)
+    return replace(finding, words=MessageWords(heard.position, start, end, heard.text[start:end]))
 
 
 def _meant(
@@ -111,7 +122,7 @@ def _meant(
     told = row[1 if is_yes else 2] if row else "-"
     words = MessageWords(heard.position, *match.span("word"), match["word"])
     if told == "each;absent":
-        named = [concept_of(one) for one in features]
+        named = [concept_of(feature) for feature in features]
         return [
             Finding("", Category.ASSOCIATED, name, Polarity.ABSENT, FindingSource.RULES, words, concept)
             for name, concept, _ in named
@@ -131,7 +142,7 @@ def _qualified(heard: InterviewMessage, asked: str) -> list[Finding]:
     text = heard.text.strip().rstrip(".!")
     start = heard.text.find(text)
     words = MessageWords(heard.position, start, start + len(text), text)
-    days = next((one.days for one in find_details(f"for {text}") if one.days is not None), None)
+    days = next((detail.days for detail in find_details(f"for {text}") if detail.days is not None), None)
     if asked == "duration" and days is None:
         return []
     value = None

@@ -88,10 +88,10 @@ class ConsultService:
 
     def _consented(self, record: tuple[str, Sequence[Finding]], *, after: int) -> list[tuple[str, Mapping[str, Any]]]:
         source, findings = record
-        numbered = [replace(one, id=f"f{number}") for number, one in enumerate(findings, after + 1)]
+        numbered = [replace(finding, id=f"f{number}") for number, finding in enumerate(findings, after + 1)]
         return [
             ("consented", {"source": source, "shown": self.consent(source)}),
-            ("found", {"findings": [finding_json(one) for one in numbered]}),
+            ("found", {"findings": [finding_json(finding) for finding in numbered]}),
         ]
 
     def say(self, consult_id: str, text: str, asker: User) -> InterviewStep:
@@ -143,7 +143,9 @@ class ConsultService:
     def confirm(self, consult_id: str, finding_ids: Sequence[str], asker: User) -> InterviewStep:
         """Say that findings are right, all of them where none is named."""
         consult = self.notes.opened(consult_id, asker)
-        ids = [_finding(consult, one).id for one in finding_ids] or [one.id for one in consult.findings]
+        ids = [_finding(consult, finding_id_).id for finding_id_ in finding_ids] or [
+            finding.id for finding in consult.findings
+        ]
         return self.notes.turn(self.notes.append(consult, [("confirmed", {"ids": ids})], asker))
 
     # ------------------------------------------------------------------------------------- differentials and the plan
@@ -151,7 +153,7 @@ class ConsultService:
     def acknowledge(self, consult_id: str, asker: User) -> InterviewStep:
         """Say that the red flags were seen."""
         consult = self.notes.opened(consult_id, asker)
-        ids = [one.id for one in self.notes.turn(consult).flags]
+        ids = [flag.id for flag in self.notes.turn(consult).flags]
         return self.notes.turn(self.notes.append(consult, [("acknowledged", {"ids": ids})], asker))
 
     def differentials(
@@ -179,7 +181,7 @@ class ConsultService:
         told = weighed(chosen, consult, scope=asker.scope, parts=self.parts(asker))
         reason = (despite or "").strip()
         events: list[tuple[str, Mapping[str, Any]]] = [("despite", {"reason": reason})] if reason else []
-        events.append(("differentials", {"differentials": [differential_json(one) for one in told]}))
+        events.append(("differentials", {"differentials": [differential_json(differential) for differential in told]}))
         return self.notes.turn(self.notes.append(consult, events, asker))
 
     def assess(self, consult_id: str, asker: User) -> InterviewStep:
@@ -188,7 +190,7 @@ class ConsultService:
         if not consult.differentials:
             raise InputError(NO_DIFFERENTIALS)
         before = self.notes.append(consult, [("assessing", {})], asker)
-        flags = [f"{one.title}: {one.act} {one.why} ({one.source})" for one in self.notes.turn(before).flags]
+        flags = [f"{flag.title}: {flag.act} {flag.why} ({flag.source})" for flag in self.notes.turn(before).flags]
         try:
             plan, _ = assess(before, scope=asker.scope, parts=self.parts(asker), red_flags=flags)
         except CitewellError as error:
@@ -215,7 +217,7 @@ class ConsultService:
         if now == was:
             return self.notes.turn(consult)
         against = conflicts(now, PatientMedicines.of(consult))
-        told = [asdict(one) for one in (*advised_against(now, quoted_in(consult)), *against)]
+        told = [asdict(conflict) for conflict in (*advised_against(now, quoted_in(consult)), *against)]
         body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": told}
         return self.notes.turn(self.notes.append(consult, [("edited", body)], asker))
 
@@ -239,10 +241,10 @@ class ConsultService:
 
 
 def _finding(consult: Consult, finding_id: str) -> Finding:
-    found = next((one for one in consult.findings if one.id == finding_id.strip().lower()), None)
-    if found is None:
+    finding = next((one for one in consult.findings if one.id == finding_id.strip().lower()), None)
+    if finding is None:
         raise NotFound(NO_FINDING)
-    return found
+    return finding
 
 
 def _next_number(consult: Consult) -> int:

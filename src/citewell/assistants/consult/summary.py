@@ -17,37 +17,45 @@ def summary(consult: Consult) -> str:
 
 
 def _parts(consult: Consult, patient: Patient) -> Iterator[str]:
-    found = consult.settled
-    present = [one for one in found if one.category in FELT and one.polarity is Polarity.PRESENT]
+    findings = consult.settled
+    present = [finding for finding in findings if finding.category in FELT and finding.polarity is Polarity.PRESENT]
     yield f"{who(patient)}{' with ' + _listed(map(told, present)) if present else ''}."
-    absent = [one for one in found if one.category in FELT and one.polarity is Polarity.ABSENT]
-    yield f"Denied: {_listed(one.name.lower() for one in absent)}." if absent else ""
+    absent = [finding for finding in findings if finding.category in FELT and finding.polarity is Polarity.ABSENT]
+    yield f"Denied: {_listed(finding.name.lower() for finding in absent)}." if absent else ""
     for title, category, polarities in (
         ("History", Category.MEDICAL_HISTORY, (Polarity.PRESENT, Polarity.PAST)),
         ("Family history", None, (Polarity.FAMILY,)),
         ("Medicines", Category.MEDICATION, (Polarity.PRESENT,)),
         ("Allergies", Category.ALLERGY, (Polarity.PRESENT,)),
     ):
-        these = [one for one in found if category in (None, one.category) and one.polarity in polarities]
-        yield f"{title}: {_listed(told(one) for one in these)}." if these else ""
+        these = [
+            finding for finding in findings if category in (None, finding.category) and finding.polarity in polarities
+        ]
+        yield f"{title}: {_listed(told(finding) for finding in these)}." if these else ""
     for name, words in ((Category.ALLERGY, "No known allergies."), (Category.MEDICATION, "No medicines taken.")):
-        none = [one for one in found if one.category is name and one.name == "any"]
+        none = [finding for finding in findings if finding.category is name and finding.name == "any"]
         yield words if none else ""
-    vitals = [one for one in found if one.category is Category.VITAL]
-    yield f"Measured: {_listed(f'{one.name} {one.value:g} {one.unit}' for one in vitals)}." if vitals else ""
-    open_points = [_in_doubt(one) for one in consult.findings if one.id in consult.doubted and one.name != "any"]
+    vitals = [finding for finding in findings if finding.category is Category.VITAL]
+    yield f"Measured: {_listed(f'{vital.name} {vital.value:g} {vital.unit}' for vital in vitals)}." if vitals else ""
+    open_points = [
+        _in_doubt(finding) for finding in consult.findings if finding.id in consult.doubted and finding.name != "any"
+    ]
     yield f"Unresolved: {_listed(open_points)}." if open_points else ""
 
 
-def _in_doubt(one: Finding) -> str:
+def _in_doubt(finding: Finding) -> str:
     """What a contradiction is about, with its value where two were said."""
-    if one.category in (Category.ALLERGY, Category.MEDICATION):
-        return f"{'allergy to' if one.category is Category.ALLERGY else 'taking'} {one.name}"
-    if one.name == "sex":
-        return f"sex {one.unit}"
-    if one.name == "pregnant":
+    if finding.category in (Category.ALLERGY, Category.MEDICATION):
+        return f"{'allergy to' if finding.category is Category.ALLERGY else 'taking'} {finding.name}"
+    if finding.name == "sex":
+        return f"sex {finding.unit}"
+    if finding.name == "pregnant":
         return "pregnancy"
-    return f"{one.name.lower()} {one.value:g} {one.unit}" if one.value is not None else one.name.lower()
+    return (
+        f"{finding.name.lower()} {finding.value:g} {finding.unit}"
+        if finding.value is not None
+        else finding.name.lower()
+    )
 
 
 def record_of(findings: Sequence[Finding], patient: Patient) -> list[str]:
@@ -65,7 +73,11 @@ def record_of(findings: Sequence[Finding], patient: Patient) -> list[str]:
         (Polarity.PAST, "The patient had {}."),
         (Polarity.ABSENT, "The patient has no {}."),
     ):
-        names = [one.name.lower() for one in findings if one.category in COMPLAINTS and one.polarity is polarity]
+        names = [
+            finding.name.lower()
+            for finding in findings
+            if finding.category in COMPLAINTS and finding.polarity is polarity
+        ]
         every = list(dict.fromkeys(names))
         found += [words.format(name) for name in every]
         if len(every) > 1 and polarity is not Polarity.ABSENT:
@@ -88,15 +100,15 @@ def who(patient: Patient) -> str:
     return f"{name}{aged}" + (f", {weeks}pregnant," if patient.is_pregnant else "")
 
 
-def told(one: Finding) -> str:
+def told(finding: Finding) -> str:
     """A finding with since when."""
-    if one.onset:
-        return f"{one.name.lower()} ({one.onset})"
-    if one.duration_days is not None:
-        days = one.duration_days
-        return f"{one.name.lower()} ({days:g} day{'' if days == 1 else 's'})"
-    past = " (past)" if one.polarity is Polarity.PAST else ""
-    return one.name.lower() + past
+    if finding.onset:
+        return f"{finding.name.lower()} ({finding.onset})"
+    if finding.duration_days is not None:
+        days = finding.duration_days
+        return f"{finding.name.lower()} ({days:g} day{'' if days == 1 else 's'})"
+    past = " (past)" if finding.polarity is Polarity.PAST else ""
+    return finding.name.lower() + past
 
 
 def _listed(names: Iterable[str]) -> str:

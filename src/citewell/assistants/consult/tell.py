@@ -55,12 +55,12 @@ def _measured(made: Finding, change: Mapping[str, Any]) -> Finding:
         return made
     unit = str(change.get("unit") or "")
     read = find_measures(f"{made.name} {made.value:g} {unit}".strip())
-    found = next((one for one in read if one.name == made.name), None)
-    if found is None or found.trouble:
+    measure = next((one for one in read if one.name == made.name), None)
+    if measure is None or measure.trouble:
         raise InputError(
-            found.trouble if found and found.trouble else (f"{made.name} could not be read from this value.")
+            measure.trouble if measure and measure.trouble else (f"{made.name} could not be read from this value.")
         )
-    return replace(made, value=found.value, unit=found.unit, arithmetic=found.arithmetic)
+    return replace(made, value=measure.value, unit=measure.unit, arithmetic=measure.arithmetic)
 
 
 def _one_of(kind: type[Category] | type[Polarity], written: str, field: str) -> Category | Polarity:

@@ -45,7 +45,7 @@ class Tool:
     schema: Mapping[str, Any]
 
 
-_FELT = [one.value for one in Category if one is not Category.DEMOGRAPHIC]
+_FELT = [category.value for category in Category if category is not Category.DEMOGRAPHIC]
 RECORD_FINDINGS = Tool(
     "record_findings",
     Template.read(FOLDER / "findings.txt"),
@@ -58,7 +58,7 @@ RECORD_FINDINGS = Tool(
                     {
                         **_strings("quote", "name"),
                         "category": {"type": "string", "enum": _FELT},
-                        "polarity": {"type": "string", "enum": [one.value for one in Polarity]},
+                        "polarity": {"type": "string", "enum": [polarity.value for polarity in Polarity]},
                     },
                     required=("quote", "name", "category", "polarity"),
                 ),

@@ -15,20 +15,26 @@ NOT_UNDERSTOOD = "not understood"
 NO_USE = "nothing uses the value {value}"
 
 
-def unused(text: str, position: int, found: Sequence[Finding]) -> Iterator[UnusedWords]:
+def unused(text: str, position: int, findings: Sequence[Finding]) -> Iterator[UnusedWords]:
     """The phrases of a message that gave no finding; a sentence that gave none at all is one phrase.
 
     >>> one = unused("I feel okay. The frobnicase is 12 zots.", 1, ())
     >>> [(each.text, each.why) for each in one]
     [('The frobnicase is 12 zots.', 'nothing uses the value 12')]
     """
-    names = {one.name for one in found}
-    told = [(one.words.start, one.words.end) for one in found if one.words and one.category is not Category.LOCATION]
+    names = {finding.name for finding in findings}
+    told = [
+        (finding.words.start, finding.words.end)
+        for finding in findings
+        if finding.words and finding.category is not Category.LOCATION
+    ]
     for start, end in _sentences(text):
         sentence = text[start:end]
         used = [(low - start, high - start) for low, high in told if low < end and start < high]
-        used += [(one.start, one.end) for one in find_mentions(sentence) if one.name in names]  # said again
-        used += [(one.start, one.end) for one in find_measures(sentence) if one.trouble]  # asked about
+        used += [
+            (mention.start, mention.end) for mention in find_mentions(sentence) if mention.name in names
+        ]  # said again
+        used += [(measure.start, measure.end) for measure in find_measures(sentence) if measure.trouble]  # asked about
         free = _without(sentence, used)
         for low, high in phrases(sentence, used) if used else [(0, len(sentence))]:
             if why := _why(sentence[low:high], free[low:high]):

@@ -22,7 +22,7 @@ def turn_json(turn: InterviewStep) -> dict[str, Any]:
     return {
         **consult_json(turn.consult),
         "question": None if question is None else asdict(question),
-        "red_flags": [{**asdict(one), "is_acknowledged": one.id in turn.consult.acknowledged} for one in turn.flags],
+        "red_flags": [{**asdict(flag), "is_acknowledged": flag.id in turn.consult.acknowledged} for flag in turn.flags],
         "emergency": None if turn.emergency is None else asdict(turn.emergency),
         "troubles": list(turn.troubles),
     }
@@ -38,15 +38,15 @@ def consult_json(consult: Consult) -> dict[str, Any]:
         "patient": asdict(patient_of(consult)),
         "summary": summary(consult),
         "consent": None if consult.consent is None else asdict(consult.consent),
-        "messages": [asdict(one) for one in consult.messages],
-        "unused": [asdict(one) for one in consult.unused],
-        "findings": [finding_json(one) for one in consult.findings],
-        "gone": [{"finding": finding_json(one), "why": why} for one, why in consult.gone],
-        "contradictions": [asdict(one) for one in consult.contradictions],
-        "differentials": [differential_json(one) for one in consult.differentials],
+        "messages": [asdict(message) for message in consult.messages],
+        "unused": [asdict(unused_words) for unused_words in consult.unused],
+        "findings": [finding_json(finding) for finding in consult.findings],
+        "gone": [{"finding": finding_json(finding), "why": why} for finding, why in consult.gone],
+        "contradictions": [asdict(contradiction) for contradiction in consult.contradictions],
+        "differentials": [differential_json(differential) for differential in consult.differentials],
         "despite": consult.despite,
         "plan": consult.plan,
-        "edits": [dict(one) for one in consult.edits],
+        "edits": [dict(edit) for edit in consult.edits],
         "failure": consult.failure,
         "notes": list(consult.notes),
         "meant": consult.meant,
@@ -78,8 +78,8 @@ def _lines(consult: Consult) -> Iterator[str]:
     yield ""
     yield "ASSESSMENT"
     yield summary(consult)
-    for one in consult.contradictions:
-        yield f"Unresolved: {one.question}"
+    for contradiction in consult.contradictions:
+        yield f"Unresolved: {contradiction.question}"
     yield from (f"Not used: “{one.text}” ({one.why})" for one in consult.unused)
     yield from (f"Note: {note}" for note in consult.notes)
     yield from _differential_lines(consult)
@@ -93,10 +93,12 @@ def _lines(consult: Consult) -> Iterator[str]:
 def _differential_lines(consult: Consult) -> Iterator[str]:
     if consult.differentials:
         yield "\nDIFFERENTIALS"
-    for number, one in enumerate(consult.differentials, 1):
-        yield f"{number}. {one.condition} ({one.confidence})"
-        for sign, speaking in (("+", one.supports), ("−", one.opposes)):
-            yield from (f"   {sign} {said.name}" + (f" — {said.source}" if said.source else "") for said in speaking)
+    for number, differential in enumerate(consult.differentials, 1):
+        yield f"{number}. {differential.condition} ({differential.confidence})"
+        for sign, speaking in (("+", differential.supports), ("−", differential.opposes)):
+            yield from (
+                f"   {sign} {bearing.name}" + (f" — {bearing.source}" if bearing.source else "") for bearing in speaking
+            )
 
 
 def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:

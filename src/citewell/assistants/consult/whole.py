@@ -24,7 +24,7 @@ def from_its_paragraph(hit: Hit, before: Hit | None) -> tuple[Hit, bool]:
     lead = before.text[: hit.start - before.start]
     if _LAST.search(lead):
         return hit, True
-    begun = max((one.end() for one in _BREAK.finditer(lead)), default=0)
+    begun = max((match.end() for match in _BREAK.finditer(lead)), default=0)
     near = [one for one in before.why.near if before.start + begun <= one[0] and one[1] <= hit.start]
     why = replace(hit.why, near=(*near, *hit.why.near))
     return replace(hit, start=before.start + begun, text=lead[begun:] + hit.text, why=why), True

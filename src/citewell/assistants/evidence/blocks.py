@@ -18,5 +18,8 @@ class NumberedPassage(Evidence):
 
 def numbered(context: Context) -> Context:
     """The same context with its evidence as numbered blocks."""
-    blocks = (NumberedPassage(one.number, one.hit, one.start, one.end, one.is_suspicious) for one in context.evidence)
+    blocks = (
+        NumberedPassage(evidence.number, evidence.hit, evidence.start, evidence.end, evidence.is_suspicious)
+        for evidence in context.evidence
+    )
     return replace(context, evidence=tuple(blocks))

@@ -34,8 +34,14 @@ class Guidelines:
 
     def entries(self, scope: Scope) -> list[LibraryEntry]:
         """The current guidelines that may be seen."""
-        found = self.library.entries(scope)
-        return [one for one in found if TAG in one.tags and one.is_current and one.state is LifecycleState.COMPLETED]
+        library_entries = self.library.entries(scope)
+        return [
+            library_entry
+            for library_entry in library_entries
+            if TAG in library_entry.tags
+            and library_entry.is_current
+            and library_entry.state is LifecycleState.COMPLETED
+        ]
 
     def guideline(self, document_id: str, scope: Scope) -> Guideline:
         """One guideline, by the id of its document; the scope is asked every time, the text read once."""
@@ -44,18 +50,18 @@ class Guidelines:
     def _of(self, entry: LibraryEntry, scope: Scope) -> Guideline:
         """The guideline of an entry that the scope was asked for."""
         if entry.id not in self._read:
-            found = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
-            assess(NOBODY, [found])  # so that the first patient does not wait for patterns to be compiled
-            self._read[entry.id] = found
+            guideline = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
+            assess(NOBODY, [guideline])  # so that the first patient does not wait for patterns to be compiled
+            self._read[entry.id] = guideline
             gc.collect()  # what reading leaves behind is cleared away here, and not while a patient waits
         return self._read[entry.id]
 
     def chosen(self, scope: Scope, only: Sequence[str] = ()) -> tuple[Guideline, ...]:
         """The guidelines of these documents, or all that may be seen."""
-        found = tuple(self.guideline(one, scope) for one in only) or self.all(scope)
-        if not found:
+        guidelines = tuple(self.guideline(one, scope) for one in only) or self.all(scope)
+        if not guidelines:
             raise NotFound("No guidelines yet. Add one with `citewell guidelines add FILE`.")
-        return tuple(sorted(found, key=_order))
+        return tuple(sorted(guidelines, key=_order))
 
     def forget(self, document_id: str) -> None:
         """Read a guideline anew when it is next needed."""
@@ -63,11 +69,11 @@ class Guidelines:
 
     def all(self, scope: Scope) -> tuple[Guideline, ...]:
         """The current guidelines that may be seen; a document that was tagged as one and is none stops nobody."""
-        found = []
+        guidelines = []
         for entry in self.entries(scope):
             with suppress(InputError):
-                found.append(self._of(entry, scope))
-        return tuple(sorted(found, key=_order))
+                guidelines.append(self._of(entry, scope))
+        return tuple(sorted(guidelines, key=_order))
 
     def assess(self, patient: PatientInput, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
         """Hold a patient against the guidelines of a scope."""
@@ -85,15 +91,15 @@ class Guidelines:
             ) from error
         return again(record, sorted(guidelines, key=_order))
 
-    def before(self, found: Guideline, scope: Scope) -> LibraryEntry | None:
+    def before(self, guideline: Guideline, scope: Scope) -> LibraryEntry | None:
         """The edition that this one takes the place of; an older one than that which is here is refused."""
         for known in self.all(scope):
-            if known.name != found.name or known.entry is None:
+            if known.name != guideline.name or known.entry is None:
                 continue
-            if is_newer(known.edition, found.edition):
+            if is_newer(known.edition, guideline.edition):
                 raise InputError(
                     f"The library already has {known.name} of {known.edition}, which is newer than this one of "
-                    f"{found.edition}. Nothing was changed. `citewell guidelines diff` compares two files without "
+                    f"{guideline.edition}. Nothing was changed. `citewell guidelines diff` compares two files without "
                     "adding them."
                 )
             return known.entry

@@ -88,21 +88,21 @@ class Account:
 
     @property
     def not_understood(self) -> tuple[Unused, ...]:
-        return tuple(one for one in self.unused if one.kind == "not understood")
+        return tuple(unused for unused in self.unused if unused.kind == "not understood")
 
     def told(self) -> Iterator[str]:
         """In sentences, to stand beside “no criteria met”."""
-        yield f"Taken into account: {_listed([one.told for one in self.taken]) or 'nothing'}."
-        if others := [one.told for one in self.unused if one.kind != "not understood"]:
+        yield f"Taken into account: {_listed([used_words.told for used_words in self.taken]) or 'nothing'}."
+        if others := [unused.told for unused in self.unused if unused.kind != "not understood"]:
             yield f"Not used: {_listed(others)}."
         if self.not_understood:
-            yield f"Not understood: {_listed([one.told for one in self.not_understood])}."
+            yield f"Not understood: {_listed([unused.told for unused in self.not_understood])}."
 
     def shown(self) -> dict[str, Any]:
         """As the views show it."""
         return {
-            "taken_into_account": [asdict(one) for one in self.taken],
-            "unused": [asdict(one) for one in self.unused],
+            "taken_into_account": [asdict(used_words) for used_words in self.taken],
+            "unused": [asdict(unused) for unused in self.unused],
         }
 
 
@@ -115,8 +115,8 @@ def account(record: PatientRecord, rules: Iterable[tuple[Guideline, GuidelineRul
     """Everything that the record holds, held against every condition of these rules."""
     reader = _AccountReader.of(record, rules)
     items = list(reader.items())
-    taken = tuple(one for one in items if isinstance(one, UsedWords))
-    return Account(taken, tuple(one for one in items if isinstance(one, Unused)), tuple(reader.questions()))
+    taken = tuple(used_words for used_words in items if isinstance(used_words, UsedWords))
+    return Account(taken, tuple(unused for unused in items if isinstance(unused, Unused)), tuple(reader.questions()))
 
 
 Item = UsedWords | Unused
@@ -166,10 +166,12 @@ class _AccountReader:
             record,
             verdicts,
             " or ".join(guidelines) or "the guideline",
-            frozenset(chain.from_iterable(_spoken_of(one.condition) for one in verdicts)),
-            frozenset(chain.from_iterable(_decided(one) for one in verdicts)),
+            frozenset(chain.from_iterable(_spoken_of(verdict.condition) for verdict in verdicts)),
+            frozenset(chain.from_iterable(_decided(condition_verdict) for condition_verdict in verdicts)),
             facts,
-            frozenset(fact for fact in facts if any(one.told in fact for one in record.results)),
+            frozenset(
+                fact for fact in facts if any(measured_result.told in fact for measured_result in record.results)
+            ),
         )
 
     @property
@@ -193,38 +195,40 @@ class _AccountReader:
         yield from self._durations()
         for index, test in enumerate(patient.tests):
             yield self._test(test, index)
-        for one in patient.not_read:
-            yield Unused(one.words, one.field, None, "left out", one.why)
+        for field in patient.not_read:
+            yield Unused(field.words, field.field, None, "left out", field.why)
 
     def questions(self) -> Iterator[tuple[JudgedCriterion, tuple[str, ...]]]:
         """What the record says of a condition and leaves open: a result that cannot be compared, or two words on it."""
-        for one in self.verdicts:
-            if isinstance(one.condition, FindingCriterion) and len(one.judged) == 1:
-                (judged,) = one.judged
+        for condition_verdict in self.verdicts:
+            if isinstance(condition_verdict.condition, FindingCriterion) and len(condition_verdict.judged) == 1:
+                (judged,) = condition_verdict.judged
                 if judged.state is CriterionState.UNKNOWN and judged.fact and not judged.is_clinical:
-                    yield judged, one.rules
+                    yield judged, condition_verdict.rules
         for test in self.record.patient.tests:
             about = self._about(test)
             if not any(_is_decided(one.judged) for one in about):
                 for verdict in about:
-                    yield next(one for one in verdict.judged if one.fact), verdict.rules
+                    yield next(criterion for criterion in verdict.judged if criterion.fact), verdict.rules
 
     def _about(self, test: TestResult) -> list[_ConditionVerdict]:
         """What the conditions come to by one result alone, of those that it speaks of."""
         alone = PatientRecord(PatientInput(self.record.patient.id, age=self.record.age, tests=(test,)))
-        found = []
-        for one in self.verdicts:
-            if _is_of_test(one.condition):
-                judged = evaluate(one.condition, alone, one.guideline).judged
+        condition_verdicts = []
+        for verdict in self.verdicts:
+            if _is_of_test(verdict.condition):
+                judged = evaluate(verdict.condition, alone, verdict.guideline).judged
                 if any(each.fact for each in judged):
-                    found.append(_ConditionVerdict(one.guideline, one.condition, judged, one.rules))
-        return found
+                    condition_verdicts.append(
+                        _ConditionVerdict(verdict.guideline, verdict.condition, judged, verdict.rules)
+                    )
+        return condition_verdicts
 
     # ------------------------------------------------------------------------------------------- fields of their own
 
     def _age_and_sex(self) -> Iterator[Item]:
         patient = self.record.patient
-        asked = {type(one.condition) for one in self.verdicts}
+        asked = {type(verdict.condition) for verdict in self.verdicts}
         if patient.age is not None:
             yield self._given(f"aged {patient.age}", "age", is_used=AgeRange in asked)
         if patient.sex is not None:
@@ -242,20 +246,26 @@ class _AccountReader:
         organ = organ_named(words)
         if organ is None:
             return Unused(words, "organs", index, "not understood", NOT_UNDERSTOOD)
-        if any(isinstance(one.condition, Sex) and one.condition.organ == organ for one in self.verdicts):
+        if any(isinstance(verdict.condition, Sex) and verdict.condition.organ == organ for verdict in self.verdicts):
             return UsedWords(words, "organs", index, "given" if is_there(words) else "absent")
         return Unused(words, "organs", index, "not used", f"no recommendation in {self.guidelines} uses this")
 
     def _exposure(self, words: str, field: str, index: int | None) -> Item:
         """A field about what a person did or met: read by the rules' exposures, and by nothing else."""
-        asked = [one for one in self.verdicts if isinstance(one.condition, Exposure)]
+        asked = [
+            condition_verdict
+            for condition_verdict in self.verdicts
+            if isinstance(condition_verdict.condition, Exposure)
+        ]
         for verdict in asked:
             for judged in verdict.judged:
                 if judged.fact == words and judged.state in (CriterionState.MET, CriterionState.NOT_MET):
                     return UsedWords(words, field, index, "present" if judged.state is CriterionState.MET else "absent")
         if (read_as := self._exposed(words)) is not None:
             return UsedWords(words, field, index, read_as)
-        if field == "smoking_history" and not any(_is_smoking(one.condition) for one in asked):
+        if field == "smoking_history" and not any(
+            _is_smoking(condition_verdict.condition) for condition_verdict in asked
+        ):
             return Unused(words, field, index, "not used", f"no recommendation in {self.guidelines} uses smoking")
         if PASSIVE.search(words):
             return Unused(words, field, index, "not used", "does not say whether it is present or absent")
@@ -282,15 +292,17 @@ class _AccountReader:
 
     def _durations(self) -> Iterator[Item]:
         """How long symptoms are said to have lasted, where no rule asks or their own words say something else."""
-        told = {one: duration_days(one.text) for one in self.record.patient.complaints}
-        silent = [one for one in told if told[one] is None]
-        for days in dict.fromkeys(one.duration_days for one in told if one.duration_days not in (None, told[one])):
+        told = {complaint: duration_days(complaint.text) for complaint in self.record.patient.complaints}
+        silent = [complaint for complaint in told if told[complaint] is None]
+        for days in dict.fromkeys(
+            complaint.duration_days for complaint in told if complaint.duration_days not in (None, told[complaint])
+        ):
             if not silent:
                 why = "the symptom itself states the duration"
                 yield Unused(_in_days(days), "symptom_duration_days", None, "not used", why)
-        given = dict.fromkeys(one.duration_days for one in silent if one.duration_days is not None)
+        given = dict.fromkeys(complaint.duration_days for complaint in silent if complaint.duration_days is not None)
         for days in given:
-            if f"for {days:g} days" not in self.facts and all(one.field in COMPLAINTS for one in silent):
+            if f"for {days:g} days" not in self.facts and all(complaint.field in COMPLAINTS for complaint in silent):
                 why = f"no recommendation in {self.guidelines} that these symptoms could meet uses duration"
                 yield Unused(_in_days(days), "symptom_duration_days", None, "not used", why)
 
@@ -302,12 +314,13 @@ class _AccountReader:
 
     def _test(self, test: TestResult, index: int) -> Item:
         about = self._about(test)
-        if any(_is_decided(one.judged) for one in about):
+        if any(_is_decided(condition_verdict.judged) for condition_verdict in about):
             return UsedWords(test.told, "tests", index, "given")
         if not about:
             return self._unused_test(test, index)
         why = next(
-            (one.ask for verdict in about for one in verdict.judged if one.ask), "no recommendation could compare it"
+            (criterion.ask for verdict in about for criterion in verdict.judged if criterion.ask),
+            "no recommendation could compare it",
         )
         rules = ", ".join(dict.fromkeys(rule for verdict in about for rule in verdict.rules))
         return Unused(test.told, "tests", index, "not used", f"{why} ({rules})")
@@ -328,15 +341,15 @@ class _AccountReader:
         """The phrases of a text, each as it was read."""
         context = read_context(text)
         named = _named(context)
-        for start, end in phrases(text, [place for one in named for place in one.places]):
-            inside = [one for one in named if start <= one.places[0][0] < end]
+        for start, end in phrases(text, [place for thing in named for place in thing.places]):
+            inside = [named_thing for named_thing in named if start <= named_thing.places[0][0] < end]
             yield from self._phrase(text[start:end], inside, context)
 
     def _phrase(self, words: str, things: Sequence[_NamedThing], context: AssertionContext) -> Iterator[Item]:
         if (exposed := self._exposed(words)) is not None:
             yield UsedWords(words, "", None, exposed)
             return
-        if not things and any(one.text in fact for one in results(words) for fact in self.compared):
+        if not things and any(reading.text in fact for reading in results(words) for fact in self.compared):
             yield UsedWords(words, "", None, "given")
             return
         if not things and self._is_described(words):
@@ -345,22 +358,26 @@ class _AccountReader:
         if not things:
             yield from self._strange(words)
             return
-        held = {one: _held(one, context) for one in things}
-        used = {one: READ_AS[held[one]] for one in things if held[one] in READ_AS and self._is_used(one.ids)}
-        used |= {one: "given" for one in things if one not in used and self._is_compared(one)}
-        known = (*self.compared, *(one.words for one in used))
-        value = next((one for one in numbers(_without_age(words)) if not _is_among(one, known)), None)
-        whole = [one for one in used if not _is_part(one, used)]
+        held = {thing: _held(thing, context) for thing in things}
+        used = {
+            named_thing: READ_AS[held[named_thing]]
+            for named_thing in things
+            if held[named_thing] in READ_AS and self._is_used(named_thing.ids)
+        }
+        used |= {thing: "given" for thing in things if thing not in used and self._is_compared(thing)}
+        known = (*self.compared, *(thing.words for thing in used))
+        value = next((number for number in numbers(_without_age(words)) if not _is_among(number, known)), None)
+        whole = [thing for thing in used if not _is_part(thing, used)]
         for one in whole:
             note = f"read as {one.meaning}" if one.meaning else None
             yield UsedWords(words if len(whole) == 1 else one.words, "", None, used[one], note)
-        idle = [one for one in things if one not in used and not _is_part(one, used)]
+        idle = [thing for thing in things if thing not in used and not _is_part(thing, used)]
         if used:
-            yield from (self._idle(one.words, one.ids, held[one]) for one in idle)
+            yield from (self._idle(thing.words, thing.ids, held[thing]) for thing in idle)
         elif not value:
             yield self._idle(words, idle[0].ids, held[idle[0]])
         if value:
-            is_result = any(named_test(one.words) for one in things)
+            is_result = any(named_test(thing.words) for thing in things)
             advice = ": enter the result under “tests”, with its unit" if is_result else ""
             yield Unused(words, "", None, "not used", f"no recommendation uses the value {value} as written{advice}")
 
@@ -369,10 +386,10 @@ class _AccountReader:
         if any(names(suspected) & self.used and words_for.search(words) for suspected, words_for, _ in descriptions()):
             return True
         return any(
-            is_part_of_score(one.condition.test, words)
-            for one in self.verdicts
-            if isinstance(one.condition, Threshold)
-            and any(judged.state is CriterionState.ASSUMED for judged in one.judged)
+            is_part_of_score(verdict.condition.test, words)
+            for verdict in self.verdicts
+            if isinstance(verdict.condition, Threshold)
+            and any(judged.state is CriterionState.ASSUMED for judged in verdict.judged)
         )
 
     def _is_compared(self, thing: _NamedThing) -> bool:
@@ -407,8 +424,8 @@ def _in_days(days: float) -> str:
 
 
 def _facts(verdicts: Iterable[_ConditionVerdict]) -> Iterator[str]:
-    for one in verdicts:
-        yield from (judged.fact for judged in one.judged if judged.fact)
+    for verdict in verdicts:
+        yield from (judged.fact for judged in verdict.judged if judged.fact)
 
 
 def _is_of_test(condition: Condition) -> bool:
@@ -421,7 +438,7 @@ def _is_smoking(condition: Condition) -> bool:
 
 
 def _is_decided(judged: Iterable[JudgedCriterion]) -> bool:
-    return any(one.fact and one.state is not CriterionState.UNKNOWN for one in judged)
+    return any(criterion.fact and criterion.state is not CriterionState.UNKNOWN for criterion in judged)
 
 
 # ------------------------------------------------------------------------------------------------- what conditions use
@@ -442,7 +459,7 @@ def _spoken_of(condition: Condition) -> frozenset[str]:
 
 def _decided(verdict: _ConditionVerdict) -> frozenset[str]:
     """The names that spoke for or against a condition, or left it open."""
-    return _spoken_of(verdict.condition) if any(one.fact for one in verdict.judged) else frozenset()
+    return _spoken_of(verdict.condition) if any(criterion.fact for criterion in verdict.judged) else frozenset()
 
 
 @cache
@@ -465,7 +482,7 @@ class _NamedThing:
 
 
 def _is_part(thing: _NamedThing, others: Iterable[_NamedThing]) -> bool:
-    return any(thing is not one and thing.words != one.words and thing.words in one.words for one in others)
+    return any(thing is not other and thing.words != other.words and thing.words in other.words for other in others)
 
 
 def _named(context: AssertionContext) -> list[_NamedThing]:
@@ -476,14 +493,20 @@ def _named(context: AssertionContext) -> list[_NamedThing]:
         for places, unit in placed(text)
         if is_clinical(unit) and not is_misread(context, places, unit)
     ]
-    return [*named, *(_NamedThing(text[one.start : one.end], one.places, one.ids, one.name) for one in meant(context))]
+    return [
+        *named,
+        *(
+            _NamedThing(text[mention.start : mention.end], mention.places, mention.ids, mention.name)
+            for mention in meant(context)
+        ),
+    ]
 
 
 def _is_among(number: str, results: Iterable[str]) -> bool:
     """Whether a number stands in one of the results that were compared."""
     bare = re.sub(r"[^\d.,/]", "", number)
     pattern = re.compile(rf"(?<![\d.]){re.escape(bare)}(?![\d.]*\d)")
-    return any(pattern.search(one) for one in results)
+    return any(pattern.search(result) for result in results)
 
 
 def _without_age(words: str) -> str:

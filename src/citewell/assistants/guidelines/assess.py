@@ -49,16 +49,16 @@ class EvaluatedRule:
     @property
     def missing(self) -> tuple[JudgedCriterion, ...]:
         """What any of these ways lacks."""
-        return tuple(dict.fromkeys(one for way in self.ways for one in way))
+        return tuple(dict.fromkeys(criterion for way in self.ways for criterion in way))
 
     @property
     def would_match_if(self) -> str:
         """The ways in words."""
-        return "; or ".join(" and ".join(one.text for one in way) for way in self.ways)
+        return "; or ".join(" and ".join(criterion.text for criterion in way) for way in self.ways)
 
 
-def _is_out(one: JudgedCriterion) -> bool:
-    return one.is_fixed and one.state is CriterionState.NOT_MET
+def _is_out(criterion: JudgedCriterion) -> bool:
+    return criterion.is_fixed and criterion.state is CriterionState.NOT_MET
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Assessment:
     def risk_level(self) -> str:
         """The highest level of a matched rule."""
         if not self.matched:
-            return f"No {' or '.join(one.name for one in self.guidelines)} Criteria Met"
-        return min((level_of(one.rule.action) for one in self.matched), key=_order)
+            return f"No {' or '.join(guideline.name for guideline in self.guidelines)} Criteria Met"
+        return min((level_of(rule.rule.action) for rule in self.matched), key=_order)
 
 
 def assess(patient: PatientInput, guidelines: Sequence[Guideline]) -> Assessment:
@@ -90,8 +90,14 @@ def assess(patient: PatientInput, guidelines: Sequence[Guideline]) -> Assessment
         for guideline, rule in rules
         if rule.criteria is not None
     ]
-    matched = sorted((one for one in applied if one.is_match), key=lambda one: _order(level_of(one.rule.action)))
-    near = sorted((one for one in applied if one.is_near), key=lambda one: len(one.ways[0]))
+    matched = sorted(
+        (evaluated_rule for evaluated_rule in applied if evaluated_rule.is_match),
+        key=lambda evaluated_rule: _order(level_of(evaluated_rule.rule.action)),
+    )
+    near = sorted(
+        (evaluated_rule for evaluated_rule in applied if evaluated_rule.is_near),
+        key=lambda evaluated_rule: len(evaluated_rule.ways[0]),
+    )
     return Assessment(patient, tuple(guidelines), tuple(matched), tuple(near), account(record, rules))
 
 
@@ -116,84 +122,86 @@ def _order(level: str) -> int:
 # --------------------------------------------------------------------------------------------------------- as shown
 
 
-def assessment_json(found: Assessment, wording: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def assessment_json(assessment: Assessment, wording: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The assessment as its views show it, the order of everything fixed, and what a model made of its reasons."""
-    top = [one for one in found.matched if level_of(one.rule.action) == found.risk_level]
+    top = [rule for rule in assessment.matched if level_of(rule.rule.action) == assessment.risk_level]
     return {
-        "patient": found.patient.shown(),
-        "guidelines": [_guideline(one) for one in found.guidelines],
-        "risk_level": found.risk_level,
-        "sites": list(dict.fromkeys(one.rule.site for one in found.matched if one.rule.site)),
-        "action": "; ".join(dict.fromkeys(one.rule.action.text for one in top)) or None,
-        "matched": [_matched(one) for one in found.matched],
-        "near_misses": [_near(one) for one in found.near],
-        "unknowns": list(_unknowns(found)),
-        **found.account.shown(),
-        "citations": [_citation(one) for one in found.matched],
-        "reasoning": " ".join(_reasons(found)),
+        "patient": assessment.patient.shown(),
+        "guidelines": [_guideline(guideline) for guideline in assessment.guidelines],
+        "risk_level": assessment.risk_level,
+        "sites": list(
+            dict.fromkeys(evaluated_rule.rule.site for evaluated_rule in assessment.matched if evaluated_rule.rule.site)
+        ),
+        "action": "; ".join(dict.fromkeys(rule.rule.action.text for rule in top)) or None,
+        "matched": [_matched(rule) for rule in assessment.matched],
+        "near_misses": [_near(rule) for rule in assessment.near],
+        "unknowns": list(_unknowns(assessment)),
+        **assessment.account.shown(),
+        "citations": [_citation(rule) for rule in assessment.matched],
+        "reasoning": " ".join(_reasons(assessment)),
         "wording": None if wording is None else dict(wording),
-        "notes": list(_notes(found)),
-        "corrected": _corrected(found),
-        "emergency": None if found.emergency is None else asdict(found.emergency),
+        "notes": list(_notes(assessment)),
+        "corrected": _corrected(assessment),
+        "emergency": None if assessment.emergency is None else asdict(assessment.emergency),
     }
 
 
-def cited(one: EvaluatedRule) -> str:
+def cited(rule: EvaluatedRule) -> str:
     """The citation of a rule."""
-    return f"[{one.guideline.name} §{one.rule.id}, p.{one.rule.page}]"
+    return f"[{rule.guideline.name} §{rule.rule.id}, p.{rule.rule.page}]"
 
 
-def _guideline(one: Guideline) -> dict[str, Any]:
-    document_id = None if one.entry is None else one.entry.id
-    return {"document_id": document_id, "name": one.name, "title": one.title, "edition": one.edition}
+def _guideline(guideline: Guideline) -> dict[str, Any]:
+    document_id = None if guideline.entry is None else guideline.entry.id
+    return {"document_id": document_id, "name": guideline.name, "title": guideline.title, "edition": guideline.edition}
 
 
 def _conditions(judged: Sequence[JudgedCriterion]) -> list[dict[str, Any]]:
-    return [{"text": one.text, "state": one.state.value, "fact": one.fact} for one in judged]
+    return [{"text": criterion.text, "state": criterion.state.value, "fact": criterion.fact} for criterion in judged]
 
 
-def _matched(one: EvaluatedRule) -> dict[str, Any]:
+def _matched(rule: EvaluatedRule) -> dict[str, Any]:
     return {
-        "guideline": one.guideline.name,
-        "rule": one.rule.id,
-        "page": one.rule.page,
-        "site": one.rule.site,
-        "risk_level": level_of(one.rule.action),
-        "action": one.rule.action.text,
-        "state": one.outcome.state.value,
-        "quote": one.rule.text,
-        "conditions": _conditions(one.outcome.judged),
+        "guideline": rule.guideline.name,
+        "rule": rule.rule.id,
+        "page": rule.rule.page,
+        "site": rule.rule.site,
+        "risk_level": level_of(rule.rule.action),
+        "action": rule.rule.action.text,
+        "state": rule.outcome.state.value,
+        "quote": rule.rule.text,
+        "conditions": _conditions(rule.outcome.judged),
     }
 
 
-def _near(one: EvaluatedRule) -> dict[str, Any]:
+def _near(rule: EvaluatedRule) -> dict[str, Any]:
     return {
-        "guideline": one.guideline.name,
-        "rule": one.rule.id,
-        "page": one.rule.page,
-        "site": one.rule.site,
-        "state": one.outcome.state.value,
-        "quote": one.rule.text,
-        "would_match_if": one.would_match_if,
-        "missing": _conditions(one.missing),
-        "conditions": _conditions(one.outcome.judged),
+        "guideline": rule.guideline.name,
+        "rule": rule.rule.id,
+        "page": rule.rule.page,
+        "site": rule.rule.site,
+        "state": rule.outcome.state.value,
+        "quote": rule.rule.text,
+        "would_match_if": rule.would_match_if,
+        "missing": _conditions(rule.missing),
+        "conditions": _conditions(rule.outcome.judged),
     }
 
 
-def _citation(one: EvaluatedRule) -> dict[str, Any]:
-    document_id = None if one.guideline.entry is None else one.guideline.entry.id
-    place = {"guideline": one.guideline.name, "section": one.rule.id, "page": one.rule.page}
-    place |= {"document_id": document_id, "start": one.rule.start, "end": one.rule.end}
-    return {**place, "label": cited(one), "excerpt": one.rule.text}
+def _citation(rule: EvaluatedRule) -> dict[str, Any]:
+    document_id = None if rule.guideline.entry is None else rule.guideline.entry.id
+    place = {"guideline": rule.guideline.name, "section": rule.rule.id, "page": rule.rule.page}
+    place |= {"document_id": document_id, "start": rule.rule.start, "end": rule.rule.end}
+    return {**place, "label": cited(rule), "excerpt": rule.rule.text}
 
 
-def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
+def _unknowns(assessment: Assessment) -> Iterator[dict[str, Any]]:
     """What to confirm of the matches, then what to ask of the near ones, each question once."""
     asked: dict[str, dict[str, Any]] = {}
     open_ = [
-        one for one in found.near if one.outcome.state is CriterionState.UNKNOWN
+        evaluated_rule for evaluated_rule in assessment.near if evaluated_rule.outcome.state is CriterionState.UNKNOWN
     ]  # where an answer would change the result
-    for kind, group in (("confirm", found.matched), ("ask", open_)):
+    for kind, group in (("confirm", assessment.matched), ("ask", open_)):
         for one in group:
             for judged in one.outcome.judged if kind == "confirm" else one.missing:
                 if judged.ask is None or judged.state not in (CriterionState.ASSUMED, CriterionState.UNKNOWN):
@@ -204,7 +212,7 @@ def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
                 rules = asked.setdefault(judged.ask, entry)["rules"]
                 if (label := f"{one.guideline.name} {one.rule.id}") not in rules:
                     rules.append(label)
-    for judged, needing in found.account.questions:
+    for judged, needing in assessment.account.questions:
         if judged.ask is not None:
             entry = {"kind": "ask", "ask": judged.ask, "condition": judged.text, "rules": []}
             rules = asked.setdefault(judged.ask, entry)["rules"]
@@ -212,41 +220,45 @@ def _unknowns(found: Assessment) -> Iterator[dict[str, Any]]:
     yield from asked.values()
 
 
-def reason(one: EvaluatedRule) -> str:
+def reason(rule: EvaluatedRule) -> str:
     """Why a rule matches, or what would make it."""
-    if not one.is_match:
-        return f"{cited(one)} would be met with: {one.would_match_if}."
-    told = [f"{judged.text} ({judged.fact})" for judged in one.outcome.judged if judged.state is CriterionState.MET]
-    assumed = [judged.text for judged in one.outcome.judged if judged.state is CriterionState.ASSUMED and judged.ask]
-    sentence = f"{cited(one)} is met: {'; '.join(told)}."
+    if not rule.is_match:
+        return f"{cited(rule)} would be met with: {rule.would_match_if}."
+    told = [f"{judged.text} ({judged.fact})" for judged in rule.outcome.judged if judged.state is CriterionState.MET]
+    assumed = [judged.text for judged in rule.outcome.judged if judged.state is CriterionState.ASSUMED and judged.ask]
+    sentence = f"{cited(rule)} is met: {'; '.join(told)}."
     return sentence + (f" Assumed, please confirm: {'; '.join(assumed)}." if assumed else "")
 
 
-def _reasons(found: Assessment) -> Iterator[str]:
-    yield from map(reason, found.matched)
-    if not found.matched:
+def _reasons(assessment: Assessment) -> Iterator[str]:
+    yield from map(reason, assessment.matched)
+    if not assessment.matched:
         yield NOTHING_MET
-        yield from found.account.told()
-    yield from map(reason, found.near)
+        yield from assessment.account.told()
+    yield from map(reason, assessment.near)
 
 
-def _corrected(found: Assessment) -> dict[str, str]:
+def _corrected(assessment: Assessment) -> dict[str, str]:
     """The misspelt words of the record, each with the word that it was read as."""
-    return {word: right for one in found.patient.complaints for word, right in corrections(one.text).items()}
+    return {
+        word: right
+        for complaint in assessment.patient.complaints
+        for word, right in corrections(complaint.text).items()
+    }
 
 
-def _notes(found: Assessment) -> Iterator[str]:
+def _notes(assessment: Assessment) -> Iterator[str]:
     """What of the record was not understood, and how much of each guideline was held against the patient."""
-    if strange := [f"“{one.words}”" for one in found.account.not_understood]:
+    if strange := [f"“{one.words}”" for one in assessment.account.not_understood]:
         more = f" and {len(strange) - MAX_STRANGE} more" if len(strange) > MAX_STRANGE else ""
         listed = f"{', '.join(strange[:MAX_STRANGE])}{more}"
         yield f"Not understood, so not compared with any recommendation: {listed}. Rephrase it."
-    yield from (f"“{word}” was read as {right}." for word, right in _corrected(found).items())
-    yield from dict.fromkeys((*notes_on_age_and_sex(found.patient), *notes_on_results(found.patient)))
-    for one in found.guidelines:
-        silent = sum(rule.criteria is None or not level_of(rule.action) for rule in one.rules)
-        if silent == len(one.rules):
-            yield f"{one.name}: no criteria found, so patients cannot be compared with it."
+    yield from (f"“{word}” was read as {right}." for word, right in _corrected(assessment).items())
+    yield from dict.fromkeys((*notes_on_age_and_sex(assessment.patient), *notes_on_results(assessment.patient)))
+    for guideline in assessment.guidelines:
+        silent = sum(rule.criteria is None or not level_of(rule.action) for rule in guideline.rules)
+        if silent == len(guideline.rules):
+            yield f"{guideline.name}: no criteria found, so patients cannot be compared with it."
         else:
-            counted = f"in {silent} of {len(one.rules)} recommendations"
-            yield f"{one.name}: no criteria found {counted}; {one.unread} need checking by hand in part."
+            counted = f"in {silent} of {len(guideline.rules)} recommendations"
+            yield f"{guideline.name}: no criteria found {counted}; {guideline.unread} need checking by hand in part."

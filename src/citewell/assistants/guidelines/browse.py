@@ -56,8 +56,12 @@ def choices(guideline: Guideline) -> BrowseOptions:
 def browse(guideline: Guideline, text: str, wanted: BrowseFilter) -> list[SearchEntry]:
     """The pieces that are wanted, in the order of the document; `text` is the document's."""
     systems = {f"B{number}": row.system for number, row in enumerate(guideline.symptoms, 1)}
-    found = pieces(guideline, text)
-    return [one for one in found if wanted.fits(one, systems.get(one.id, "") if one.kind == "symptom" else "")]
+    search_entries = pieces(guideline, text)
+    return [
+        search_entry
+        for search_entry in search_entries
+        if wanted.fits(search_entry, systems.get(search_entry.id, "") if search_entry.kind == "symptom" else "")
+    ]
 
 
 def piece_json(piece: SearchEntry) -> dict[str, Any]:

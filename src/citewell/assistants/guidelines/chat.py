@@ -132,9 +132,11 @@ class Chat:
     ) -> Iterator[Event]:
         """The guideline's own words: what is worth quoting, each rule whole."""
         quoter = Quoter()
-        found = worth_quoting(searched.query.text, searched.found)
-        yield StageStarted("reading", len(found))
-        context = _context(turn.question, found, (), budget=Budget(quoter.window, quoter.reply, WHOLE), writer=quoter)
+        retrieved_entries = worth_quoting(searched.query.text, searched.found)
+        yield StageStarted("reading", len(retrieved_entries))
+        context = _context(
+            turn.question, retrieved_entries, (), budget=Budget(quoter.window, quoter.reply, WHOLE), writer=quoter
+        )
         yield StageStarted("writing", len(context.evidence))
         asked = replace(turn.asked(context, notes, replace(frame, gap="\n\n")), model=quoter.name)
         pieces = quoter.write(turn.question, context, rules=RULES.text)
@@ -173,8 +175,8 @@ class Chat:
 
     def _found(self, query: Query, books: Sequence[SearchableGuideline]) -> ChatSearch:
         text = named_plainly(query.text)
-        found = retrieve(query.text, self.embed([text])[0], books)
-        return ChatSearch(replace(query, text=text), found, quality(query.text, found))
+        retrieved_entries = retrieve(query.text, self.embed([text])[0], books)
+        return ChatSearch(replace(query, text=text), retrieved_entries, quality(query.text, retrieved_entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +225,17 @@ def _joined(*parts: str) -> str:
 
 
 def _context(
-    question: str, found: Sequence[RetrievedEntry], history: Sequence[Message], *, budget: Budget, writer: Writer
+    question: str,
+    retrieved_entries: Sequence[RetrievedEntry],
+    history: Sequence[Message],
+    *,
+    budget: Budget,
+    writer: Writer,
 ) -> Context:
     """The passages that a writer sees, and what of the talk fits beside them."""
-    hits = [hit(one) for one in with_tables(found)]
-    said = [without_marks(one) for one in history]
-    return assemble(question, hits, said, system=RULES.text, budget=budget, count=writer.count)
+    hits = [hit(table) for table in with_tables(retrieved_entries)]
+    messages = [without_marks(message) for message in history]
+    return assemble(question, hits, messages, system=RULES.text, budget=budget, count=writer.count)
 
 
 def _frame(turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSearch) -> AnswerWording:
@@ -257,12 +264,16 @@ def _speaking(books: Sequence[SearchableGuideline], sorted_: ClassifiedMessage) 
 
 def _titles(book: SearchableGuideline) -> list[str]:
     guideline = book.guideline
-    return [guideline.title, *(rule.section for rule in guideline.rules), *(one.term for one in guideline.definitions)]
+    return [
+        guideline.title,
+        *(rule.section for rule in guideline.rules),
+        *(definition.term for definition in guideline.definitions),
+    ]
 
 
 def _unanswered(turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSearch) -> str | None:
     """What is said where too little was found; None where there is enough."""
-    held = max((one.share for one in searched.found), default=0.0)
+    held = max((retrieved_entry.share for retrieved_entry in searched.found), default=0.0)
     is_matched = searched.quality == "sufficient" or (searched.quality == "weak" and held >= limit("share"))
     if sorted_.input_class == "safety_urgent" and not is_matched:
         return _joined(turn.safety, turn.words.text("safety_asks"))

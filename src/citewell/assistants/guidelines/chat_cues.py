@@ -69,4 +69,4 @@ def spelled(message: str) -> str:
 
 def names(terms: Iterable[str], text: str) -> bool:
     """Whether a text has one of these terms as whole words."""
-    return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", text) for one in terms)
+    return any(re.search(rf"(?<!\w){re.escape(term)}(?!\w)", text) for term in terms)

@@ -23,9 +23,9 @@ class ChatSearch:
     quality: Quality
 
 
-def hit(one: RetrievedEntry) -> Hit:
+def hit(retrieved_entry: RetrievedEntry) -> Hit:
     """A piece as evidence, at its place in the library; its label is the innermost section, and so is kept with it."""
-    piece, book = one.piece, one.book
+    piece, book = retrieved_entry.piece, retrieved_entry.book
     around = (piece.rules[0].section,) if piece.kind == "rule" else ()
     return Hit(
         document_id=book.document_id,
@@ -38,24 +38,24 @@ def hit(one: RetrievedEntry) -> Hit:
         page=piece.page or None,
         section=(*around, piece.label),
         tags=(),
-        raw_cosine=one.score,
-        rank_score=one.rank,
-        relevance=min(1.0, max(0.0, one.score)),
+        raw_cosine=retrieved_entry.score,
+        rank_score=retrieved_entry.rank,
+        relevance=min(1.0, max(0.0, retrieved_entry.score)),
         why=MatchReason(None, None, (), None),
     )
 
 
-def with_tables(found: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
+def with_tables(retrieved_entries: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
     """What was found, each rule followed by the table that stands below it and that it refers to."""
-    return [each for one in found for each in (one, *_table_of(one))]
+    return [each for retrieved_entry in retrieved_entries for each in (retrieved_entry, *_table_of(retrieved_entry))]
 
 
-def _table_of(one: RetrievedEntry) -> Iterator[RetrievedEntry]:
-    piece = one.piece
+def _table_of(retrieved_entry: RetrievedEntry) -> Iterator[RetrievedEntry]:
+    piece = retrieved_entry.piece
     table = piece.rules[0].table if piece.kind == "rule" else None
     if table is not None:
         below = (f"{piece.label}, table", table.page, table.start, table.end)
-        yield replace(one, piece=SearchEntry(piece.kind, piece.id, table.text, *below, piece.rules))
+        yield replace(retrieved_entry, piece=SearchEntry(piece.kind, piece.id, table.text, *below, piece.rules))
 
 
 def noted(sorted_: ClassifiedMessage, searched: ChatSearch | None = None) -> dict[str, Any]:
@@ -76,18 +76,18 @@ def noted(sorted_: ClassifiedMessage, searched: ChatSearch | None = None) -> dic
         "query_strategy": searched.query.strategy,
         "search_query": searched.query.text,
         "guardrail_result": "out_of_scope" if is_outside else searched.quality,
-        "top_score": round(max((one.score for one in searched.found), default=0.0), 4),
-        "chunks": [_chunk(one) for one in searched.found],
+        "top_score": round(max((retrieved_entry.score for retrieved_entry in searched.found), default=0.0), 4),
+        "chunks": [_chunk(retrieved_entry) for retrieved_entry in searched.found],
     }
 
 
-def _chunk(one: RetrievedEntry) -> dict[str, Any]:
+def _chunk(retrieved_entry: RetrievedEntry) -> dict[str, Any]:
     return {
-        "guideline": one.book.guideline.name,
-        "kind": one.piece.kind,
-        "id": one.piece.id,
-        "label": one.piece.label,
-        "page": one.piece.page,
-        "score": round(one.score, 4),
-        "boost": round(one.boost, 4),
+        "guideline": retrieved_entry.book.guideline.name,
+        "kind": retrieved_entry.piece.kind,
+        "id": retrieved_entry.piece.id,
+        "label": retrieved_entry.piece.label,
+        "page": retrieved_entry.piece.page,
+        "score": round(retrieved_entry.score, 4),
+        "boost": round(retrieved_entry.boost, 4),
     }

@@ -22,7 +22,7 @@ def chat_json(done: AnswerDone) -> dict[str, Any]:
         "session_id": done.conversation_id,
         "answer_id": answer.id,
         "answer": answer.text,
-        "citations": [cited(citation_json(one)) for one in answer.citations],
+        "citations": [cited(citation_json(citation)) for citation in answer.citations],
         "emergency": None if answer.emergency is None else asdict(answer.emergency),
         "unused": list(answer.notes.get("unused", ())),
         "debug": {name: answer.notes[name] for name in DEBUG},
@@ -43,20 +43,20 @@ def history_json(session_id: str, turns: Iterable[ConversationMessage]) -> dict[
     return {"session_id": session_id, "messages": said}
 
 
-def related_json(one: RetrievedEntry) -> dict[str, Any]:
+def related_json(retrieved_entry: RetrievedEntry) -> dict[str, Any]:
     """A rule near a patient: its words, and the score and boost that set its place."""
-    piece = one.piece
+    piece = retrieved_entry.piece
     return {
         "label": f"{piece.label}, p.{piece.page}" if piece.page else piece.label,
-        "guideline": one.book.guideline.name,
+        "guideline": retrieved_entry.book.guideline.name,
         "rule": piece.id,
         "page": piece.page or None,
         "text": piece.text,
-        "document_id": one.book.document_id,
+        "document_id": retrieved_entry.book.document_id,
         "start": piece.start,
         "end": piece.end,
-        "score": round(one.score, 4),
-        "boost": round(one.boost, 4),
+        "score": round(retrieved_entry.score, 4),
+        "boost": round(retrieved_entry.boost, 4),
     }
 
 

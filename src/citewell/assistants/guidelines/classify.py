@@ -200,5 +200,5 @@ def _is_specific(message: str) -> bool:
     """Whether a message names a finding, a test or a disease that can be looked up; “tired” and “cancer” are none."""
     plain = without("vague", message)
     vague = patterns("vague name")
-    is_named = any(not any(pattern.fullmatch(one.name) for _, pattern in vague) for one in mentions(plain))
+    is_named = any(not any(pattern.fullmatch(mention.name) for _, pattern in vague) for mention in mentions(plain))
     return is_named or RULE_ID.search(message) is not None

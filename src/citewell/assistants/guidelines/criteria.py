@@ -149,8 +149,8 @@ def described(condition: Condition) -> str:
     """
     match condition:
         case FindingCriterion(phrase=phrase, qualities=qualities, detail=detail):
-            before = [one.text for one in qualities if one.text == " or ".join(one.names)]
-            after = [one.text for one in qualities if one.text != " or ".join(one.names)]
+            before = [quality.text for quality in qualities if quality.text == " or ".join(quality.names)]
+            after = [quality.text for quality in qualities if quality.text != " or ".join(quality.names)]
             return " ".join([*before, phrase, *after, *([detail] if detail else [])])
         case Absence(phrase=phrase):
             return f"no {phrase}"

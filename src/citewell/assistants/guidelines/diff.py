@@ -52,12 +52,12 @@ class Diff:
 def diff(old: Guideline, new: Guideline) -> Diff:
     """Each rule of one edition beside the one that it became."""
     pairs = list(_pairs(old.rules, new.rules))
-    kept, came = {id(one.old) for one in pairs}, {id(one.new) for one in pairs}
+    kept, came = {id(pair.old) for pair in pairs}, {id(rule_pair.new) for rule_pair in pairs}
     order = {id(rule): at for at, rule in enumerate(new.rules)}
     return Diff(
         old,
         new,
-        tuple(sorted(pairs, key=lambda one: order[id(one.new)])),
+        tuple(sorted(pairs, key=lambda pair: order[id(pair.new)])),
         tuple(rule for rule in old.rules if id(rule) not in kept),
         tuple(rule for rule in new.rules if id(rule) not in came),
     )
@@ -72,11 +72,11 @@ def _pairs(old: Sequence[GuidelineRule], new: Sequence[GuidelineRule]) -> Iterat
     for rule in old:
         same = by_words.get(tuple(rule.text.split()))
         if same:
-            found = next((one for one in same if one.id == rule.id), same[0])
-            same.remove(found)
+            guideline_rule = next((one for one in same if one.id == rule.id), same[0])
+            same.remove(guideline_rule)
             left.remove(rule)
-            right.remove(found)
-            yield RulePair(rule, found)
+            right.remove(guideline_rule)
+            yield RulePair(rule, guideline_rule)
     for wanted, least in ((True, ALIKE_WITH_NUMBER), (False, ALIKE)):
         scored = [
             (ratio, -at, rule, other)
@@ -118,20 +118,22 @@ def diff_json(found: Diff) -> dict[str, Any]:
     return {
         "old": _edition(found.old),
         "new": _edition(found.new),
-        "added": [_rule(one) for one in found.added],
-        "removed": [_rule(one) for one in found.removed],
-        "changed": [_changed(one) for one in found.pairs if one.is_reworded],
-        "moved": [{"from": one.old.id, "to": one.new.id} for one in found.pairs if one.is_moved],
-        "unchanged": sum(not one.is_reworded for one in found.pairs),
+        "added": [_rule(rule) for rule in found.added],
+        "removed": [_rule(guideline_rule) for guideline_rule in found.removed],
+        "changed": [_changed(pair) for pair in found.pairs if pair.is_reworded],
+        "moved": [
+            {"from": rule_pair.old.id, "to": rule_pair.new.id} for rule_pair in found.pairs if rule_pair.is_moved
+        ],
+        "unchanged": sum(not pair.is_reworded for pair in found.pairs),
         "symptoms": _rows(found),
         "definitions": _definitions(found),
     }
 
 
-def _edition(one: Guideline) -> dict[str, Any]:
-    entry = one.entry
+def _edition(guideline: Guideline) -> dict[str, Any]:
+    entry = guideline.entry
     document_id = None if entry is None else entry.id
-    return {"document_id": document_id, "name": one.name, "title": one.title, "edition": one.edition}
+    return {"document_id": document_id, "name": guideline.name, "title": guideline.title, "edition": guideline.edition}
 
 
 def _rule(rule: GuidelineRule) -> dict[str, Any]:
@@ -157,14 +159,17 @@ def _changed(pair: RulePair) -> dict[str, Any]:
 def _rows(found: Diff) -> dict[str, list[str]]:
     """Rows of the index by symptom, told by their words and not by their page."""
     old, new = (
-        {f"{row.symptom} — {row.possible_cancer} — {row.recommendation}": None for row in one.symptoms}
-        for one in (found.old, found.new)
+        {f"{row.symptom} — {row.possible_cancer} — {row.recommendation}": None for row in guideline.symptoms}
+        for guideline in (found.old, found.new)
     )
     return {"added": [one for one in new if one not in old], "removed": [one for one in old if one not in new]}
 
 
 def _definitions(found: Diff) -> dict[str, list[str]]:
-    old, new = ({one.term: one.text.split() for one in edition.definitions} for edition in (found.old, found.new))
+    old, new = (
+        {definition.term: definition.text.split() for definition in edition.definitions}
+        for edition in (found.old, found.new)
+    )
     return {
         "added": [term for term in new if term not in old],
         "removed": [term for term in old if term not in new],

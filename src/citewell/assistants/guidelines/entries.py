@@ -39,7 +39,7 @@ def pieces(guideline: Guideline, text: str) -> tuple[SearchEntry, ...]:
     return (
         *(piece for rule in guideline.rules for piece in _of_rule(guideline, rule)),
         *(_of_row(guideline, number, row, text) for number, row in enumerate(guideline.symptoms, 1)),
-        *(_of_definition(guideline, one) for one in guideline.definitions),
+        *(_of_definition(guideline, definition) for definition in guideline.definitions),
     )
 
 
@@ -53,16 +53,26 @@ def _of_rule(guideline: Guideline, rule: GuidelineRule) -> Iterator[SearchEntry]
 
 def _of_row(guideline: Guideline, number: int, row: SymptomRow, text: str) -> SearchEntry:
     """A row of the index by symptom, which stands for the rules that it refers to."""
-    rules = tuple(guideline.by_id[one] for one in row.references if one in guideline.by_id)
+    rules = tuple(guideline.by_id[reference] for reference in row.references if reference in guideline.by_id)
     matched = _sentence(row.symptom, f"Possible cancer: {row.possible_cancer}", row.recommendation)
     words, label = text[row.start : row.end], f"{guideline.name} Part B"
     return SearchEntry("symptom", f"B{number}", words, label, row.page, row.start, row.end, rules, matched)
 
 
-def _of_definition(guideline: Guideline, one: Definition) -> SearchEntry:
-    label = f"{guideline.name} Terms, “{one.term}”"
-    matched = f"What does “{one.term}” mean? {one.term}: {' '.join(one.text.split())}"
-    return SearchEntry("definition", one.term.casefold(), one.text, label, one.page, one.start, one.end, (), matched)
+def _of_definition(guideline: Guideline, definition: Definition) -> SearchEntry:
+    label = f"{guideline.name} Terms, “{definition.term}”"
+    matched = f"What does “{definition.term}” mean? {definition.term}: {' '.join(definition.text.split())}"
+    return SearchEntry(
+        "definition",
+        definition.term.casefold(),
+        definition.text,
+        label,
+        definition.page,
+        definition.start,
+        definition.end,
+        (),
+        matched,
+    )
 
 
 def _enriched(rule: GuidelineRule) -> str:
@@ -98,11 +108,11 @@ def facts(rule: GuidelineRule) -> RuleFacts:
     """The canonical metadata of a rule, from its criteria and its words."""
     leaves = [] if rule.criteria is None else list(conditions(rule.criteria))
     return RuleFacts(
-        ages=tuple(one for one in leaves if isinstance(one, AgeRange)),
-        sexes=tuple(one for one in leaves if isinstance(one, Sex)),
-        exposures=tuple(one for one in leaves if isinstance(one, Exposure)),
-        findings=tuple(one for one in leaves if isinstance(one, FindingCriterion)),
-        absences=tuple(one for one in leaves if isinstance(one, Absence)),
+        ages=tuple(leaf for leaf in leaves if isinstance(leaf, AgeRange)),
+        sexes=tuple(sex for sex in leaves if isinstance(sex, Sex)),
+        exposures=tuple(exposure for exposure in leaves if isinstance(exposure, Exposure)),
+        findings=tuple(criterion for criterion in leaves if isinstance(criterion, FindingCriterion)),
+        absences=tuple(absence for absence in leaves if isinstance(absence, Absence)),
         urgency=rule.action.urgency,
         has_duration=_DURATION.search(rule.text) is not None,
     )

@@ -74,9 +74,13 @@ def _silence(phrase: str, detail: str | None) -> CriteriaOutcome:
 
 
 def _leaf(judged: Sequence[JudgedCriterion]) -> CriteriaOutcome:
-    state = _least(one.state for one in judged)
-    missing = tuple(one for one in judged if one.state in (CriterionState.NOT_MET, CriterionState.UNKNOWN))
-    is_relevant = any(one.is_clinical and one.fact is not None for one in judged)
+    state = _least(criterion.state for criterion in judged)
+    missing = tuple(
+        judged_criterion
+        for judged_criterion in judged
+        if judged_criterion.state in (CriterionState.NOT_MET, CriterionState.UNKNOWN)
+    )
+    is_relevant = any(criterion.is_clinical and criterion.fact is not None for criterion in judged)
     return CriteriaOutcome(state, tuple(judged), (missing,), is_relevant)
 
 
@@ -90,7 +94,7 @@ def _least(states: Iterable[CriterionState]) -> CriterionState:
 def _all(parts: Sequence[CriteriaOutcome]) -> CriteriaOutcome:
     return CriteriaOutcome(
         _least(part.state for part in parts),
-        tuple(one for part in parts for one in part.judged),
+        tuple(criterion for part in parts for criterion in part.judged),
         tuple(tuple(chain.from_iterable(way)) for way in islice(product(*(part.ways for part in parts)), MAX_WAYS)),
         any(part.is_relevant for part in parts),
     )
@@ -108,7 +112,7 @@ def _any(parts: Sequence[CriteriaOutcome], count: int) -> CriteriaOutcome:
     shown = [part for part in parts if part.state in (CriterionState.MET, CriterionState.ASSUMED)] or list(near)
     if state in (CriterionState.NOT_MET, CriterionState.UNKNOWN):
         shown = [part for part in parts if part.is_relevant] or list(near)
-    judged = tuple(dict.fromkeys(one for part in shown for one in part.judged))
+    judged = tuple(dict.fromkeys(criterion for part in shown for criterion in part.judged))
     is_relevant = any(part.is_relevant for part in (near if count == 1 else parts))
     return CriteriaOutcome(state, judged, tuple(dict.fromkeys(ways))[:MAX_WAYS], is_relevant)
 
@@ -124,14 +128,14 @@ def _lacking(near: Sequence[CriteriaOutcome], parts: Sequence[CriteriaOutcome]) 
     blank = [
         part
         for part in lacking
-        if not part.is_relevant and all(one.state is CriterionState.NOT_MET for one in part.missing)
+        if not part.is_relevant and all(criterion.state is CriterionState.NOT_MET for criterion in part.missing)
     ]
     others = [part for part in parts if part.missing and not part.is_relevant]
     if not blank or len(others) == len(blank):
-        return tuple(one for part in lacking for one in part.missing)
-    named = "; ".join(" and ".join(one.text for one in part.missing) for part in others)
+        return tuple(judged_criterion for part in lacking for judged_criterion in part.missing)
+    named = "; ".join(" and ".join(criterion.text for criterion in part.missing) for part in others)
     some = JudgedCriterion(f"{len(blank)} of: {named}", CriterionState.NOT_MET, None)
-    return (*(one for part in lacking if part not in blank for one in part.missing), some)
+    return (*(criterion for part in lacking if part not in blank for criterion in part.missing), some)
 
 
 def _meets(
@@ -149,7 +153,7 @@ def _meets(
     names = [name for name, outcome in found if outcome.state is whole.state]
     fact = f"meets {', '.join(names)}" if whole.state in (CriterionState.MET, CriterionState.ASSUMED) else None
     judged = JudgedCriterion(tree.text, whole.state, fact, is_clinical=True)
-    assumed = tuple(one for one in whole.judged if one.state is CriterionState.ASSUMED)
+    assumed = tuple(criterion for criterion in whole.judged if criterion.state is CriterionState.ASSUMED)
     missing = () if whole.state in (CriterionState.MET, CriterionState.ASSUMED) else (judged,)
     return CriteriaOutcome(whole.state, (judged, *assumed), (missing,), whole.is_relevant)
 
@@ -227,7 +231,11 @@ def _judge_exposure(condition: Exposure, record: PatientRecord) -> JudgedCriteri
     stating, denying, field_stating, field_denying = exposure_words()[condition.name]
     patient = record.patient
     field = patient.smoking if condition.name == "smoking" else None
-    for words in (*([field] if field else []), *patient.exposures, *(one.text for one in patient.complaints)):
+    for words in (
+        *([field] if field else []),
+        *patient.exposures,
+        *(complaint.text for complaint in patient.complaints),
+    ):
         if PASSIVE.search(words) or not is_of_patient(stating, words):
             continue
         if denying.search(words):
@@ -247,8 +255,8 @@ _NOT_OF_PATIENT = (Polarity.UNCLEAR, Polarity.FAMILY, Polarity.OTHER, Polarity.H
 
 def is_of_patient(stating: re.Pattern[str], words: str) -> bool:
     """Whether an exposure is told of the patient anywhere: not “?ex-smoker”, nor “father was a smoker”."""
-    found = list(stating.finditer(words))
-    return not found or any(_is_told_of_patient(words, one) for one in found)
+    matches = list(stating.finditer(words))
+    return not matches or any(_is_told_of_patient(words, match) for match in matches)
 
 
 def _is_told_of_patient(words: str, exposure: re.Match[str]) -> bool:

@@ -46,8 +46,13 @@ class PatientRecord:
         """The clauses of each complaint and each report."""
         complaints = self.patient.complaints
         reports = [test.told for test in self.patient.tests if test.text]
-        read_contexts([as_read(text) for text in (*(one.text for one in complaints), *reports)])  # all at once
-        return (*(said(one.text, given_days=one.duration_days) for one in complaints), *map(said, reports))
+        read_contexts(
+            [as_read(text) for text in (*(complaint.text for complaint in complaints), *reports)]
+        )  # all at once
+        return (
+            *(said(complaint.text, given_days=complaint.duration_days) for complaint in complaints),
+            *map(said, reports),
+        )
 
     @cached_property
     def said(self) -> tuple[RecordClause, ...]:
@@ -71,17 +76,17 @@ class PatientRecord:
     @cached_property
     def names(self) -> frozenset[str]:
         """Everything that any clause speaks of: what is not in here need not be looked for in each."""
-        return frozenset(name for one in self.said for name in one.names)
+        return frozenset(name for clause in self.said for name in clause.names)
 
     @cached_property
     def denied(self) -> frozenset[str]:
         """Everything that any clause denies."""
-        return frozenset(name for one in self.said for name in one.denied)
+        return frozenset(name for clause in self.said for name in clause.denied)
 
     @cached_property
     def doubted(self) -> frozenset[str]:
         """Everything that any clause leaves in doubt."""
-        return frozenset(name for one in self.said for name in one.doubted)
+        return frozenset(name for clause in self.said for name in clause.doubted)
 
     @cached_property
     def spoken_of(self) -> frozenset[str]:
@@ -100,22 +105,23 @@ class PatientRecord:
 
     def stating(self, wanted: frozenset[Unit]) -> list[RecordClause]:
         """The clauses that speak of all this."""
-        return [one for one in self.said if holds(wanted, one.names)] if holds(wanted, self.names) else []
+        return [clause for clause in self.said if holds(wanted, clause.names)] if holds(wanted, self.names) else []
 
     def denying(self, wanted: frozenset[Unit]) -> list[RecordClause]:
         """The clauses that deny all this."""
-        return [one for one in self.said if holds(wanted, one.denied)] if holds(wanted, self.denied) else []
+        return [clause for clause in self.said if holds(wanted, clause.denied)] if holds(wanted, self.denied) else []
 
     def doubting(self, wanted: frozenset[Unit]) -> RecordClause | None:
         """The first clause that leaves all this in doubt, itself or with what it states."""
         if not holds(wanted, self.spoken_of):
             return None
-        clauses = (one for one in self.said if one.doubted)
+        clauses = (clause for clause in self.said if clause.doubted)
         return next(
             (
-                one
-                for one in clauses
-                if holds(wanted, one.doubted | one.names) and any(unit & one.doubted for unit in wanted)
+                record_clause
+                for record_clause in clauses
+                if holds(wanted, record_clause.doubted | record_clause.names)
+                and any(unit & record_clause.doubted for unit in wanted)
             ),
             None,
         )
@@ -140,14 +146,14 @@ def judge_finding(finding: FindingCriterion, record: PatientRecord) -> list[Judg
         ]
     given, denied = record.stating(wanted), record.denying(wanted)
     if given and _are_organs(wanted):
-        given = [one for one in given if not cue("normal").search(one.text)]
+        given = [clause for clause in given if not cue("normal").search(clause.text)]
     if given and denied:
         ask = f"The record says both yes and no to {finding.phrase}. Which is right?"
         return [JudgedCriterion(finding.phrase, CriterionState.UNKNOWN, f"{given[0].text}; {denied[0].text}", ask=ask)]
     if not given:
         return [_together(finding, record) or _not_given(finding, denied, record)]
     judged = [JudgedCriterion(finding.phrase, CriterionState.MET, given[0].text, is_clinical=True)]
-    judged += [_judge_quality(one, finding, given, record) for one in finding.qualities]
+    judged += [_judge_quality(quality, finding, given, record) for quality in finding.qualities]
     if finding.detail:
         judged.append(_judge_detail(finding, given, record))
         if judged[-1].state is CriterionState.UNKNOWN and is_test(finding.phrase):
@@ -175,15 +181,20 @@ def _suspected(finding: FindingCriterion, record: PatientRecord) -> RecordClause
     A report is taken whole, “USS: solid mass. Cannot exclude sarcoma”, and says of what kind a sarcoma is."""
     wanted = _suspicion(finding)
     for clauses in record.texts if wanted else ():
-        told = names(one.names for one in clauses)
+        told = names(clause.names for clause in clauses)
         is_report = "test" in _kinds(frozenset({told}))
         if (is_report or is_test(finding.phrase)) and not holds(units(finding.phrase), told):
             continue  # what one test suggests, no other test and no sign does
         counts_stated = is_report or "condition" not in _kinds(wanted)
         found = (
-            one
-            for one in clauses
-            if holds(wanted, one.names | one.doubted if counts_stated or _LOOKS.search(one.text) else one.doubted)
+            record_clause
+            for record_clause in clauses
+            if holds(
+                wanted,
+                record_clause.names | record_clause.doubted
+                if counts_stated or _LOOKS.search(record_clause.text)
+                else record_clause.doubted,
+            )
         )
         if (suspecting := next(found, None)) is not None:
             return suspecting
@@ -211,17 +222,21 @@ def _not_given(finding: FindingCriterion, denied: Sequence[RecordClause], record
         return JudgedCriterion(finding.phrase, CriterionState.NOT_MET, denied[0].text)
     if (tested := judge_by_test(finding.phrase, record.results, record.age)) is not None:
         return tested
-    for one in record.said if record.names & _lasting(finding.phrase) else ():
-        if one.told_days is not None and WEEKS <= one.told_days <= YEAR and one.names & _lasting(finding.phrase):
-            ask = f"The record says “{one.text}”. Is this {finding.phrase}?"
+    for clause in record.said if record.names & _lasting(finding.phrase) else ():
+        if (
+            clause.told_days is not None
+            and WEEKS <= clause.told_days <= YEAR
+            and clause.names & _lasting(finding.phrase)
+        ):
+            ask = f"The record says “{clause.text}”. Is this {finding.phrase}?"
             return JudgedCriterion(
-                finding.phrase, CriterionState.ASSUMED, f"{one.text}, for {one.told_days:g} days", ask=ask
+                finding.phrase, CriterionState.ASSUMED, f"{clause.text}, for {clause.told_days:g} days", ask=ask
             )
     if (wider := _wider(finding.phrase)) and holds(wider, record.names):
-        for one in record.said:
-            if holds(wider, one.exact):
-                ask = f"The record says “{one.text}”. Is this {finding.phrase}?"
-                return JudgedCriterion(finding.phrase, CriterionState.UNKNOWN, one.text, ask=ask, is_clinical=True)
+        for clause in record.said:
+            if holds(wider, clause.exact):
+                ask = f"The record says “{clause.text}”. Is this {finding.phrase}?"
+                return JudgedCriterion(finding.phrase, CriterionState.UNKNOWN, clause.text, ask=ask, is_clinical=True)
     return judge_silence(finding.phrase, finding.detail)
 
 
@@ -239,7 +254,7 @@ def _together(finding: FindingCriterion, record: PatientRecord) -> JudgedCriteri
     wanted = units(finding.phrase)
     for whole, parts in _groups() if "suggest" in finding.phrase else ():
         stating = [record.stating(part) for part in parts]
-        lasted = [one.duration_days for clauses in stating for one in clauses if one.duration_days is not None]
+        lasted = [clause.duration_days for clauses in stating for clause in clauses if clause.duration_days is not None]
         if whole == wanted and all(stating) and all(days <= YEAR for days in lasted):
             fact = "; ".join(dict.fromkeys(clauses[0].text for clauses in stating))
             ask = f"The record says “{fact}”. Are these {finding.phrase}?"
@@ -271,10 +286,12 @@ def _judge_quality(
     text = f"{finding.phrase}: {quality.text}"
     if quality.more_than_days is not None or quality.within_days is not None:
         return _judge_duration(quality, text, given)
-    for one in given:
-        if any(name in one.stated for name in quality.names):
-            return JudgedCriterion(text, CriterionState.MET, one.text)
-    refuting = next((one for one in given if all(name in one.refuted for name in quality.names)), None)
+    for clause in given:
+        if any(name in clause.stated for name in quality.names):
+            return JudgedCriterion(text, CriterionState.MET, clause.text)
+    refuting = next(
+        (record_clause for record_clause in given if all(name in record_clause.refuted for name in quality.names)), None
+    )
     if refuting is not None:
         return JudgedCriterion(text, CriterionState.NOT_MET, refuting.text)
     if quality.names == ("unexplained",) and (cause := _explaining(finding.phrase, given, record)) is not None:
@@ -287,10 +304,10 @@ def _judge_silent_quality(
     quality: Quality, text: str, finding: FindingCriterion, given: Sequence[RecordClause]
 ) -> JudgedCriterion:
     """A quality that nothing states, denies or explains: assumed by how long it lasted or where that is allowed."""
-    lasted = next((one.duration_days for one in given if one.duration_days is not None), None)
+    lasted = next((clause.duration_days for clause in given if clause.duration_days is not None), None)
     fact = None if lasted is None else f"for {lasted:g} days"
     ask = f"Is the {finding.phrase} {quality.text}?"
-    told = next((one.told_days for one in given if one.told_days is not None), None)
+    told = next((record_clause.told_days for record_clause in given if record_clause.told_days is not None), None)
     spans = [LASTING[name] for name in quality.names if name in LASTING]
     if told is not None and any(low <= told <= high for low, high in spans):
         return JudgedCriterion(text, CriterionState.ASSUMED, f"for {told:g} days", ask=ask)
@@ -327,13 +344,13 @@ def _gives(clause: RecordClause, cause: frozenset[Unit]) -> bool:
 def _explaining(phrase: str, given: Sequence[RecordClause], record: PatientRecord) -> RecordClause | None:
     """What the texts that state a finding give as its cause; None where one of them gives none."""
     causes = _causes(phrase)
-    if not causes or any(_WORSE.search(one.text) for one in given):
+    if not causes or any(_WORSE.search(clause.text) for clause in given):
         return None
     explained = None
     for clauses in record.texts:
-        if not any(one in clauses for one in given):
+        if not any(record_clause in clauses for record_clause in given):
             continue
-        cause = next((one for one in clauses if any(_gives(one, named) for named in causes)), None)
+        cause = next((clause for clause in clauses if any(_gives(clause, named) for named in causes)), None)
         if cause is None:
             return None
         explained = explained or cause
@@ -341,7 +358,7 @@ def _explaining(phrase: str, given: Sequence[RecordClause], record: PatientRecor
 
 
 def _judge_duration(quality: Quality, text: str, given: Sequence[RecordClause]) -> JudgedCriterion:
-    days = next((one.duration_days for one in given if one.duration_days is not None), None)
+    days = next((clause.duration_days for clause in given if clause.duration_days is not None), None)
     if days is None:
         return JudgedCriterion(text, CriterionState.UNKNOWN, None, ask="How long has it lasted?")
     if quality.more_than_days is not None:
@@ -373,23 +390,23 @@ def _judge_detail(finding: FindingCriterion, given: Sequence[RecordClause], reco
     text = f"{finding.phrase}: {finding.detail}"
     if excluded := _EXCLUDED.search(finding.detail):
         ruled_out = units(excluded.group("what"))
-        for one in record.said:
-            is_negative = cue("normal").search(one.text) or "excluded" in one.text
-            if holds(ruled_out, one.denied) or (is_negative and holds(ruled_out, one.names)):
-                return JudgedCriterion(text, CriterionState.MET, one.text)
+        for clause in record.said:
+            is_negative = cue("normal").search(clause.text) or "excluded" in clause.text
+            if holds(ruled_out, clause.denied) or (is_negative and holds(ruled_out, clause.names)):
+                return JudgedCriterion(text, CriterionState.MET, clause.text)
     wanted = units(finding.detail)
     is_suspicion = _SUSPICION.search(finding.detail) is not None
     site = _OF_SITE.search(finding.detail) if is_suspicion else None
-    for one in given:
-        if holds(wanted, one.names | one.doubted if is_suspicion else one.names):
-            return JudgedCriterion(text, CriterionState.MET, one.text)
-        if cue("normal").search(one.text) or any(unit & one.denied for unit in wanted):
-            return JudgedCriterion(text, CriterionState.NOT_MET, one.text)
+    for clause in given:
+        if holds(wanted, clause.names | clause.doubted if is_suspicion else clause.names):
+            return JudgedCriterion(text, CriterionState.MET, clause.text)
+        if cue("normal").search(clause.text) or any(unit & clause.denied for unit in wanted):
+            return JudgedCriterion(text, CriterionState.NOT_MET, clause.text)
     ask = f"Does the patient have: {finding.phrase} {finding.detail}?"
-    for one in given:
-        if site and re.search(rf"\b{site[1]}s?\b", one.text, re.IGNORECASE):
+    for clause in given:
+        if site and re.search(rf"\b{site[1]}s?\b", clause.text, re.IGNORECASE):
             return JudgedCriterion(
-                text, CriterionState.ASSUMED, one.text, ask=ask
+                text, CriterionState.ASSUMED, clause.text, ask=ask
             )  # “orange peel skin over the breast”
     return JudgedCriterion(text, CriterionState.UNKNOWN, given[0].text if is_test(finding.phrase) else None, ask=ask)
 
@@ -401,20 +418,23 @@ _FIRST_TIME = re.compile(r"\bfor the first time$")
 def judge_unparsed(condition: NeedsReading, record: PatientRecord) -> JudgedCriterion:
     """A condition in words that no grammar parses: assumed, to be confirmed, where the record says what it means."""
     if _FIRST_TIME.search(condition.text):
-        again = next((one for one in record.said if "recurrent" in one.stated), None)
+        again = next((clause for clause in record.said if "recurrent" in clause.stated), None)
         state = CriterionState.ASSUMED if again is None else CriterionState.UNKNOWN
         return JudgedCriterion(condition.text, state, again.text if again else None, ask=f"Are {condition.text}?")
     for asked, telling in _readings():
-        for one in record.said if asked.search(condition.text) else ():
-            if telling.search(one.text) and not _DENIED.search(one.text):
+        for record_clause in record.said if asked.search(condition.text) else ():
+            if telling.search(record_clause.text) and not _DENIED.search(record_clause.text):
                 return JudgedCriterion(
-                    condition.text, CriterionState.ASSUMED, one.text, ask=f"Does this apply: {condition.text}?"
+                    condition.text,
+                    CriterionState.ASSUMED,
+                    record_clause.text,
+                    ask=f"Does this apply: {condition.text}?",
                 )
     means = frozenset() if "test" in _kinds(units(condition.text)) else _meant(condition.text)
-    for one in record.said:
-        if means & one.exact:
+    for record_clause in record.said:
+        if means & record_clause.exact:
             return JudgedCriterion(
-                condition.text, CriterionState.ASSUMED, one.text, ask=f"Does this apply: {condition.text}?"
+                condition.text, CriterionState.ASSUMED, record_clause.text, ask=f"Does this apply: {condition.text}?"
             )
     return JudgedCriterion(described(condition), CriterionState.UNKNOWN, None, ask=READ_IT)
 
@@ -434,7 +454,7 @@ def _readings() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 @lru_cache(maxsize=1_000)
 def _meant(text: str) -> frozenset[str]:
     """What the clinical reader takes the words of a guideline for."""
-    return frozenset(name for one in meant(read_context(text)) for name in one.ids)
+    return frozenset(name for mention in meant(read_context(text)) for name in mention.ids)
 
 
 def judge_absence(absence: Absence, record: PatientRecord) -> JudgedCriterion:

@@ -50,8 +50,8 @@ def is_part_of_score(test: str, words: str) -> bool:
 def _says(text: str, words: re.Pattern[str]) -> bool:
     """Whether a text says of something that it is there."""
     context = None
-    for found in words.finditer(text):
+    for match in words.finditer(text):
         context = context or read_context(text)
-        if _DENIED.search(text, 0, found.start()) is None and context.assertion(*found.span()).status in _COUNTS:
+        if _DENIED.search(text, 0, match.start()) is None and context.assertion(*match.span()).status in _COUNTS:
             return True
     return False

@@ -54,19 +54,32 @@ class MeasuredResult:
 def measured(patient: PatientInput) -> tuple[MeasuredResult, ...]:
     """Every result of a patient: those listed, then those in the words of complaints for tests that are not listed."""
     listed = tuple(map(_listed, patient.tests))
-    known = {one.test.name for one in listed if one.test is not None and (one.values or one.flag)}
-    told = [one for complaint in patient.complaints for one in _in_words(complaint.text)]
-    return (*listed, *(one for one in told if one.test is None or one.test.name not in known))
+    known = {
+        measured_result.test.name
+        for measured_result in listed
+        if measured_result.test is not None and (measured_result.values or measured_result.flag)
+    }
+    measured_results = [word for complaint in patient.complaints for word in _in_words(complaint.text)]
+    return (
+        *listed,
+        *(
+            measured_result
+            for measured_result in measured_results
+            if measured_result.test is None or measured_result.test.name not in known
+        ),
+    )
 
 
 def _listed(given: TestResult) -> MeasuredResult:
     test = named_test(given.name)
     made = MeasuredResult(given.told, given.name, test, flag=given.flag, words=given.text, unit=given.unit)
     if given.value is None:
-        told = results(f"{given.name} {given.text}") if given.text and test is not None else ()
+        test_readings = results(f"{given.name} {given.text}") if given.text and test is not None else ()
         return (
-            _with_value(made, told[0])
-            if told and (told[0].values or told[0].problem) and test is known_tests()[told[0].test]
+            _with_value(made, test_readings[0])
+            if test_readings
+            and (test_readings[0].values or test_readings[0].problem)
+            and test is known_tests()[test_readings[0].test]
             else made
         )
     if test is None or not test.lowest:
@@ -84,9 +97,9 @@ def _with_value(made: MeasuredResult, result: TestReading) -> MeasuredResult:
 
 def _in_words(text: str) -> Iterator[MeasuredResult]:
     """The patient's own results in a text, the newest of each test."""
-    found = [result for result in results(text) if not result.is_earlier]
-    context = read_context(text) if found else None
-    for result in found:
+    test_readings = [result for result in results(text) if not result.is_earlier]
+    context = read_context(text) if test_readings else None
+    for result in test_readings:
         assert context is not None
         if context.assertion(result.start, result.end).status not in _OF_OTHERS:
             flag = _FLAGS.get(result.words or "")
@@ -96,11 +109,11 @@ def _in_words(text: str) -> Iterator[MeasuredResult]:
 
 def notes_on_results(patient: PatientInput) -> Iterator[str]:
     """What was taken for granted of results, and which of them could not be used."""
-    for one in measured(patient):
-        if one.problem:
-            yield f"Not used: “{one.told}”. {one.problem}"
-        elif one.note:
-            yield one.note
+    for measured_result in measured(patient):
+        if measured_result.problem:
+            yield f"Not used: “{measured_result.told}”. {measured_result.problem}"
+        elif measured_result.note:
+            yield measured_result.note
 
 
 @cache
@@ -136,15 +149,15 @@ def judge_by_test(phrase: str, record: Sequence[MeasuredResult], age: int | None
     for names, direction in _for(phrase):
         for name in names if direction else ():
             judged = [_judge_result(phrase, part, direction, record, age) for part in name.split(TOGETHER)]
-            known = [one for one in judged if one is not None]
+            known = [criterion for criterion in judged if criterion is not None]
             if len(known) == len(judged) == 1:
                 return known[0]
             if len(known) == len(judged) and all(
-                one.state in (CriterionState.MET, CriterionState.ASSUMED) for one in known
+                judged_criterion.state in (CriterionState.MET, CriterionState.ASSUMED) for judged_criterion in known
             ):
-                is_sure = all(one.state is CriterionState.MET for one in known)
-                ask = " ".join(one.ask for one in known if one.ask) or None
-                told = ", ".join(one.fact for one in known if one.fact)
+                is_sure = all(criterion.state is CriterionState.MET for criterion in known)
+                ask = " ".join(criterion.ask for criterion in known if criterion.ask) or None
+                told = ", ".join(criterion.fact for criterion in known if criterion.fact)
                 return JudgedCriterion(
                     phrase, CriterionState.MET if is_sure else CriterionState.ASSUMED, told, ask=ask, is_clinical=True
                 )
@@ -155,33 +168,37 @@ def _judge_result(
     phrase: str, name: str, direction: str, record: Sequence[MeasuredResult], age: int | None
 ) -> JudgedCriterion | None:
     """A finding by the first result of one test; None where there is none."""
-    for one in record:
-        if one.test is None or one.test.name != name:
+    for measured_result in record:
+        if measured_result.test is None or measured_result.test.name != name:
             continue
-        if one.flag is not None:
-            is_met = one.flag == direction
+        if measured_result.flag is not None:
+            is_met = measured_result.flag == direction
             return JudgedCriterion(
-                phrase, CriterionState.MET if is_met else CriterionState.NOT_MET, one.told, is_clinical=is_met
+                phrase,
+                CriterionState.MET if is_met else CriterionState.NOT_MET,
+                measured_result.told,
+                is_clinical=is_met,
             )
-        if one.problem:
-            return JudgedCriterion(phrase, CriterionState.UNKNOWN, one.told, ask=one.problem)
-        if one.values:
-            return _by_usual_limit(phrase, one, direction, age)
+        if measured_result.problem:
+            return JudgedCriterion(phrase, CriterionState.UNKNOWN, measured_result.told, ask=measured_result.problem)
+        if measured_result.values:
+            return _by_usual_limit(phrase, measured_result, direction, age)
     return None
 
 
-def _by_usual_limit(phrase: str, one: MeasuredResult, direction: str, age: int | None) -> JudgedCriterion:
+def _by_usual_limit(phrase: str, measured_result: MeasuredResult, direction: str, age: int | None) -> JudgedCriterion:
     """A value without a reference range: beyond what is surely low or high in adults, else it is asked."""
-    test = one.test
+    test = measured_result.test
     assert test is not None
     limit = test.high_above if direction == "high" else test.low_below
     is_adult = age is not None and age >= ADULT_YEARS
-    if limit is not None and is_adult and _holds(one, ">" if direction == "high" else "<", limit):
+    if limit is not None and is_adult and _holds(measured_result, ">" if direction == "high" else "<", limit):
         side = "above" if direction == "high" else "below"
-        ask = f"Is {one.told} {direction}? It is {side} {limit:g} {test.unit}; the record gives no reference range."
-        return JudgedCriterion(phrase, CriterionState.ASSUMED, one.told, ask=ask, is_clinical=True)
-    ask = f"Is {one.told} {direction}? The record gives no reference range."
-    return JudgedCriterion(phrase, CriterionState.UNKNOWN, one.told, ask=ask)
+        result = measured_result.told
+        ask = f"Is {result} {direction}? It is {side} {limit:g} {test.unit}; the record gives no reference range."
+        return JudgedCriterion(phrase, CriterionState.ASSUMED, measured_result.told, ask=ask, is_clinical=True)
+    ask = f"Is {measured_result.told} {direction}? The record gives no reference range."
+    return JudgedCriterion(phrase, CriterionState.UNKNOWN, measured_result.told, ask=ask)
 
 
 def judge_threshold(condition: Threshold, record: Sequence[MeasuredResult]) -> JudgedCriterion:
@@ -189,9 +206,15 @@ def judge_threshold(condition: Threshold, record: Sequence[MeasuredResult]) -> J
     names = {name for tests_of, _ in _for(condition.test) for name in tests_of if TOGETHER not in name}
     asked = named_test(condition.test)
     names |= {asked.name} if asked is not None else set()
-    found = [one for one in record if (one.test.name in names if one.test else one.name == condition.test)]
+    measured_results = [
+        measured_result
+        for measured_result in record
+        if (measured_result.test.name in names if measured_result.test else measured_result.name == condition.test)
+    ]
     ask = f"What is the {condition.test} result?"
-    best = next((one for one in found if one.values), None) or next(iter(found), None)
+    best = next((measured_result for measured_result in measured_results if measured_result.values), None) or next(
+        iter(measured_results), None
+    )
     if best is None:
         return JudgedCriterion(condition.text, CriterionState.UNKNOWN, None, ask=ask)
     if not best.values:
@@ -214,17 +237,17 @@ def judge_threshold(condition: Threshold, record: Sequence[MeasuredResult]) -> J
     )
 
 
-def _limit(condition: Threshold, one: MeasuredResult) -> float | None:
+def _limit(condition: Threshold, measured_result: MeasuredResult) -> float | None:
     """The rule's number in the unit of the result; None where the units do not compare."""
-    if one.test is not None and one.test.lowest:
-        limit = in_usual_unit(one.test, condition.value, condition.unit)
+    if measured_result.test is not None and measured_result.test.lowest:
+        limit = in_usual_unit(measured_result.test, condition.value, condition.unit)
         return limit.values[0] if limit.values else None
-    ours, theirs = unit_of_result(one.unit or ""), unit_of_result(condition.unit or "")
-    is_same = one.unit == condition.unit or (ours is not None and ours == theirs)
-    return condition.value if not one.unit or not condition.unit or is_same else None
+    ours, theirs = unit_of_result(measured_result.unit or ""), unit_of_result(condition.unit or "")
+    is_same = measured_result.unit == condition.unit or (ours is not None and ours == theirs)
+    return condition.value if not measured_result.unit or not condition.unit or is_same else None
 
 
-def _holds(one: MeasuredResult, comparison: str, limit: float) -> bool | None:
+def _holds(measured_result: MeasuredResult, comparison: str, limit: float) -> bool | None:
     """Whether a value is beyond a limit; None where a range or a limit of its own leaves it open.
 
     >>> over = MeasuredResult("FIT >200", "FIT", None, (200.0,), ">")
@@ -232,13 +255,13 @@ def _holds(one: MeasuredResult, comparison: str, limit: float) -> bool | None:
     (True, None, False)
     """
     compare = _COMPARE[comparison]
-    verdicts = {bool(compare(value, limit)) for value in one.values}
+    verdicts = {bool(compare(value, limit)) for value in measured_result.values}
     if len(verdicts) > 1:
         return None
     is_so = verdicts.pop()
-    if one.sign == "=":
+    if measured_result.sign == "=":
         return is_so
-    is_same_side = one.sign[0] == comparison[0]
-    if one.sign in (">", "<") and one.values[0] == limit:
+    is_same_side = measured_result.sign[0] == comparison[0]
+    if measured_result.sign in (">", "<") and measured_result.values[0] == limit:
         return is_same_side  # more than 10 is at least 10, and is not less than 10
     return is_so if is_same_side == is_so else None

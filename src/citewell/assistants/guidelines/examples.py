@@ -44,7 +44,7 @@ def nearness(embed: Embed, vectors: Vectors) -> Nearness:
     def measured(message: str) -> dict[InputClass, float]:
         scores = products(vectors, embed([message])[0])
         return {
-            name: float(np.sort(scores[[one == name for one in classes]])[-NEAREST:].mean())
+            name: float(np.sort(scores[[class_ == name for class_ in classes]])[-NEAREST:].mean())
             for name in dict.fromkeys(classes)
         }
 

@@ -76,7 +76,7 @@ class GuidelineRule:
         """The words of its criteria that have to be read by a person."""
         if self.criteria is None:
             return ()
-        return tuple(one.text for one in conditions(self.criteria) if isinstance(one, NeedsReading))
+        return tuple(condition.text for condition in conditions(self.criteria) if isinstance(condition, NeedsReading))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,53 +28,55 @@ def is_assessment(record: AuditRecord) -> bool:
     return KEY in record.words
 
 
-def asked(found: Assessment) -> str:
+def asked(assessment: Assessment) -> str:
     """What was asked, in a line."""
-    names = " and ".join(one.name + (f" ({one.edition})" if one.edition else "") for one in found.guidelines)
-    return f"{found.patient.id} compared with {names}"
+    names = " and ".join(
+        guideline.name + (f" ({guideline.edition})" if guideline.edition else "") for guideline in assessment.guidelines
+    )
+    return f"{assessment.patient.id} compared with {names}"
 
 
 def words(
-    found: Assessment, wording: Wording | None, asker: User, *, stamp: int, embedder: str | None
+    assessment: Assessment, wording: Wording | None, asker: User, *, stamp: int, embedder: str | None
 ) -> dict[str, Any]:
     """The words of an audit record; the patient is in them, so that the same can be asked again."""
-    documents = [one.entry.id for one in found.guidelines if one.entry]
+    documents = [guideline.entry.id for guideline in assessment.guidelines if guideline.entry]
     library = {"stamp": stamp, "is_settled": True, "embedder": embedder, "documents": len(documents)}
     return {
         "ended": "answered",
-        "question": asked(found),
+        "question": asked(assessment),
         "history": [],
         "asker": {"user_id": asker.user_id, "role": asker.role.value},
         "scope": scope_json(asker.scope),
         "library": {**library, "generations": "", "digest": digest(documents)},
         "setup": {"citewell": version("citewell"), "assistant": "guidelines", "writer": {"name": "rules"}},
-        "evidence": [_evidence(at, one) for at, one in enumerate(found.matched, 1)],
-        "claims": _claims(found),
+        "evidence": [_evidence(at, rule) for at, rule in enumerate(assessment.matched, 1)],
+        "claims": _claims(assessment),
         "answer": None,
-        KEY: assessment_json(found, None if wording is None else wording.shown()),
+        KEY: assessment_json(assessment, None if wording is None else wording.shown()),
     }
 
 
-def _evidence(number: int, one: EvaluatedRule) -> dict[str, Any]:
-    rule, entry = one.rule, one.guideline.entry
+def _evidence(number: int, evaluated_rule: EvaluatedRule) -> dict[str, Any]:
+    rule, entry = evaluated_rule.rule, evaluated_rule.guideline.entry
     place = {"page": rule.page, "section": rule.section, "start": rule.start, "end": rule.end}
     source = {"source_id": entry.id if entry else "", "document_id": entry.id if entry else ""}
-    document = {"document": one.guideline.title, "version": entry.version if entry else 0}
+    document = {"document": evaluated_rule.guideline.title, "version": entry.version if entry else 0}
     return {"number": number, **source, **document, **place, "hash": text_hash(rule.text)}
 
 
-def _claims(found: Assessment) -> list[dict[str, Any]]:
+def _claims(assessment: Assessment) -> list[dict[str, Any]]:
     """Each rule that matched, in its own words, with the conditions that decided."""
     return [
         {
-            "text": f"{cited(one)} {one.rule.text}",
+            "text": f"{cited(rule)} {rule.rule.text}",
             "verdict": "supported",
-            "reasons": [_told(judged.state.value, judged.text, judged.fact) for judged in one.outcome.judged],
+            "reasons": [_told(judged.state.value, judged.text, judged.fact) for judged in rule.outcome.judged],
             "is_shown": True,
             "citations": [number],
-            "span": {key: _evidence(number, one)[key] for key in ("source_id", "start", "end")},
+            "span": {key: _evidence(number, rule)[key] for key in ("source_id", "start", "end")},
         }
-        for number, one in enumerate(found.matched, 1)
+        for number, rule in enumerate(assessment.matched, 1)
     ]
 
 
@@ -171,18 +173,18 @@ def changed_by(records: Iterable[AuditRecord], *, old: Guideline, new: Guideline
             )
 
 
-def _gist(found: Assessment) -> dict[str, str]:
+def _gist(assessment: Assessment) -> dict[str, str]:
     """What matched, by its words: a rule that only has another number is the same."""
-    return {" ".join(one.rule.text.split()): cited(one) for one in found.matched}
+    return {" ".join(rule.rule.text.split()): cited(rule) for rule in assessment.matched}
 
 
-def changed_json(one: ChangedAssessment) -> dict[str, Any]:
+def changed_json(assessment: ChangedAssessment) -> dict[str, Any]:
     """A stored assessment that would change, as its views show it."""
     return {
-        "answer_id": one.answer_id,
-        "patient": one.patient_id,
-        "made_at": one.made_at.isoformat(),
-        "risk_level": {"then": one.then, "now": one.now},
-        "lost": list(one.lost),
-        "gained": list(one.gained),
+        "answer_id": assessment.answer_id,
+        "patient": assessment.patient_id,
+        "made_at": assessment.made_at.isoformat(),
+        "risk_level": {"then": assessment.then, "now": assessment.now},
+        "lost": list(assessment.lost),
+        "gained": list(assessment.gained),
     }

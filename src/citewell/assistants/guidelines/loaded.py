@@ -31,10 +31,10 @@ class GuidelineTopics:
     def of(cls, guidelines: Iterable[Guideline]) -> GuidelineTopics:
         """Told of titles, headings, terms and sites."""
         found = list(guidelines)
-        terms = [one.term for each in found for one in each.definitions]
+        terms = [definition.term for each in found for definition in each.definitions]
         titles = [each.title for each in found] + [rule.section for each in found for rule in each.rules]
         sites = {rule.site.casefold() for each in found for rule in each.rules if rule.site}
-        phrases = {one.phrase for each in found for rule in each.rules for one in facts(rule).findings}
+        phrases = {finding.phrase for each in found for rule in each.rules for finding in facts(rule).findings}
         findings = {name for phrase in phrases for unit in units(phrase) if is_clinical(unit) for name in unit}
         return cls(
             topics_covered([*titles, *terms]),
@@ -47,11 +47,11 @@ class GuidelineTopics:
 
 def _subjects(guidelines: Iterable[Guideline]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
-    for one in guidelines:
-        terms = [each.term for each in one.definitions]
-        titles = [one.title, *dict.fromkeys(rule.section for rule in one.rules)]
+    for guideline in guidelines:
+        terms = [each.term for each in guideline.definitions]
+        titles = [guideline.title, *dict.fromkeys(rule.section for rule in guideline.rules)]
         for topic in topics_covered([*titles, *terms]):
-            told = names(unit for text in [*titles, *(rule.text for rule in one.rules)] for unit in units(text))
+            told = names(unit for text in [*titles, *(rule.text for rule in guideline.rules)] for unit in units(text))
             found[topic] = found.get(topic, frozenset()) | told
     return found
 

@@ -25,9 +25,9 @@ Place = tuple[int, int]
 @lru_cache(maxsize=5_000)
 def placed(text: str) -> tuple[tuple[tuple[Place, ...], Unit], ...]:
     """The units of a text, and where the words of each stand."""
-    named = [one for one in mentions(text) if one.ids]
-    found: list[tuple[tuple[Place, ...], Unit]] = [(one.places, one.ids) for one in named]
-    taken = {at for one in named for place in one.places for at in range(*place)}
+    named = [mention for mention in mentions(text) if mention.ids]
+    found: list[tuple[tuple[Place, ...], Unit]] = [(mention.places, mention.ids) for mention in named]
+    taken = {at for mention in named for place in mention.places for at in range(*place)}
     for start, end in word_spans(text):
         if not taken.isdisjoint(range(start, end)):
             continue

@@ -103,8 +103,8 @@ def _whole(tree: Criteria, text: str) -> Criteria:
     """The tree, in which what is left to be read has the asides again that were taken out before."""
     if isinstance(tree, NeedsReading):
         between = rf"(?:{_ASIDE.pattern})?\s+"
-        found = re.search(between.join(map(re.escape, tree.text.split())), text, re.IGNORECASE)
-        return NeedsReading(found.group()) if found else tree
+        match = re.search(between.join(map(re.escape, tree.text.split())), text, re.IGNORECASE)
+        return NeedsReading(match.group()) if match else tree
     if isinstance(tree, AllOf | AnyOf):
         return replace(tree, parts=tuple(_whole(part, text) for part in tree.parts))
     return tree
@@ -119,7 +119,7 @@ def _mended(text: str) -> str:
 def _referring(text: str, match: re.Match[str], words: RuleText) -> Criteria:
     """Criteria that are those of other rules, with what is said beside them."""
     first, last = match.group("first"), match.group("last") or match.group("first")
-    spread = [one for one in words.rule_ids if _number(first) <= _number(one) <= _number(last)]
+    spread = [rule_id_ for rule_id_ in words.rule_ids if _number(first) <= _number(rule_id_) <= _number(last)]
     named = MeetsOtherRules(" ".join(match.group().strip("() ").split()), tuple(spread))
     population, rest = words.terms.leading(text)
     _, _, after = rest.partition(" if ")
@@ -145,7 +145,7 @@ def _expression(text: str, items: tuple[Item, ...], words: RuleText) -> Criteria
     if len(branches) == 1:
         return _joined([*population, *ages, *_conditions(rest, items, words)], text)
     # A list at the end belongs to every branch that speaks of it.
-    return _joined([*population, *ages, any_of(*(_branch(one, items, words) for one in branches))], text)
+    return _joined([*population, *ages, any_of(*(_branch(branch, items, words) for branch in branches))], text)
 
 
 def _branch(text: str, items: tuple[Item, ...], words: RuleText) -> Criteria:
@@ -253,7 +253,11 @@ def _about(text: str, part: str) -> str:
 def _narrowed(tree: Criteria, narrowed: tuple[Quality, ...]) -> Criteria:
     """Every finding of the tree with these qualities too."""
     if isinstance(tree, FindingCriterion):
-        new = tuple(one for one in narrowed if not any(set(one.names) & set(other.names) for other in tree.qualities))
+        new = tuple(
+            quality
+            for quality in narrowed
+            if not any(set(quality.names) & set(other.names) for other in tree.qualities)
+        )
         return replace(tree, qualities=(*new, *tree.qualities))
     if isinstance(tree, AnyOf):
         return AnyOf(tuple(_narrowed(part, narrowed) for part in tree.parts), tree.at_least)
@@ -280,20 +284,20 @@ def _branches(items: tuple[Item, ...]) -> list[_Branch]:
             grouped.append((item.text, []))
         else:
             grouped[-1][1].append(item)
-    found: list[_Branch] = []
+    branches: list[_Branch] = []
     for text, children in grouped:
         last = (children[-1].text if children else text).strip()
         connector = _CONNECTOR.search(last)
         word = connector.group("word").lower() if connector else None
         bare = last[: connector.start()] if connector else last
         if children:
-            found.append(_Branch(text, (*children[:-1], replace(children[-1], text=bare)), word))
+            branches.append(_Branch(text, (*children[:-1], replace(children[-1], text=bare)), word))
         else:
-            found.append(_Branch(bare, (), word))
+            branches.append(_Branch(bare, (), word))
     lent: tuple[Item, ...] = ()
-    for at in range(len(found) - 1, -1, -1):
-        if found[at].children:
-            lent = found[at].children
-        elif lent and _FOLLOWING.search(found[at].text):
-            found[at] = replace(found[at], children=lent)
-    return found
+    for at in range(len(branches) - 1, -1, -1):
+        if branches[at].children:
+            lent = branches[at].children
+        elif lent and _FOLLOWING.search(branches[at].text):
+            branches[at] = replace(branches[at], children=lent)
+    return branches

@@ -81,7 +81,7 @@ def parse_phrase(text: str) -> Criteria:
         text, detail = f"{text} {detail}", None  # “symptoms that suggest …”: what is suggested is the finding
     pieces = _pieces(text, more)
     findings: list[Criteria] = [_finding(piece, inherited, shared, detail) for piece, inherited in pieces]
-    if not findings or any(isinstance(one, NeedsReading) for one in findings):
+    if not findings or any(isinstance(finding, NeedsReading) for finding in findings):
         return NeedsReading(original)
     if aside:
         findings = _but_not(findings, aside)
@@ -97,9 +97,9 @@ def _but_not(findings: list[Criteria], aside: re.Match[str]) -> list[Criteria]:
     """
     head = aside.string[: aside.start()].split()[-1:]
     meant = [
-        one for one in findings if isinstance(one, FindingCriterion) and one.phrase.split()[-1:] == head
+        finding for finding in findings if isinstance(finding, FindingCriterion) and finding.phrase.split()[-1:] == head
     ] or findings
-    others = [one for one in findings if one not in meant]
+    others = [finding for finding in findings if finding not in meant]
     return [*others, all_of(any_of(*meant), Absence(aside.group().strip(" ()"), aside.group("what")))]
 
 

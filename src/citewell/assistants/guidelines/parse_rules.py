@@ -62,11 +62,13 @@ def _scoped(criteria: Criteria, passage: RawRule, site: str | None, terms: Terms
         before += _applied(passage.scope, terms)
     if not any(isinstance(one, Sex) for one in [*before, *conditions(criteria)]):
         before += _organ(site)
-    has_group = any(isinstance(one, AgeRange) and one.population for one in [*before, *conditions(criteria)])
+    has_group = any(
+        isinstance(age_range, AgeRange) and age_range.population for age_range in [*before, *conditions(criteria)]
+    )
     if not has_group and passage.headings:
         before += terms.heading(passage.headings[-1])
     if any(isinstance(one, Sex) for one in before):
-        criteria = _without_sex(criteria, {one.sex for one in before if isinstance(one, Sex)})
+        criteria = _without_sex(criteria, {sex.sex for sex in before if isinstance(sex, Sex)})
     return _with_organ(all_of(*before, criteria) if before else criteria, site)
 
 

@@ -104,7 +104,7 @@ class PatientInput:
     not_read: tuple[UnreadField, ...] = ()
 
     def __post_init__(self) -> None:
-        if sum(len(one.text) for one in self.complaints) > MAX_TOLD:
+        if sum(len(complaint.text) for complaint in self.complaints) > MAX_TOLD:
             raise InputError(
                 f"The symptoms are over {MAX_TOLD:,} characters in total. Leave out those that have resolved."
             )
@@ -129,13 +129,13 @@ def sex_in_words(patient: PatientInput) -> Sex | None:
     >>> sex_in_words(PatientInput("P1", complaints=(Complaint("62M with a cough, mother died aged 80"),)))
     'male'
     """
-    is_given = any(one.field in ("gender", "sex") for one in patient.not_read)
+    is_given = any(field.field in ("gender", "sex") for field in patient.not_read)
     told = {age.sex for age in _ages(patient) if age.sex}
     return next(iter(told)) if len(told) == 1 and not is_given else None
 
 
 def _ages(patient: PatientInput) -> list[Age]:
-    return [age for one in patient.complaints for age in ages(one.text) if age.of == "patient"]
+    return [age for complaint in patient.complaints for age in ages(complaint.text) if age.of == "patient"]
 
 
 def notes_on_age_and_sex(patient: PatientInput) -> Iterator[str]:
@@ -173,12 +173,12 @@ def patients_from_json(text: str) -> tuple[PatientInput, ...]:
         raise InputError("The patient file is not JSON. Save it as one JSON object, or a list of them.") from error
     if isinstance(given, Mapping):
         return (patient_from_object(given),)
-    found = [patient_from(one) for one in (given if isinstance(given, list) else [given])]
-    if not found or len(found) > MAX_ITEMS:
+    patient_inputs = [patient_from(one) for one in (given if isinstance(given, list) else [given])]
+    if not patient_inputs or len(patient_inputs) > MAX_ITEMS:
         raise InputError(f"A patient file must contain 1 to {MAX_ITEMS} patients.")
-    if len({one.id for one in found}) < len(found):
+    if len({patient_input.id for patient_input in patient_inputs}) < len(patient_inputs):
         raise InputError("Two patients in the file have the same ID. Give each its own ID.")
-    return tuple(found)
+    return tuple(patient_inputs)
 
 
 def _no_constant(_name: str) -> float:
@@ -336,6 +336,6 @@ def _list(given: Mapping[str, Any], key: str) -> Sequence[object]:
 
 def _texts(given: Mapping[str, Any], key: str) -> list[str]:
     values = _list(given, key)
-    if not all(isinstance(one, str) for one in values):
+    if not all(isinstance(value, str) for value in values):
         raise InputError(f"“{key}” of a patient must be a list of texts.")
-    return [_checked(str(one), key) for one in values]
+    return [_checked(str(value), key) for value in values]

@@ -22,16 +22,16 @@ _KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|morphol
 def patient_from_bundle(bundle: Mapping[str, Any]) -> PatientInput:
     """The one patient of a bundle, as old as on its last dated entry."""
     resources = [one["resource"] for one in _list(bundle, "entry") if isinstance(one.get("resource"), Mapping)]
-    entries = [one for one in resources if not _is_mistaken(one)]
-    people = [one for one in entries if one.get("resourceType") == "PatientInput"]
+    entries = [resource for resource in resources if not _is_mistaken(resource)]
+    people = [entry for entry in entries if entry.get("resourceType") == "Patient"]
     if len(people) != 1:
         raise InputError("The bundle must contain exactly one patient. Export one patient at a time.")
     person = people[0]
-    observations = [one for one in entries if one.get("resourceType") == "Observation"]
-    last = max((day for one in entries for day in _dates(one)), default=_day(bundle.get("timestamp")))
+    observations = [entry for entry in entries if entry.get("resourceType") == "Observation"]
+    last = max((day for entry in entries for day in _dates(entry)), default=_day(bundle.get("timestamp")))
     latest: dict[str, Mapping[str, Any]] = {}
-    for one in sorted(observations, key=lambda found: max(_dates(found), default=date.min)):
-        latest[_named(one)] = one
+    for observation in sorted(observations, key=lambda found: max(_dates(found), default=date.min)):
+        latest[_named(observation)] = observation
     smoking = [one for one in latest.values() if _has_code(one, SMOKING)]
     gender = str(person.get("gender", "")).lower()
     sex = SEXES.get(gender)
@@ -53,16 +53,16 @@ def _not_read(
     if gender:
         yield UnreadField(gender, "gender", "does not say which organs the patient has")
     others: Counter[str] = Counter()
-    for one in resources:
-        kind, name = str(one.get("resourceType") or ""), _KIND.sub("", _named(one))
-        if kind in ("Condition", "Observation") and _is_mistaken(one):
+    for resource in resources:
+        kind, name = str(resource.get("resourceType") or ""), _KIND.sub("", _named(resource))
+        if kind in ("Condition", "Observation") and _is_mistaken(resource):
             yield UnreadField(name or "no name", kind, "marked in the record as an error, refuted or cancelled")
-        elif kind == "Condition" and not (_is_active(one) and name):
+        elif kind == "Condition" and not (_is_active(resource) and name):
             yield UnreadField(name or "no name", kind, "not active in the record" if name else "has no name")
-        elif kind not in ("PatientInput", "Condition", "Observation"):
+        elif kind not in ("Patient", "Condition", "Observation"):
             others[kind or "no kind"] += 1
-    for name, one in latest.items():
-        if not _has_code(one, SMOKING) and (not name or _test(name, one) is None):
+    for name, resource in latest.items():
+        if not _has_code(resource, SMOKING) and (not name or _test(name, resource) is None):
             yield UnreadField(name or "no name", "Observation", "has no single value")
     for kind, count in sorted(others.items()):
         yield UnreadField(f"{count} × {kind}", "entry", "this type of entry is not read")
@@ -78,11 +78,11 @@ def _is_mistaken(one: Mapping[str, Any]) -> bool:
 
 
 def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator[Complaint]:
-    for one in entries:
-        if one.get("resourceType") == "Condition" and _is_active(one):
-            began = min(_dates(one), default=None)
+    for entry in entries:
+        if entry.get("resourceType") == "Condition" and _is_active(entry):
+            began = min(_dates(entry), default=None)
             days = (last - began).days if last and began else None
-            if name := _KIND.sub("", _named(one)):
+            if name := _KIND.sub("", _named(entry)):
                 yield Complaint(name, days, "Condition")
 
 

@@ -25,7 +25,13 @@ class Terms:
     @classmethod
     def of(cls, definitions: Iterable[Definition]) -> Terms:
         """The ages that definitions give."""
-        return cls({one.term.casefold(): ages for one in definitions if (ages := _ages(one.text)) is not None})
+        return cls(
+            {
+                definition.term.casefold(): ages
+                for definition in definitions
+                if (ages := _ages(definition.text)) is not None
+            }
+        )
 
     def leading(self, text: str) -> tuple[list[Criteria], str]:
         """What the group at the start of a text asks for, and the rest of the text."""
@@ -47,7 +53,7 @@ class Terms:
         for match in _IN.finditer(title):
             found, rest = self.leading(title[match.end() :])
             if not rest and found:
-                return [one for one in found if isinstance(one, AgeRange)]
+                return [age_range for age_range in found if isinstance(age_range, AgeRange)]
         return []
 
     def _defined(self, word: str) -> Ages | None:

@@ -21,11 +21,13 @@ def limit(name: str) -> float:
     return next(float(value) for key, value in rows("chat_gates.tsv") if key == name)
 
 
-def quality(question: str, found: Sequence[RetrievedEntry]) -> Quality:
+def quality(question: str, retrieved_entries: Sequence[RetrievedEntry]) -> Quality:
     """Whether the pieces carry an answer; what was asked for by its number or term always does."""
-    if any(one.is_named for one in found):
+    if any(retrieved_entry.is_named for retrieved_entry in retrieved_entries):
         return "sufficient"
-    return _by_words(by_scores([one.score for one in found]), question, found)
+    return _by_words(
+        by_scores([retrieved_entry.score for retrieved_entry in retrieved_entries]), question, retrieved_entries
+    )
 
 
 def by_scores(scores: Sequence[float]) -> Quality:
@@ -43,12 +45,12 @@ def by_scores(scores: Sequence[float]) -> Quality:
     return "sufficient"
 
 
-def _by_words(verdict: Quality, question: str, found: Sequence[RetrievedEntry]) -> Quality:
+def _by_words(verdict: Quality, question: str, retrieved_entries: Sequence[RetrievedEntry]) -> Quality:
     """One step lower where no piece holds enough of what is asked for; nothing where none holds any clinical thing."""
     wanted = focus(question)
     if not wanted:
         return verdict
-    best = max((one.share for one in found), default=0.0)
+    best = max((retrieved_entry.share for retrieved_entry in retrieved_entries), default=0.0)
     if best == 0.0 and any(is_clinical(unit) for unit in wanted):
         return "none"
     if best < limit("share"):

@@ -67,7 +67,7 @@ def goes_on(message: str) -> bool:
 
 def has_own_entity(message: str) -> bool:
     """Whether a message names a finding, a disease, a test or a rule: it is searched as it stands, however short."""
-    named = any(one.kind not in ("lifestyle", "other") for one in mentions(message))
+    named = any(mention.kind not in ("lifestyle", "other") for mention in mentions(message))
     return named or RULE_ID.search(message) is not None
 
 
@@ -89,7 +89,7 @@ def rewritten(query: Query, message: str, history: Sequence[Message], rewrite: R
     if rewrite is not None and (written := rewrite(message, history[-HISTORY_MESSAGES:])):
         return Query(written, "llm_rewrite")
     said = "" if has_own_entity(message) else _asked_before(message, history)
-    named = [one.name for text in (message, said) for one in mentions(text)]
+    named = [mention.name for text in (message, said) for mention in mentions(text)]
     text = " ".join(dict.fromkeys([*named, *(one for one in (said, message) if one)]))
     return None if text in (query.text, message) else Query(text, "rewrite")
 
@@ -128,6 +128,8 @@ def named_plainly(query: str) -> str:
     >>> named_plainly("blood in my wee"), named_plainly("haematuria aged 60")
     ('blood in my wee (visible haematuria)', 'haematuria aged 60')
     """
-    names = dict.fromkeys(one.name for one in mentions(query) if any(name.startswith("CW:") for name in one.ids))
+    names = dict.fromkeys(
+        mention.name for mention in mentions(query) if any(name.startswith("CW:") for name in mention.ids)
+    )
     new = [name for name in names if name.casefold() not in query.casefold()]
     return f"{query} ({', '.join(new)})" if new else query

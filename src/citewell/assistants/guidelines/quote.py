@@ -47,8 +47,8 @@ class Quoter:
 
     def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """One piece for each passage, with its mark."""
-        for one in context.evidence:
-            yield f"{one.text} [{one.alias}]"
+        for evidence in context.evidence:
+            yield f"{evidence.text} [{evidence.alias}]"
 
     def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
         """None: it has no opinion of its own words."""
@@ -63,25 +63,35 @@ def whole(pieces: Iterable[str]) -> Iterable[str]:
     return pieces
 
 
-def worth_quoting(question: str, found: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
+def worth_quoting(question: str, retrieved_entries: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
     """What answers: all that was named, or those that come near the best and are open to the person asked about."""
-    named = [one for one in found if one.is_named]
-    if named or not found:
+    named = [retrieved_entry for retrieved_entry in retrieved_entries if retrieved_entry.is_named]
+    if named or not retrieved_entries:
         return named
-    best_share, best_rank = max(one.share for one in found), found[0].rank
-    near = [one for one in found if one.share >= SHARE_OF_BEST * best_share and one.rank >= best_rank - RANK_BELOW_BEST]
+    best_share, best_rank = (
+        max(retrieved_entry.share for retrieved_entry in retrieved_entries),
+        retrieved_entries[0].rank,
+    )
+    near = [
+        retrieved_entry
+        for retrieved_entry in retrieved_entries
+        if retrieved_entry.share >= SHARE_OF_BEST * best_share and retrieved_entry.rank >= best_rank - RANK_BELOW_BEST
+    ]
     person = PatientRecord(described_person(question))
-    return [one for one in near if not _is_closed(one, person)][:MAX_QUOTED] or near[:1]
+    return [retrieved_entry for retrieved_entry in near if not _is_closed(retrieved_entry, person)][
+        :MAX_QUOTED
+    ] or near[:1]
 
 
-def _is_closed(one: RetrievedEntry, person: PatientRecord) -> bool:
+def _is_closed(retrieved_entry: RetrievedEntry, person: PatientRecord) -> bool:
     """Whether a rule is for people whom the one asked about can never be among: children, or the other sex."""
-    for rule in one.piece.rules:
+    for rule in retrieved_entry.piece.rules:
         known = facts(rule)
         people: tuple[Criteria, ...] = (*known.ages, *known.sexes)
-        judged = [evaluate(condition, person, one.book.guideline) for condition in people]
+        judged = [evaluate(condition, person, retrieved_entry.book.guideline) for condition in people]
         closed = [
-            found.state is CriterionState.NOT_MET and all(each.is_fixed for each in found.judged) for found in judged
+            outcome.state is CriterionState.NOT_MET and all(each.is_fixed for each in outcome.judged)
+            for outcome in judged
         ]
         if closed and all(closed):
             return True

@@ -59,7 +59,7 @@ def boost_for_question(question: str, piece: SearchEntry, guideline: Guideline, 
 def _question_boost(question: str, piece: SearchEntry, known: RuleFacts) -> float:
     fits = {
         "urgency": known.urgency in URGENT,
-        "age": any(one.age_from is not None or one.age_below is not None for one in known.ages),
+        "age": any(age.age_from is not None or age.age_below is not None for age in known.ages),
         "duration": known.has_duration,
         "exact words": piece.kind == "search",
     }
@@ -82,7 +82,9 @@ def described_person(question: str) -> PatientInput:
     """
     asked = person(question)
     age = asked.age_years
-    if age is None and (limits := next((one for one in age_limits(question) if one.low or one.high), None)):
+    if age is None and (
+        limits := next((age_limit for age_limit in age_limits(question) if age_limit.low or age_limit.high), None)
+    ):
         age = limits.low + limits.is_over if limits.low else (limits.high or 1) - 1
     if age is None and "child" in age_groups(question):
         age = CHILD_AGE
@@ -94,17 +96,17 @@ def _person_boost(person: PatientRecord, rule: GuidelineRule, guideline: Guideli
     """Age and sex of a person whom a question describes, weighed like a patient's."""
     known = facts(rule)
     return _age_boost(person, known, guideline) + _sex_boost(
-        evaluate(one, person, guideline).state for one in known.sexes
+        evaluate(sex, person, guideline).state for sex in known.sexes
     )
 
 
 def _age_boost(record: PatientRecord, known: RuleFacts, guideline: Guideline) -> float:
     """Only an age on record counts, and only where ages tell people apart: a table has a band for everyone."""
-    if sum(one.age_from is not None and one.age_below is not None for one in known.ages) >= BANDS:
+    if sum(age.age_from is not None and age.age_below is not None for age in known.ages) >= BANDS:
         return 0.0
-    met = [one for one in known.ages if evaluate(one, record, guideline).state is CriterionState.MET]
-    is_reached = any(one.age_from is not None for one in met)
-    is_kept = any(one.age_below is not None for one in met)
+    met = [age_range for age_range in known.ages if evaluate(age_range, record, guideline).state is CriterionState.MET]
+    is_reached = any(age_range.age_from is not None for age_range in met)
+    is_kept = any(age_range.age_below is not None for age_range in met)
     return amount("patient", "age from is reached") * is_reached + amount("patient", "age below is kept") * is_kept
 
 
@@ -118,17 +120,17 @@ def _patient_boost(record: PatientRecord, rule: GuidelineRule, guideline: Guidel
     known = facts(rule)
     found = _age_boost(record, known, guideline)
     found += amount("patient", "symptom in common") * _shared(record, known)
-    smoking = (one for one in known.exposures if one.name == "smoking")
+    smoking = (exposure for exposure in known.exposures if exposure.name == "smoking")
     found += amount("patient", "has smoked") * any(
-        evaluate(one, record, guideline).state is CriterionState.MET for one in smoking
+        evaluate(exposure, record, guideline).state is CriterionState.MET for exposure in smoking
     )
-    return found + _sex_boost(evaluate(one, record, guideline).state for one in known.sexes)
+    return found + _sex_boost(evaluate(sex, record, guideline).state for sex in known.sexes)
 
 
 def _shared(record: PatientRecord, known: RuleFacts) -> int:
     """How many findings of the rule the record states; what it denies is none."""
-    wanted = {frozenset(units(one.phrase)) for one in known.findings}
-    return sum(any(holds(one, said.names) for said in record.said) for one in wanted)
+    wanted = {frozenset(units(finding.phrase)) for finding in known.findings}
+    return sum(any(holds(one, clause.names) for clause in record.said) for one in wanted)
 
 
 def _sex_boost(states: Iterable[CriterionState]) -> float:

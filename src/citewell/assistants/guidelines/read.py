@@ -24,7 +24,7 @@ FRONT_CHARACTERS = 1_500
 def read(document: Document) -> Guideline:
     """One document, one guideline; a document without numbered recommendations is refused."""
     passages = read_passages(document)
-    if not any(_recommends(one) for one in passages):
+    if not any(_recommends(passage) for passage in passages):
         raise InputError(
             "No numbered recommendations (1.1.1, 1.1.2, …) were found in this file. Add a guideline that numbers "
             "them, or add the file as a document with `citewell add`."
@@ -52,7 +52,7 @@ def _recommends(passage: RawRule) -> bool:
 
 def read_definitions(document: Document) -> tuple[Definition, ...]:
     """Each heading under “Terms used”, with the text below it."""
-    found: list[Definition] = []
+    definitions: list[Definition] = []
     term: tuple[str, ...] | None = None
     for block in document.blocks:
         depth = next((n for n, title in enumerate(block.section) if TERMS_HEADING.search(title)), None)
@@ -61,12 +61,12 @@ def read_definitions(document: Document) -> tuple[Definition, ...]:
         elif block.kind == "heading":
             term = block.section
         elif term is not None and block.section == term:
-            start = found[-1].start if found and found[-1].term == term[-1] else block.start
+            start = definitions[-1].start if definitions and definitions[-1].term == term[-1] else block.start
             if start != block.start:
-                found.pop()
+                definitions.pop()
             page = document.layout.page_at(start) or 0
-            found.append(Definition(term[-1], document.text[start : block.end], page, start, block.end))
-    return tuple(found)
+            definitions.append(Definition(term[-1], document.text[start : block.end], page, start, block.end))
+    return tuple(definitions)
 
 
 def _name(document: Document, front: str) -> str:

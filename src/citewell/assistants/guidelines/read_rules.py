@@ -54,13 +54,13 @@ def read_passages(document: Document) -> tuple[RawRule, ...]:
     """Every rule once, in order; a number that does not continue the numbering opens no rule."""
     starts = _starts(document)
     ends = [*starts[1:], len(document.blocks)]
-    found = []
+    raw_rules = []
     intros: dict[tuple[str, ...], str] = {}
     for at, until in zip([0, *starts], [*starts[:1], *ends], strict=True):
         _note_intros(document, document.blocks[at:until], intros)
         if at in starts:
-            found.append(_passage(document, document.blocks[at:until], intros))
-    return tuple(found)
+            raw_rules.append(_passage(document, document.blocks[at:until], intros))
+    return tuple(raw_rules)
 
 
 def _starts(document: Document) -> list[int]:
@@ -142,7 +142,7 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
         page_end=document.layout.page_at(end - 1) or first.page or 0,
         boxes=boxes,
         scope=scope,
-        rows=tuple(document.text[one.start : one.end] for one in rows),
+        rows=tuple(document.text[row.start : row.end] for row in rows),
         table=table,
     )
 

@@ -49,7 +49,9 @@ def _row(document: Document, block: Block, cells: tuple[str, str, str], root: in
 
 def _cells(text: str) -> list[tuple[str, str]]:
     """The cells of a row, each with the header of its column."""
-    found = list(_CELL.finditer(text))
-    known = [one for one in found if any(sign.search(one.group("header")) for sign in (_SYMPTOM, _CANCER, _ADVICE))]
-    ends = [*(one.start() for one in known[1:]), len(text)][: len(known)]
-    return [(one.group("header"), text[one.end() : end].strip()) for one, end in zip(known, ends, strict=True)]
+    matches = list(_CELL.finditer(text))
+    known = [
+        match for match in matches if any(sign.search(match.group("header")) for sign in (_SYMPTOM, _CANCER, _ADVICE))
+    ]
+    ends = [*(match.start() for match in known[1:]), len(text)][: len(known)]
+    return [(match.group("header"), text[match.end() : end].strip()) for match, end in zip(known, ends, strict=True)]

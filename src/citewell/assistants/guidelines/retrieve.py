@@ -46,12 +46,19 @@ def retrieve(
 ) -> list[RetrievedEntry]:
     """The best pieces for a question; what it names by number or term comes first."""
     named = [*by_number(question, books), *by_term(question, books)]
-    found = [
-        replace(one, boost=boost_for_question(question, one.piece, one.book.guideline, share=one.share))
-        for one in _candidates(question, vector, books, limit * FETCHED_FOR_EACH)
+    retrieved_entries = [
+        replace(
+            candidate,
+            boost=boost_for_question(question, candidate.piece, candidate.book.guideline, share=candidate.share),
+        )
+        for candidate in _candidates(question, vector, books, limit * FETCHED_FOR_EACH)
     ]
-    ranked = _collapsed(found, keeps_rows=asks_for(question, "index"))
-    others = [one for one in ranked if not any(_key(one) == _key(other) for other in named)]
+    ranked = _collapsed(retrieved_entries, keeps_rows=asks_for(question, "index"))
+    others = [
+        retrieved_entry
+        for retrieved_entry in ranked
+        if not any(_key(retrieved_entry) == _key(other) for other in named)
+    ]
     return [*named, *others][: max(limit, len(named))]
 
 
@@ -61,18 +68,22 @@ def retrieve_for(
     """The best rules for a patient, to be shown beside an assessment."""
     record = PatientRecord(patient)
     question = query_for(patient)
-    found = [
-        replace(one, boost=boost_for_patient(record, one.piece, one.book.guideline))
-        for one in _candidates(question, vector, books, limit * FETCHED_FOR_EACH)
+    retrieved_entries = [
+        replace(candidate, boost=boost_for_patient(record, candidate.piece, candidate.book.guideline))
+        for candidate in _candidates(question, vector, books, limit * FETCHED_FOR_EACH)
     ]
-    return [one for one in _collapsed(found, keeps_rows=False) if one.piece.kind == "rule"][:limit]
+    return [
+        retrieved_entry
+        for retrieved_entry in _collapsed(retrieved_entries, keeps_rows=False)
+        if retrieved_entry.piece.kind == "rule"
+    ][:limit]
 
 
 def query_for(patient: PatientInput) -> str:
     """What is looked for on a patient's behalf: symptoms, how long they last, age, sex, smoking."""
-    days = {one.duration_days for one in patient.complaints if one.duration_days is not None}
+    days = {complaint.duration_days for complaint in patient.complaints if complaint.duration_days is not None}
     parts = [
-        ", ".join(one.text for one in patient.complaints),
+        ", ".join(complaint.text for complaint in patient.complaints),
         f"for {max(days):g} days" if days else "",
         f"age {patient.age}" if patient.age is not None else "",
         patient.sex or "",
@@ -95,15 +106,15 @@ def by_number(question: str, books: Iterable[SearchableGuideline]) -> list[Retri
 
 def by_term(question: str, books: Iterable[SearchableGuideline]) -> list[RetrievedEntry]:
     """The definitions whose terms a question asks the meaning of; the longest term wins where one holds another."""
-    left, found = question.casefold(), []
+    left, retrieved_entries = question.casefold(), []
     terms = [(book, piece) for book in books for piece in book.pieces if piece.kind == "definition"]
     for book, piece in sorted(terms, key=lambda one: -len(one[1].id)):
         pattern = rf"(?<!\w){re.escape(piece.id)}(?!\w)"
         if re.search(pattern, left):
             left = re.sub(pattern, " ", left)
-            found.append(RetrievedEntry(book, piece, 1.0, 1.0, is_named=True))
+            retrieved_entries.append(RetrievedEntry(book, piece, 1.0, 1.0, is_named=True))
     is_bare = asks_for(left, "what") and not _without("what", left)
-    return found if asks_for(left, "meaning") or is_bare else []
+    return retrieved_entries if asks_for(left, "meaning") or is_bare else []
 
 
 def _without(intent: str, text: str) -> str:
@@ -115,41 +126,44 @@ def _candidates(
     question: str, vector: Vector, books: Sequence[SearchableGuideline], limit: int
 ) -> list[RetrievedEntry]:
     """The pieces of all guidelines nearest to a vector, and those that hold most of what the question speaks of."""
-    found = [
+    retrieved_entries = [
         RetrievedEntry(book, piece, float(score), share)
         for book in books
         for piece, score, share in zip(
             book.searched, products(book.vectors, vector), book.shared.shares(question), strict=True
         )
     ]
-    nearest = sorted(found, key=lambda one: -one.score)[:limit]
-    sharing = sorted((one for one in found if one.share), key=lambda one: (-one.share, -one.score))[:limit]
-    return [*nearest, *(one for one in sharing if one not in nearest)]
+    nearest = sorted(retrieved_entries, key=lambda retrieved_entry: -retrieved_entry.score)[:limit]
+    sharing = sorted(
+        (retrieved_entry for retrieved_entry in retrieved_entries if retrieved_entry.share),
+        key=lambda retrieved_entry: (-retrieved_entry.share, -retrieved_entry.score),
+    )[:limit]
+    return [*nearest, *(retrieved_entry for retrieved_entry in sharing if retrieved_entry not in nearest)]
 
 
-def _collapsed(found: Iterable[RetrievedEntry], *, keeps_rows: bool) -> list[RetrievedEntry]:
+def _collapsed(retrieved_entries: Iterable[RetrievedEntry], *, keeps_rows: bool) -> list[RetrievedEntry]:
     """Each rule once, with the best of what stands for it; ordered by score and boost together."""
     best: dict[tuple[str, str, str], RetrievedEntry] = {}
-    for one in found:
-        for quoted in _quoted(one, keeps_rows=keeps_rows):
+    for retrieved_entry in retrieved_entries:
+        for quoted in _quoted(retrieved_entry, keeps_rows=keeps_rows):
             known = best.get(_key(quoted), quoted)
             score, share, boost = (
-                max(known.score, one.score),
-                max(known.share, one.share),
-                max(known.boost, one.boost),
+                max(known.score, retrieved_entry.score),
+                max(known.share, retrieved_entry.share),
+                max(known.boost, retrieved_entry.boost),
             )
             best[_key(quoted)] = replace(quoted, score=score, share=share, boost=boost)
     return sorted(best.values(), key=lambda one: (-one.rank, -one.score))
 
 
-def _quoted(one: RetrievedEntry, *, keeps_rows: bool) -> list[RetrievedEntry]:
+def _quoted(retrieved_entry: RetrievedEntry, *, keeps_rows: bool) -> list[RetrievedEntry]:
     """What is quoted for something that matched: the canonical rules it stands for, or else itself."""
-    if not one.piece.rules or (keeps_rows and one.piece.kind == "symptom"):
-        return [one]
-    wanted = {rule.id for rule in one.piece.rules}
-    rules = [piece for piece in one.book.pieces if piece.kind == "rule" and piece.id in wanted]
-    return [replace(one, piece=piece) for piece in rules]
+    if not retrieved_entry.piece.rules or (keeps_rows and retrieved_entry.piece.kind == "symptom"):
+        return [retrieved_entry]
+    wanted = {rule.id for rule in retrieved_entry.piece.rules}
+    rules = [piece for piece in retrieved_entry.book.pieces if piece.kind == "rule" and piece.id in wanted]
+    return [replace(retrieved_entry, piece=piece) for piece in rules]
 
 
-def _key(one: RetrievedEntry) -> tuple[str, str, str]:
-    return one.book.document_id, one.piece.kind, one.piece.id
+def _key(retrieved_entry: RetrievedEntry) -> tuple[str, str, str]:
+    return retrieved_entry.book.document_id, retrieved_entry.piece.kind, retrieved_entry.piece.id

@@ -44,7 +44,7 @@ def roster(folder: Path) -> Roster:
         _close_to_others(path)
     for path in found:
         try:
-            patients |= {one.id: one for one in read_patients(path)}
+            patients |= {patient.id: patient for patient in read_patients(path)}
         except InputError as error:
             unreadable[path.name] = str(error)
     return Roster(patients, unreadable)
@@ -61,8 +61,8 @@ def _close_to_others(path: Path) -> None:
 def find_patient(folder: Path, patient_id: str) -> PatientInput:
     """The patient of exactly this id."""
     known = roster(folder)
-    if (found := known.patients.get(patient_id)) is not None:
-        return found
+    if (patient_input := known.patients.get(patient_id)) is not None:
+        return patient_input
     told = "Patient not found. Name a JSON file, or put one in the library's patients folder."
     if known.unreadable:
         count = len(known.unreadable)

@@ -58,8 +58,8 @@ def duration_days(text: str) -> float | None:
 
 def _lengths(text: str) -> list[tuple[int, float]]:
     """How long complaints of a text have lasted: where each duration stands, and its days."""
-    found = (one for one in durations(text) if one.is_of_complaint)
-    return [(one.start, one.compared_days) for one in found if one.compared_days is not None]
+    found = (duration for duration in durations(text) if duration.is_of_complaint)
+    return [(duration.start, duration.compared_days) for duration in found if duration.compared_days is not None]
 
 
 @cache
@@ -99,7 +99,7 @@ def said(text: str, *, given_days: float | None = None) -> list[RecordClause]:
     text = as_read(text)
     lengths = _lengths(text)
     told = lengths[0][1] if len(lengths) == 1 else None
-    if not lengths and any(one.is_of_complaint for one in durations(text)):
+    if not lengths and any(duration.is_of_complaint for duration in durations(text)):
         told = given_days  # “since June” is what was given as a number
     everywhere = given_days if told is None else told
     context = read_context(text)
@@ -122,20 +122,20 @@ def said(text: str, *, given_days: float | None = None) -> list[RecordClause]:
 def pains() -> frozenset[str]:
     """Pain, wherever it is."""
     concepts = Lexicon.load().concepts.values()
-    return frozenset(name for one in concepts if one.name.split()[-1] == "pain" for name in ids_of(one))
+    return frozenset(name for concept in concepts if concept.name.split()[-1] == "pain" for name in ids_of(concept))
 
 
 def _joined(clauses: Sequence[RecordClause]) -> list[RecordClause]:
     """The clauses, each with the qualities of those behind it that name nothing themselves: “a lump, does not hurt”."""
     joined: list[RecordClause] = []
     last = None
-    for at, one in enumerate(clauses):
-        joined.append(one)
-        if any(":" in name for name in (one.exact | one.denied | one.doubted) - pains()):
-            last = at if any(":" in name for name in one.exact) else None
+    for at, clause in enumerate(clauses):
+        joined.append(clause)
+        if any(":" in name for name in (clause.exact | clause.denied | clause.doubted) - pains()):
+            last = at if any(":" in name for name in clause.exact) else None
         elif last is not None:
             whole = joined[last]
-            joined[last] = replace(whole, stated=whole.stated | one.stated, refuted=whole.refuted | one.refuted)
+            joined[last] = replace(whole, stated=whole.stated | clause.stated, refuted=whole.refuted | clause.refuted)
     return joined
 
 
@@ -280,14 +280,14 @@ def _understood(
         yield Polarity.UNCLEAR, unit
     if any(start <= max(low - 2, 0) < end for low, _ in growths(context.text)):
         yield Polarity.PRESENT, _INCREASING
-    for one in learned:
-        if start <= one.start < end and not is_normal(
-            context, one.start, one.end
+    for mention in learned:
+        if start <= mention.start < end and not is_normal(
+            context, mention.start, mention.end
         ):  # soup goes down, and bread does not
-            status = status_of(context, one.start, one.end)
-            yield status, one.ids
-            if status is Polarity.PRESENT and one.kind == "condition":
-                yield Polarity.UNCLEAR, one.ids  # what is described raises a suspicion
+            status = status_of(context, mention.start, mention.end)
+            yield status, mention.ids
+            if status is Polarity.PRESENT and mention.kind == "condition":
+                yield Polarity.UNCLEAR, mention.ids  # what is described raises a suspicion
 
 
 def status_of(context: AssertionContext, start: int, end: int) -> Polarity:
@@ -296,7 +296,7 @@ def status_of(context: AssertionContext, start: int, end: int) -> Polarity:
     text = context.text
     around = (max(0, start - LOOK_ROUND), min(len(text), end + LOOK_ROUND))
     if status is Polarity.ABSENT and any(
-        one.start() <= start and end <= one.end() for one in _NEVER_BEFORE.finditer(text, *around)
+        match.start() <= start and end <= match.end() for match in _NEVER_BEFORE.finditer(text, *around)
     ):
         return Polarity.PAST
     if status is Polarity.PAST and any(0 <= low - end <= LOOK_ROUND for low, _ in growths(text)):
@@ -319,7 +319,7 @@ RECENT_DAYS = 92
 
 def _is_recent(words: str) -> bool:
     """Whether words tell of the last three months."""
-    lately = (one.days for one in durations(words) if one.kind == "ago" and one.days is not None)
+    lately = (duration.days for duration in durations(words) if duration.kind == "ago" and duration.days is not None)
     return _JUST_NOW.search(words) is not None or any(days <= RECENT_DAYS for days in lately)
 
 
@@ -371,7 +371,7 @@ def growths(text: str) -> tuple[tuple[int, int], ...]:
     """
     pattern, sizes = _growth()
     return tuple(
-        found.span() for found in pattern.finditer(text) if sizes[found["now"].lower()] > sizes[found["then"].lower()]
+        match.span() for match in pattern.finditer(text) if sizes[match["now"].lower()] > sizes[match["then"].lower()]
     )
 
 

@@ -58,13 +58,21 @@ class Books:
 
     def _made(self, guideline: Guideline, document_id: str, scope: Scope) -> SearchableGuideline:
         entry, document, chunks = self._library.opened(document_id, scope)
-        found = pieces(guideline, document.text)
-        searched = tuple(piece for piece in found if piece.matched)
+        search_entries = pieces(guideline, document.text)
+        searched = tuple(piece for piece in search_entries if piece.matched)
         publisher = document.metadata.publisher
         starts = tuple(chunk.start for chunk in chunks)
         vectors = self.vectors([piece.matched for piece in searched])
         return SearchableGuideline(
-            guideline, entry.id, entry.version, publisher, found, searched, vectors, SharedTerms.of(searched), starts
+            guideline,
+            entry.id,
+            entry.version,
+            publisher,
+            search_entries,
+            searched,
+            vectors,
+            SharedTerms.of(searched),
+            starts,
         )
 
     def vectors(self, texts: Sequence[str]) -> Vectors:

@@ -25,13 +25,13 @@ def mark(citation: Citation) -> str:
     return f"[{label}, p.{citation.page}]" if citation.page else f"[{label}]"
 
 
-def without_marks(said: Message) -> Message:
+def without_marks(message: Message) -> Message:
     """A turn as a model sees it: it is to cite what it is shown now, and not as the chat did before.
 
     >>> without_marks(Message("assistant", "Refer at once [NG12 §1.1.1, p.9]. [new 2025]")).text
     'Refer at once. [new 2025]'
     """
-    return replace(said, text=_MARKED.sub("", said.text)) if said.role == "assistant" else said
+    return replace(message, text=_MARKED.sub("", message.text)) if message.role == "assistant" else message
 
 
 def topic(history: Sequence[Message], books: Iterable[SearchableGuideline]) -> str | None:
@@ -41,8 +41,8 @@ def topic(history: Sequence[Message], books: Iterable[SearchableGuideline]) -> s
     """
     shelves = list(books)
     for at in range(len(history) - 1, -1, -1):
-        said = history[at]
-        if said.role != "assistant" or not (cited := _cited(said.text, shelves)):
+        message = history[at]
+        if message.role != "assistant" or not (cited := _cited(message.text, shelves)):
             continue
         asked = history[at - 1].text if at else ""
         return _told(cited, asked)
@@ -51,7 +51,7 @@ def topic(history: Sequence[Message], books: Iterable[SearchableGuideline]) -> s
 
 def _cited(text: str, books: Iterable[SearchableGuideline]) -> list[SearchEntry]:
     """The pieces that an answer cites, as far as the guidelines at hand still have them."""
-    wanted = {(found["label"], int(found["page"] or 0)) for found in _CITED.finditer(text)}
+    wanted = {(match["label"], int(match["page"] or 0)) for match in _CITED.finditer(text)}
     return [
         piece
         for book in books
@@ -64,14 +64,18 @@ def _told(cited: Sequence[SearchEntry], asked: str) -> str | None:
     """Site and terms as words to search by; numbers of sections would only be noise."""
     rules = [rule for piece in cited for rule in piece.rules]
     site = _commonest(rule.site or re.sub(r"^[\d.]+\s*", "", rule.section) for rule in rules)
-    named = [one for one in _asked_terms(asked, rules) if site is None or one.casefold() not in site.casefold()]
+    named = [
+        asked_term
+        for asked_term in _asked_terms(asked, rules)
+        if site is None or asked_term.casefold() not in site.casefold()
+    ]
     return " ".join([*([site] if site else []), *named[:MAX_TERMS]]) or None
 
 
 def _asked_terms(asked: str, rules: Sequence[GuidelineRule]) -> list[str]:
     """What was asked about and the cited rules speak of, under the guideline's names."""
-    phrases = [one.phrase for rule in rules for one in facts(rule).findings]
-    wanted = {name for one in mentions(asked) for name in one.ids}
+    phrases = [finding.phrase for rule in rules for finding in facts(rule).findings]
+    wanted = {name for mention in mentions(asked) for name in mention.ids}
     return [phrase for phrase in dict.fromkeys(phrases) if any(wanted & unit for unit in units(phrase))]
 
 

@@ -9,33 +9,36 @@ from citewell.assistants.guidelines.criteria import as_json, render
 from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule, SymptomRow
 
 
-def guideline_json(found: Guideline) -> dict[str, Any]:
+def guideline_json(guideline: Guideline) -> dict[str, Any]:
     """The whole guideline."""
     return {
-        "title": found.title,
-        "name": found.name,
-        "edition": found.edition,
-        "rules": [rule_json(rule) for rule in found.rules],
-        "symptoms": [_symptom(row) for row in found.symptoms],
-        "definitions": [{"term": one.term, "text": one.text, "page": one.page} for one in found.definitions],
-        "problems": [asdict(one) for one in found.problems],
+        "title": guideline.title,
+        "name": guideline.name,
+        "edition": guideline.edition,
+        "rules": [rule_json(rule) for rule in guideline.rules],
+        "symptoms": [_symptom(row) for row in guideline.symptoms],
+        "definitions": [
+            {"term": definition.term, "text": definition.text, "page": definition.page}
+            for definition in guideline.definitions
+        ],
+        "problems": [asdict(problem) for problem in guideline.problems],
     }
 
 
-def counts_json(found: Guideline) -> dict[str, Any]:
+def counts_json(guideline: Guideline) -> dict[str, Any]:
     """A guideline in a line: what it is, and how much was read."""
-    entry = found.entry
+    entry = guideline.entry
     return {
         "document_id": None if entry is None else entry.id,
         "version": 0 if entry is None else entry.version,
-        "name": found.name,
-        "title": found.title,
-        "edition": found.edition,
-        "rules": len(found.rules),
-        "rules_with_criteria": sum(rule.criteria is not None for rule in found.rules),
-        "symptoms": len(found.symptoms),
-        "definitions": len(found.definitions),
-        "problems": len(found.problems),
+        "name": guideline.name,
+        "title": guideline.title,
+        "edition": guideline.edition,
+        "rules": len(guideline.rules),
+        "rules_with_criteria": sum(rule.criteria is not None for rule in guideline.rules),
+        "symptoms": len(guideline.symptoms),
+        "definitions": len(guideline.definitions),
+        "problems": len(guideline.problems),
     }
 
 

@@ -46,10 +46,12 @@ class Wording:
         return {"model": self.model, "text": self.text, "withheld": self.withheld, "problem": self.problem}
 
 
-def word(found: Assessment, *, writer: Writer, verify: Verify) -> Wording:
+def word(assessment: Assessment, *, writer: Writer, verify: Verify) -> Wording:
     """The reasons in a model's words; a model that fails leaves the assessment as it is."""
     try:
-        answer = _answer(found, writer, of_people(verify, is_record=lambda span: span.source_id.startswith(RECORD)))
+        answer = _answer(
+            assessment, writer, of_people(verify, is_record=lambda span: span.source_id.startswith(RECORD))
+        )
     except (ModelError, TokenBudgetExceededError) as error:
         log.warning("the model worded nothing: %s", type(error).__name__)
         return Wording(writer.name, "", 0, str(error))
@@ -59,10 +61,10 @@ def word(found: Assessment, *, writer: Writer, verify: Verify) -> Wording:
     return Wording(writer.name, answer.text, withheld)
 
 
-def _answer(found: Assessment, writer: Writer, verify: Verify) -> Answer:
+def _answer(assessment: Assessment, writer: Writer, verify: Verify) -> Answer:
     """What passed the gate."""
     budget = Budget(writer.window, writer.reply)
-    context = assemble(QUESTION, list(_evidence(found)), (), system=RULES.text, budget=budget, count=writer.count)
+    context = assemble(QUESTION, list(_evidence(assessment)), (), system=RULES.text, budget=budget, count=writer.count)
     judge = Judge(lambda _text: None, lambda _claims, _context: 0.0, route=Refuse, took_ms=lambda: 0.0)
     asked = AnswerRequest("", QUESTION, context, writer.name, RULES.hash, POLICY, RULES.text, AnswerWording(mark))
     *_, done = finish(writer.write(QUESTION, context, rules=RULES.text), asked, verify=verify, judge=judge)
@@ -70,13 +72,13 @@ def _answer(found: Assessment, writer: Writer, verify: Verify) -> Answer:
     return done.answer
 
 
-def _evidence(found: Assessment) -> Iterator[Hit]:
+def _evidence(assessment: Assessment) -> Iterator[Hit]:
     """Each rule that matched with the reason for it, then what the rest would need."""
-    for at, one in enumerate((*found.matched, *found.near)):
-        if one.is_match:
-            yield _hit(one.rule.text, at=0, rule=one)
-        yield _hit(reason(one), at=at + 1, rule=None)
-    if not found.matched:
+    for at, rule in enumerate((*assessment.matched, *assessment.near)):
+        if rule.is_match:
+            yield _hit(rule.rule.text, at=0, rule=rule)
+        yield _hit(reason(rule), at=at + 1, rule=None)
+    if not assessment.matched:
         yield _hit(NOTHING_MET, at=0, rule=None)
 
 

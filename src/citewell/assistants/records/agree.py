@@ -23,7 +23,7 @@ def agree(shown: Iterable[Fact], known: Sequence[Fact]) -> float:
     for fact in known:
         if (thing := _thing(fact)) in wanted and thing is not None:
             values.setdefault(thing, []).append(_value(fact))
-    return min((agreement(told) for told in values.values()), default=1.0)
+    return min((agreement(value) for value in values.values()), default=1.0)
 
 
 def _thing(fact: Fact) -> Hashable | None:

@@ -55,13 +55,13 @@ def find_alerts(
     """
     known = list(facts)
     taken = [one for one in known if isinstance(one, Medication) and one.status is not MedicationStatus.STOPPED]
-    active = [one for one in taken if one.status is MedicationStatus.ACTIVE]
+    active = [medication for medication in taken if medication.status is MedicationStatus.ACTIVE]
     allergies = [one for one in known if isinstance(one, Allergy) and one.is_active]
     results = [one for one in known if isinstance(one, LabResult)]
-    found = [*_allergies(allergies, taken), *_critical(results), *_beyond_limits(known), *_doubled(active)]
-    found += _in_papers(known, papers)
-    found += [] if now is None else _gaps(active, results, now, papers)
-    return sorted(found, key=lambda alert: (ORDER.index(alert.kind), alert.id))
+    alerts = [*_allergies(allergies, taken), *_critical(results), *_beyond_limits(known), *_doubled(active)]
+    alerts += _in_papers(known, papers)
+    alerts += [] if now is None else _gaps(active, results, now, papers)
+    return sorted(alerts, key=lambda alert: (ORDER.index(alert.kind), alert.id))
 
 
 ORDER = (
@@ -119,16 +119,17 @@ def _unconfirmed(result: LabResult) -> str:
 
 def _in_papers(known: Sequence[Fact], papers: Sequence[tuple[LibraryEntry, Document]]) -> Iterator[Alert]:
     """Critical values that stand in a letter or a picture, and in no fact."""
-    read = [one for one in papers if not is_coded(one[0])]
-    for one in critical_values(read, KnownFacts(tuple(known))):
-        of = f" ({one.dated.day} {one.dated:%B %Y})" if one.dated else ""
+    read = [paper for paper in papers if not is_coded(paper[0])]
+    for critical_value in critical_values(read, KnownFacts(tuple(known))):
+        of = f" ({critical_value.dated.day} {critical_value.dated:%B %Y})" if critical_value.dated else ""
         text = (
-            f"Your document “{one.entry.title}” says “{one.words}”{of}. Laboratories usually call the doctor about "
-            "such a value. It was read from the document automatically and is not confirmed. Compare it with the "
+            f"Your document “{critical_value.entry.title}” says “{critical_value.words}”{of}. "
+            "Laboratories usually call the doctor about such a value. It was read from the document automatically and "
+            "is not confirmed. Compare it with the "
             f"document. {ASK}"
         )
-        kind, value = AlertKind.CRITICAL_RESULT, f"{one.limit.test.name} {one.value}"
-        yield Alert(fact_id("alert", kind, one.entry.id, value), kind, text, (), (one.place,))
+        kind, value = AlertKind.CRITICAL_RESULT, f"{critical_value.limit.test.name} {critical_value.value}"
+        yield Alert(fact_id("alert", kind, critical_value.entry.id, value), kind, text, (), (critical_value.place,))
 
 
 def _gaps(
@@ -154,7 +155,7 @@ def _gaps(
 
 def _doubled(taken: Sequence[Medication]) -> Iterator[Alert]:
     """Two entries that are taken now and have a substance in common."""
-    for first, second in combinations(sorted(taken, key=lambda one: one.id), 2):
+    for first, second in combinations(sorted(taken, key=lambda medication: medication.id), 2):
         one, other = substances(*names_of(first)), substances(*names_of(second))
         if not one & other:
             continue
@@ -183,12 +184,12 @@ def _same_dose(one: str, other: str) -> bool:
 
 def amounts_of(dose: str) -> list[tuple[object, object]]:
     """The amounts of a dose as they are compared, whatever their unit is."""
-    return [(found.dimension, found.values) for found in quantities(dose)]
+    return [(quantity.dimension, quantity.values) for quantity in quantities(dose)]
 
 
 def names_of(medication: Medication) -> list[str]:
     """Generic name, brand and ingredients."""
-    held = [medication.generic_name, medication.brand_name, *(one.name for one in medication.ingredients)]
+    held = [medication.generic_name, medication.brand_name, *(ingredient.name for ingredient in medication.ingredients)]
     return [name for name in held if name]
 
 

@@ -129,35 +129,37 @@ class Records:
         """Facts and passages, looked up at the same time."""
         with ThreadPoolExecutor(1, "citewell-facts") as beside:
             waiting = beside.submit(self.known, turn.scope)
-            found = retrieve(turn.text, scope=turn.scope, search=self.search, limit=2 * turn.plan.top_k).hits
+            hits = retrieve(turn.text, scope=turn.scope, search=self.search, limit=2 * turn.plan.top_k).hits
             facts = waiting.result()
-        is_empty = not facts and not found and not self.places.library.entries(turn.scope)
-        return facts, self._recent(found, turn), is_empty
+        is_empty = not facts and not hits and not self.places.library.entries(turn.scope)
+        return facts, self._recent(hits, turn), is_empty
 
     def _recent(self, hits: Sequence[Hit], turn: RecordExchange) -> list[Hit]:
         """The passages by relevance and recency, as much of each as the kind of question wants."""
         scored, plan = [], turn.plan
-        for one in hits:
-            if one.relevance < MIN_RELEVANCE:
+        for hit in hits:
+            if hit.relevance < MIN_RELEVANCE:
                 continue
-            dated = self.places.dated(one.document_id, turn.scope)
+            dated = self.places.dated(hit.document_id, turn.scope)
             age = None if dated is None else (self.now() - dated).days
-            if (score := plan.score(one.relevance, age_days=age)) is not None:
-                scored.append((score, one))
+            if (score := plan.score(hit.relevance, age_days=age)) is not None:
+                scored.append((score, hit))
         return [one for _, one in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
 
     def _asked_before(self, turn: RecordExchange) -> list[str]:
         """What was asked of late, for who prepares a visit."""
         if Intent.PREPARE not in turn.wanted:
             return []
-        return list(dict.fromkeys(one.text for one in self._remembered(turn) if one.role == "user"))[-ASKED_SHOWN:]
+        return list(dict.fromkeys(message.text for message in self._remembered(turn) if message.role == "user"))[
+            -ASKED_SHOWN:
+        ]
 
     def _remembered(self, turn: RecordExchange) -> list[Message]:
         """What was said in other conversations, where the kind of question wants it; never this question itself."""
         if "conversations" not in turn.plan.parts:
             return []
-        here = {turn.question, *(one.text for one in turn.history)}
-        return [one for one in self.recent(turn.scope) if one.text not in here]
+        here = {turn.question, *(message.text for message in turn.history)}
+        return [message for message in self.recent(turn.scope) if message.text not in here]
 
     # ------------------------------------------------------------------------------------------------ without a model
 
@@ -188,11 +190,11 @@ class Records:
         """The lines of the facts, each with the place that it was read from, and what papers say of the same."""
         hits = self.places.hits(gathered.facts, turn.scope)
         if gathered.if_mentioned:  # what stands beside a “no” is not what was asked for
-            hits = [replace(one, relevance=BESIDE) for one in hits]
+            hits = [replace(hit, relevance=BESIDE) for hit in hits]
         after = _listed(TOLD, _told(gathered))
         after += [MORE.format(count=gathered.left_out)] if gathered.left_out else []
         after += [*self._notes(turn, known, gathered, said), *_listed(EARLIER, self._asked_before(turn))]
-        lead, found = newer(gathered, hits, said, [self.places.dated(one.document_id, turn.scope) for one in said])
+        lead, found = newer(gathered, hits, said, [self.places.dated(hit.document_id, turn.scope) for hit in said])
         if not hits and not said:
             yield turn.put("\n\n".join([lead, *after]))
             return
@@ -202,23 +204,23 @@ class Records:
         yield StageStarted("writing", len(context.evidence))
         asked = turn.asked(context, before=lead, after="\n\n".join(after))
         named = [] if gathered.is_letter else said
-        days = {one.source_id: self.places.dated(one.document_id, turn.scope) for one in named}
-        pieces = (_line(one, days) for one in context.evidence)
+        days = {hit.source_id: self.places.dated(hit.document_id, turn.scope) for hit in named}
+        pieces = (_line(evidence, days) for evidence in context.evidence)
         judge = turn.judge(gathered.facts, known.facts)
         yield from finish(pieces, asked, verify=self._verbatim, judge=judge, cut=lambda some: some)
 
     def _notes(
-        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, said: Sequence[Hit]
+        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, hits: Sequence[Hit]
     ) -> list[str]:
         """What must be added: papers without facts, papers that were searched in vain, how old the record is."""
         is_named = gathered.is_letter or Names.of(turn.text, self.search.lexicon).names_something
-        told = {one.document_id for one in said} if is_named else set()
+        told = {hit.document_id for hit in hits} if is_named else set()
         return notes(
             gathered,
             known,
             turn.wanted,
-            unread=[one for one in self._unread(turn, known) if one.id not in told],
-            searched=0 if said else len(turn.papers),
+            unread=[library_entry for library_entry in self._unread(turn, known) if library_entry.id not in told],
+            searched=0 if hits else len(turn.papers),
             now=self.now(),
         )
 
@@ -250,7 +252,7 @@ class Records:
         Every sentence passes the filter and the check before it is shown; says whether anything was told at all.
         """
         named = [*allergies(known), *(gathered.facts if gathered else ())]
-        others = [one for one in fetch(known, turn.plan, now=self.now()) if one not in named]
+        others = [fact for fact in fetch(known, turn.plan, now=self.now()) if fact not in named]
         places = self.places
         evidence = [*places.hits(dict.fromkeys(named), turn.scope), *hits, *places.hits(others, turn.scope)]
         if not evidence:
@@ -278,11 +280,11 @@ class Records:
         begun_at = time.monotonic()  # a reply that is written again has what the one before it left of the time
         sentences = release(
             lambda: self.writer.write(turn.screened.block, context, rules=self.rules.text, begun_at=begun_at),
-            Sources.of(one.text for one in context.evidence),
+            Sources.of(evidence.text for evidence in context.evidence),
             turn.tally,
             language=turn.language,
         )
-        yield from (align(one, context.evidence) for one in sentences)
+        yield from (align(sentence, context.evidence) for sentence in sentences)
 
     def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
         budget = Budget(self.writer.window, self.writer.reply, EVIDENCE_TOKENS, HISTORY_TOKENS)

@@ -58,17 +58,17 @@ class FactQuery:
         return not self.named and not self.unknown and not self.about
 
     def named_of(self, kind: type[T]) -> list[T]:
-        named = {one.id for one in self.named}
+        named = {fact.id for fact in self.named}
         return [one for one in self.inside(self.known.of(kind)) if one.id in named]
 
     def outside(self, kind: type[T]) -> list[T]:
         """Those that are named, whatever the time."""
-        named = {one.id for one in self.named}
+        named = {fact.id for fact in self.named}
         return [one for one in self.known.of(kind) if one.id in named]
 
     def inside(self, facts: Iterable[T]) -> list[T]:
         """Those of the time that is asked for."""
-        return [one for one in facts if self.wanted.since is None or self.is_inside(when(one))]
+        return [fact for fact in facts if self.wanted.since is None or self.is_inside(when(fact))]
 
     def is_inside(self, day: datetime | None) -> bool:
         """Whether a day is in the time that is asked for."""
@@ -118,8 +118,8 @@ def not_mentioned(asked: FactQuery, *, among: str = "", after: str = "") -> Gath
 def _near(asked: FactQuery) -> list[Fact]:
     """Facts that have a word that is asked for inside their line: “Prediabetes”, a medicine for asthma."""
     roots = [word.rstrip("s") for phrase in asked.about for word in phrase.split() if len(word) > NEAR]
-    found = [one for one in asked.known.facts if any(root in line_of(one).casefold() for root in roots)]
-    return asked.known.newest_of(found)
+    facts = [fact for fact in asked.known.facts if any(root in line_of(fact).casefold() for root in roots)]
+    return asked.known.newest_of(facts)
 
 
 def count(facts: Sequence[Fact], one: str = "entry", many: str | None = None) -> str:

@@ -34,7 +34,7 @@ def agreement(values: Sequence[str]) -> float:
     >>> agreement(["5 mg", "5 mg", "10 mg", "5 mg"]), agreement([]), agreement(["5 mg"])
     (0.75, 1.0, 1.0)
     """
-    plain = [" ".join(one.casefold().split()) for one in values]
+    plain = [" ".join(value.casefold().split()) for value in values]
     return max(map(plain.count, plain)) / len(plain) if plain else 1.0
 
 

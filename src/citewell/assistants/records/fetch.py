@@ -15,7 +15,7 @@ MOST: Mapping[Part, int] = {"medications": 20, "diagnoses": 20, "labs": 10, "sym
 
 def allergies(known: KnownFacts) -> list[Allergy]:
     """Every allergy that holds, and where the record says in so many words that there are none."""
-    return [one for one in known.of(Allergy) if one.is_active or one.code in NO_KNOWN]
+    return [allergy for allergy in known.of(Allergy) if allergy.is_active or allergy.code in NO_KNOWN]
 
 
 def fetch(known: KnownFacts, plan: Strategy, *, now: datetime) -> Iterator[Fact]:
@@ -28,17 +28,17 @@ def fetch(known: KnownFacts, plan: Strategy, *, now: datetime) -> Iterator[Fact]
 def _results(known: KnownFacts, plan: Strategy, now: datetime) -> list[Fact]:
     """The newest of each test: of late first, and among those what is out of range."""
     newest = known.latest(known.of(LabResult))
-    return [*sorted(newest, key=lambda one: not _is_of_late(one, now, plan.lab_window_days))]
+    return [*sorted(newest, key=lambda lab_result: not _is_of_late(lab_result, now, plan.lab_window_days))]
 
 
 def _symptoms(known: KnownFacts, plan: Strategy, now: datetime) -> list[Fact]:
-    found = known.of(Symptom)
-    return [*sorted(found, key=lambda one: not _is_of_late(one, now, plan.symptom_window_days))]
+    symptoms = known.of(Symptom)
+    return [*sorted(symptoms, key=lambda symptom: not _is_of_late(symptom, now, plan.symptom_window_days))]
 
 
 def _diagnoses(known: KnownFacts, _plan: Strategy, _now: datetime) -> list[Fact]:
     """Active ones first; one that is over is a part of the story too."""
-    return [*sorted(known.of(Diagnosis), key=lambda one: one.status is not DiagnosisStatus.ACTIVE)]
+    return [*sorted(known.of(Diagnosis), key=lambda diagnosis: diagnosis.status is not DiagnosisStatus.ACTIVE)]
 
 
 _FINDERS: Mapping[Part, Callable[[KnownFacts, Strategy, datetime], list[Fact]]] = {

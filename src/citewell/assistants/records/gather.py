@@ -34,20 +34,22 @@ def gather(
         said=names.said,
         now=now or datetime.now(UTC),
     )
-    if (found := _told(asked, names)) is None:
+    if (gathered_facts := _told(asked, names)) is None:
         return None
-    written = names.otherwise(one for one in found.facts if one in named)
+    written = names.otherwise(fact for fact in gathered_facts.facts if fact in named)
     spelled = f"Your record spells this {listed([f'“{word}”' for word in written])}." if written else ""
     if not written and names.corrected:
         spelled = f"Showing results for {listed(list(names.corrected.values()))}."
-    return replace(found, after=_joined(spelled, found.after, ASK_FIRST if Intent.MAY in wanted else ""))
+    return replace(
+        gathered_facts, after=_joined(spelled, gathered_facts.after, ASK_FIRST if Intent.MAY in wanted else "")
+    )
 
 
 def _told(asked: FactQuery, names: Names) -> GatheredFacts | None:
     """What is told by the first wish that the facts can tell something to, else of what is named."""
     for wish, tell in TELLERS:
-        if wish in asked.wanted and (found := tell(asked)) is not None:
-            return found
+        if wish in asked.wanted and (gathered_facts := tell(asked)) is not None:
+            return gathered_facts
     if asked.named:
         return of_named(asked)
     return not_mentioned(asked) if asked.unknown and (asked.wanted.all & ASKING or names.is_own) else None

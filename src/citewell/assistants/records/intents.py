@@ -109,9 +109,9 @@ _COUNTS = dict(zip("one two three four five six seven eight nine ten".split(), r
 
 def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
     """From when to when a question looks; an open end is None."""
-    if found := _AGO.search(text):
-        count = found["count"] or "1"
-        days = (int(count) if count.isdecimal() else _COUNTS[count]) * days_in(found["unit"] or found["one"])
+    if match := _AGO.search(text):
+        count = match["count"] or "1"
+        days = (int(count) if count.isdecimal() else _COUNTS[count]) * days_in(match["unit"] or match["one"])
         return now - timedelta(days=days), None
     if iso := _ISO.search(text):
         return _span(iso["year"], iso["month"], iso["day"], is_open="since" in text)

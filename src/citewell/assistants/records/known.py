@@ -38,35 +38,35 @@ class KnownFacts:
 
     def of(self, kind: type[T]) -> list[T]:
         """The facts of a kind, newest first."""
-        found = [one for one in self.facts if isinstance(one, kind)]
+        found = [fact for fact in self.facts if isinstance(fact, kind)]
         return sorted(found, key=lambda one: when(one) or LONG_AGO, reverse=True)
 
     @property
     def taken(self) -> list[Medication]:
-        return [one for one in self.of(Medication) if one.status is MedicationStatus.ACTIVE]
+        return [medication for medication in self.of(Medication) if medication.status is MedicationStatus.ACTIVE]
 
     @property
     def last_visit(self) -> datetime | None:
-        done = (when(one) for one in self.of(Appointment) if one.status is VisitStatus.DONE)
+        done = (when(appointment) for appointment in self.of(Appointment) if appointment.status is VisitStatus.DONE)
         return next((moment for moment in done if moment is not None), None)
 
     def latest(self, results: Iterable[LabResult]) -> list[LabResult]:
         """The newest of each test, what is out of range first; one code is one test, however its name is written."""
         newest: list[LabResult] = []
         seen: set[str] = set()
-        for one in results:
-            keys = test_keys(one)
+        for lab_result in results:
+            keys = test_keys(lab_result)
             if seen.isdisjoint(keys):
-                newest.append(one)
+                newest.append(lab_result)
             seen.update(keys)
         return sorted(newest, key=lambda one: not is_abnormal(one))
 
     def newest_of(self, facts: Iterable[Fact]) -> list[Fact]:
         """Facts of any kind, of each test its newest result alone."""
         given = list(facts)
-        ids = {one.id for one in given}
-        results = [one for one in self.of(LabResult) if one.id in ids]
-        return [*(one for one in given if not isinstance(one, LabResult)), *self.latest(results)]
+        ids = {fact.id for fact in given}
+        results = [lab_result for lab_result in self.of(LabResult) if lab_result.id in ids]
+        return [*(fact for fact in given if not isinstance(fact, LabResult)), *self.latest(results)]
 
 
 def when(fact: Fact) -> datetime | None:

@@ -28,11 +28,11 @@ def letter(names: Names, wanted: Intents, papers: Sequence[Paper]) -> LetterFind
     """The letter that a question asks for; None where it asks for none, or there is none."""
     if Intent.SAID not in wanted and Intent.LETTER not in wanted:
         return None
-    written = [(one, writer_of(one[0].title, one[1].text)) for one in papers]
+    written = [(paper, writer_of(paper[0].title, paper[1].text)) for paper in papers]
     by = [one for one, who in written if who and surname(who).casefold() in names.words]
     about = [] if by else spoken_of(names)
     if not by and about:  # “the heart doctor”: the newest letter that speaks of it
-        by = [one for one in papers if any(fits(one[1].text) for fits in about)] if Intent.SAID in wanted else []
+        by = [paper for paper in papers if any(fits(paper[1].text) for fits in about)] if Intent.SAID in wanted else []
     if not by and (about or not _is_newest_meant(wanted)):
         return None
     found = _newest(by or papers, wanted)
@@ -57,7 +57,7 @@ def _is_newest_meant(wanted: Intents) -> bool:
 
 def _newest(papers: Sequence[Paper], wanted: Intents) -> Paper | None:
     """The newest of the time that is asked for; one without a day counts as old."""
-    dated = [(day_of(*one) or LONG_AGO, one) for one in papers]
+    dated = [(day_of(*paper) or LONG_AGO, paper) for paper in papers]
     inside = [(day, one) for day, one in dated if wanted.is_inside(day)]
     return max(inside, key=lambda pair: pair[0])[1] if inside else None
 

@@ -59,13 +59,15 @@ def beyond_limits(known: Sequence[Fact]) -> list[LabResult]:
     """The newest result of each test that is beyond a limit and that no laboratory judged; adults only."""
     all_of_them = KnownFacts(tuple(known))
     newest = all_of_them.latest(all_of_them.of(LabResult))
-    open_ones = [one for one in newest if one.flag not in JUDGED and is_adult(all_of_them, when(one))]
-    return [one for one in open_ones if any(limit.is_passed(one) for limit in limits().values())]
+    open_ones = [
+        lab_result for lab_result in newest if lab_result.flag not in JUDGED and is_adult(all_of_them, when(lab_result))
+    ]
+    return [lab_result for lab_result in open_ones if any(limit.is_passed(lab_result) for limit in limits().values())]
 
 
 def is_adult(known: KnownFacts, at: datetime | None) -> bool:
     """Whether the person was grown up then; who gives no date of birth counts as it."""
-    born = next((one.born.at for one in known.of(RecordOwner) if one.born), None)
+    born = next((owner.born.at for owner in known.of(RecordOwner) if owner.born), None)
     return born is None or at is None or years_between(born, at) >= ADULT_YEARS
 
 
@@ -85,14 +87,14 @@ def gaps(active: Sequence[Medication], results: Sequence[LabResult], *, now: dat
     for medicines, pattern, test, months in rows("gaps.tsv"):
         since = now - timedelta(days=int(months) * days_in("month"))
         named = frozenset(medicines.split("|"))
-        found = [one for one in results if _pattern(pattern).search(one.test_name)]
-        last = max(found, key=lambda one: when(one) or LONG_AGO, default=None)
+        lab_results = [lab_result for lab_result in results if _pattern(pattern).search(lab_result.test_name)]
+        last = max(lab_results, key=lambda lab_result: when(lab_result) or LONG_AGO, default=None)
         if last is not None and (when(last) or LONG_AGO) >= since:
             continue
-        for one in active:
-            begun = when(one)
-            if begun is not None and begun < since and substances(one.generic_name) & named:
-                yield MissingTest(one, test, _pattern(pattern), last)
+        for medication in active:
+            begun = when(medication)
+            if begun is not None and begun < since and substances(medication.generic_name) & named:
+                yield MissingTest(medication, test, _pattern(pattern), last)
 
 
 @cache

@@ -32,15 +32,17 @@ def look_up(turn: RecordExchange, known: KnownFacts) -> tuple[GatheredFacts | No
     if (asked_for := letter(names, turn.wanted, _uncoded(turn))) is not None:
         return GatheredFacts(asked_for.lead, is_letter=True), _quoted(asked_for.said, turn)
     gathered = gather(turn.text, turn.wanted, known, lexicon=lexicon, now=turn.records.now())
-    found = _said(turn, names, gathered, known)
-    shown = {(one.origin.document_id, one.origin.start) for one in (gathered.facts if gathered else ())}
-    return gathered, _quoted([one for one in found if (one.document_id, one.start) not in shown], turn)
+    paper_mentions = _said(turn, names, gathered, known)
+    shown = {(fact.origin.document_id, fact.origin.start) for fact in (gathered.facts if gathered else ())}
+    return gathered, _quoted(
+        [mention for mention in paper_mentions if (mention.document_id, mention.start) not in shown], turn
+    )
 
 
 def _said(turn: RecordExchange, names: Names, gathered: GatheredFacts | None, known: KnownFacts) -> list[PaperMention]:
     """What papers say of the same, which no fact may have: nobody is told “no” before they were searched."""
     if Intent.PREPARE in turn.wanted:
-        return [one.place for one in critical_values(_uncoded(turn), known)]
+        return [critical_value.place for critical_value in critical_values(_uncoded(turn), known)]
     if gathered is None or gathered.if_mentioned:
         return mentions(names, turn.wanted, turn.papers)
     if names.names_something:
@@ -52,15 +54,15 @@ def _newer(turn: RecordExchange, gathered: GatheredFacts) -> list[Paper]:
     """Of a list, the papers that may be newer than all of it."""
     if not turn.wanted.all & LISTED or not gathered.facts:
         return []
-    newest = max(when(one) or LONG_AGO for one in gathered.facts)
+    newest = max(when(fact) or LONG_AGO for fact in gathered.facts)
     days = ((one, day_of(*one)) for one in _uncoded(turn))
     return [one for one, day in days if day is None or day > newest]
 
 
 def _uncoded(turn: RecordExchange) -> list[Paper]:
     """The papers that are no export of codes."""
-    return [one for one in turn.papers if not is_coded(one[0])]
+    return [paper for paper in turn.papers if not is_coded(paper[0])]
 
 
 def _quoted(places: list[PaperMention] | tuple[PaperMention, ...], turn: RecordExchange) -> list[Hit]:
-    return [turn.records.places.quote(one.document_id, one.start, one.end, turn.scope) for one in places]
+    return [turn.records.places.quote(place.document_id, place.start, place.end, turn.scope) for place in places]

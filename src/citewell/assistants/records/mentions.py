@@ -55,8 +55,8 @@ Paper = tuple[LibraryEntry, Document]
 
 def mentions(names: Names, wanted: Intents, papers: Sequence[Paper]) -> list[PaperMention]:
     """The sentences of papers that name what a question names; else those of the kind, or of the day, it asks for."""
-    if wanted.all & BY_CUE and (found := _found(_kind(wanted), papers)):
-        return found
+    if wanted.all & BY_CUE and (paper_mentions := _found(_kind(wanted), papers)):
+        return paper_mentions
     if not names.names_something:
         return _of_time(wanted, papers) if wanted.since else _found(_kind(wanted), papers)
     allergies = (
@@ -67,28 +67,32 @@ def mentions(names: Names, wanted: Intents, papers: Sequence[Paper]) -> list[Pap
 
 def _of_time(wanted: Intents, papers: Sequence[Paper]) -> list[PaperMention]:
     """What papers of a time say, and where others name a day of it."""
-    of_it = [one for one in papers if (day := day_of(*one)) and wanted.is_inside(day)]
+    of_it = [paper for paper in papers if (day := day_of(*paper)) and wanted.is_inside(day)]
     return list(dict.fromkeys([*_found([tells], of_it), *_found(_kind(wanted), papers)]))[:MOST]
 
 
 def _found(spoken: Sequence[Spoken], papers: Sequence[Paper]) -> list[PaperMention]:
-    found: list[PaperMention] = []
+    paper_mentions: list[PaperMention] = []
     for entry, document in papers:
         for start, end in said_in(document.text):
             if any(fits(document.text[start:end]) for fits in spoken):
-                found.append(PaperMention(entry.id, start, end))
-                if len(found) == MOST:
-                    return found
-    return found
+                paper_mentions.append(PaperMention(entry.id, start, end))
+                if len(paper_mentions) == MOST:
+                    return paper_mentions
+    return paper_mentions
 
 
 def quotes_of(wish: str, papers: Sequence[Paper]) -> list[PaperQuote]:
     """The sentences of papers that speak of a kind of fact, such as allergies."""
     texts = {entry.id: (entry.title, document.text) for entry, document in papers}
-    found = _found(_kind(Intents(frozenset({Intent(wish)}))), papers)
+    paper_mentions = _found(_kind(Intents(frozenset({Intent(wish)}))), papers)
     return [
-        PaperQuote(texts[one.document_id][0], " ".join(texts[one.document_id][1][one.start : one.end].split()), one)
-        for one in found
+        PaperQuote(
+            texts[mention.document_id][0],
+            " ".join(texts[mention.document_id][1][mention.start : mention.end].split()),
+            mention,
+        )
+        for mention in paper_mentions
     ]
 
 
@@ -100,7 +104,7 @@ def spoken_of(names: Names) -> list[Spoken]:
 def on_topic(hits: Sequence[Hit], names: Names) -> list[Hit]:
     """The passages that have a word of what is asked for, or are so near that they need none."""
     spoken = spoken_of(names)
-    return [one for one in hits if not spoken or one.relevance >= NEAR or any(fits(one.text) for fits in spoken)]
+    return [hit for hit in hits if not spoken or hit.relevance >= NEAR or any(fits(hit.text) for fits in spoken)]
 
 
 def speaks_of(pattern: re.Pattern[str], papers: Sequence[Paper]) -> list[LibraryEntry]:
@@ -137,7 +141,7 @@ def _has_terms(words: str) -> Spoken:
 
 def _is_meant(names: Names, text: str) -> Iterator[bool]:
     for held in medicines(text):
-        yield held.family in names.classes or any(is_kin(one, held) for one in names.medicines)
+        yield held.family in names.classes or any(is_kin(medicine, held) for medicine in names.medicines)
 
 
 def _test(words: str, test: re.Pattern[str]) -> list[Spoken]:

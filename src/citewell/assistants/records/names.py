@@ -80,9 +80,9 @@ class Names:
             if whole_words(words).search(text):
                 text += f" ({also})"
         kinds = tuple(
-            (found.group(), frozenset(families.split("|")))
+            (match.group(), frozenset(families.split("|")))
             for words, families in _classes()
-            if (found := words.search(text))
+            if (match := words.search(text))
         )
         return cls(
             words=frozenset(fold(word) for word in _WORD.findall(text)) - COMMON,
@@ -90,7 +90,7 @@ class Names:
             medicines=medicines(text),
             classes=frozenset(family for _, families in kinds for family in families),
             class_words=kinds,
-            tests=tuple((found.group(), name) for words, name in _pairs("tests.tsv") if (found := words.search(text))),
+            tests=tuple((match.group(), name) for words, name in _pairs("tests.tsv") if (match := words.search(text))),
             lexicon=lexicon,
             text=text,
             corrected=corrected,
@@ -107,7 +107,7 @@ class Names:
         if isinstance(fact, MISSPELT) and self._misspelt(fact):
             return True
         if isinstance(fact, Medication | Allergy) and (self.medicines or self.classes):
-            return any(self._fits_medicine(one) for name in names_of(fact) for one in medicines(name))
+            return any(self._fits_medicine(medicine) for name in names_of(fact) for medicine in medicines(name))
         return any(self._fits_words(name) for name in names_of(fact))
 
     def among(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -130,9 +130,11 @@ class Names:
         held = {other.family for fact in known for name in names_of(fact) for other in medicines(name)}
         results = {test for one in facts if isinstance(one, LabResult) for test in _tests_of(one)}
         lost = [
-            self.text[one.start : one.end]
-            for one in self.medicines
-            if not any(is_kin(one, other) for fact in known for name in names_of(fact) for other in medicines(name))
+            self.text[medicine.start : medicine.end]
+            for medicine in self.medicines
+            if not any(
+                is_kin(medicine, other) for fact in known for name in names_of(fact) for other in medicines(name)
+            )
             and not any(self._misspelt(fact) for fact in known)
         ]
         lost += [words for words, families in self.class_words if families.isdisjoint(held)]
@@ -144,12 +146,12 @@ class Names:
     @property
     def said(self) -> tuple[str, ...]:
         """The medicines and kinds of medicines that it names, as it calls them."""
-        found = [self.text[one.start : one.end] for one in self.medicines]
+        found = [self.text[medicine.start : medicine.end] for medicine in self.medicines]
         return tuple(dict.fromkeys([*found, *(words for words, _ in self.class_words)]))
 
     def otherwise(self, named: Iterable[Fact]) -> tuple[str, ...]:
         """How the record spells what the question spells otherwise."""
-        found = (held for one in named if isinstance(one, MISSPELT) for _, held in self._misspelt(one))
+        found = (held for fact in named if isinstance(fact, MISSPELT) for _, held in self._misspelt(fact))
         return tuple(dict.fromkeys(found))
 
     def _misspelt(self, fact: Fact) -> list[tuple[str, str]]:
@@ -157,7 +159,7 @@ class Names:
         held = long_words(names_of(fact))
         if not held or held & self.words:
             return []
-        return [(one, other) for one in sorted(self.words) for other in sorted(held) if is_misspelling(one, other)]
+        return [(word, other) for word in sorted(self.words) for other in sorted(held) if is_misspelling(word, other)]
 
     @property
     def is_own(self) -> bool:
@@ -167,8 +169,8 @@ class Names:
     def about(self, named: Iterable[Fact]) -> tuple[str, ...]:
         """The words that say what exactly is asked for, and that no fact it names has in its name."""
         said = [*self.said, *(words for words, _ in self.tests)]
-        said += [name.casefold() for one in named for name in names_of(one)]
-        said += [word for one in named for word, _ in self._misspelt(one)]
+        said += [name.casefold() for fact in named for name in names_of(fact)]
+        said += [word for fact in named for word, _ in self._misspelt(fact)]
         told = frozenset(word for words in said for word in _PLAIN_WORD.findall(words))
         return topic(self.text, spoken_for=told)
 
@@ -183,9 +185,9 @@ class Names:
         told = " ".join(self.about(()))
         return tuple(
             name.text
-            for one in self.lexicon.find(told)
-            if one.tag != "ambiguous"
-            for name in one.concept.names
+            for hit in self.lexicon.find(told)
+            if hit.tag != "ambiguous"
+            for name in hit.concept.names
             if name.tag != "ambiguous" and len(name.text) > SHORTEST_NAME
         )
 
@@ -195,7 +197,7 @@ class Names:
         return [name for words, name in _pairs("vaccines.tsv") if words.search(self.text)]
 
     def _fits_medicine(self, held: Medicine) -> bool:
-        return held.family in self.classes or any(is_kin(one, held) for one in self.medicines)
+        return held.family in self.classes or any(is_kin(medicine, held) for medicine in self.medicines)
 
     def _fits_part(self, name: str) -> bool:
         """Whether one long word of a name is asked for: nobody says all of “zoster vaccine, live”."""
@@ -208,9 +210,9 @@ class Names:
         return bool(telling and telling <= self.words) or not self.concepts.isdisjoint(_concepts(name, self.lexicon))
 
 
-def is_kin(one: Medicine, other: Medicine) -> bool:
+def is_kin(medicine: Medicine, other: Medicine) -> bool:
     """The same medicine, or a class and one of its own."""
-    return one.name == other.name or (one.is_class != other.is_class and one.family == other.family)
+    return medicine.name == other.name or (medicine.is_class != other.is_class and medicine.family == other.family)
 
 
 @cache
@@ -237,9 +239,9 @@ def _tests_of(fact: LabResult) -> tuple[str, ...]:
 def _concepts(text: str, lexicon: Lexicon) -> tuple[str, ...]:
     """The concepts that a text names; words for a kind of thing, such as “vaccination”, name none of its kind."""
     return tuple(
-        one.concept.id
-        for one in lexicon.find(text)
-        if one.tag != "ambiguous" and not _GENERIC.match(text[one.start : one.end].casefold())
+        hit.concept.id
+        for hit in lexicon.find(text)
+        if hit.tag != "ambiguous" and not _GENERIC.match(text[hit.start : hit.end].casefold())
     )
 
 
@@ -248,7 +250,7 @@ def names_of(fact: Fact) -> Iterator[str]:
     match fact:
         case Medication():
             yield from (one for one in (fact.generic_name, fact.brand_name) if one)
-            yield from (one.name for one in fact.ingredients)
+            yield from (ingredient.name for ingredient in fact.ingredients)
         case LabResult():
             yield fact.test_name.partition(" [")[0].partition(" in ")[0]
         case Allergy():

@@ -26,7 +26,7 @@ def newer(
         return (gathered.if_mentioned if said else gathered.lead), [*said, *hits]
     if not said or not gathered.facts:
         return gathered.lead, [*hits, *said]
-    newest = max(when(one) or LONG_AGO for one in gathered.facts)
+    newest = max(when(fact) or LONG_AGO for fact in gathered.facts)
     if any(day is None or day > newest for day in dated):
         return gathered.with_papers or PAPERS_FIRST, [*said, *hits]
     return gathered.lead, [*hits, *said]

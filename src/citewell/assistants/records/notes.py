@@ -33,7 +33,7 @@ def not_read(papers: Sequence[LibraryEntry]) -> str:
     if not papers:
         return ""
     more = f" and {len(papers) - NAMED} more" if len(papers) > NAMED else ""
-    names = ", ".join(f"“{one.title}”" for one in papers[:NAMED]) + more
+    names = ", ".join(f"“{paper.title}”" for paper in papers[:NAMED]) + more
     whose = (
         "One document has no facts taken from it"
         if len(papers) == 1
@@ -44,7 +44,7 @@ def not_read(papers: Sequence[LibraryEntry]) -> str:
 
 def how_old(known: KnownFacts, *, now: datetime) -> str:
     """Of when the newest entry is, where that is long ago, and that the person has died."""
-    died = next((one.died for one in known.of(RecordOwner) if one.died), None)
+    died = next((owner.died for owner in known.of(RecordOwner) if owner.died), None)
     if died is not None:
         return f"The person in this record died on {shown(died)}. “Now” means at that time."
     newest = max((day for fact in known.facts if (day := when(fact)) is not None and day <= now), default=None)

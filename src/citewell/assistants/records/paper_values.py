@@ -39,11 +39,16 @@ def critical_values(papers: Sequence[Paper], known: KnownFacts) -> list[PaperVal
     """The newest value of each test in papers, where it is beyond a limit and no fact says the same or is newer."""
     results = known.of(LabResult)
     newest: dict[tuple[str, str], PaperValue] = {}
-    for one in _values(papers):
-        key = (one.limit.test.name, "" if one.dated else one.entry.id)  # one without a day stands for itself
+    for paper_value in _values(papers):
+        key = (
+            paper_value.limit.test.name,
+            "" if paper_value.dated else paper_value.entry.id,
+        )  # one without a day stands for itself
         before = newest.get(key)
-        if before is None or (one.dated or LONG_AGO) >= (before.dated or LONG_AGO):  # of one day, the last that is said
-            newest[key] = one
+        if before is None or (paper_value.dated or LONG_AGO) >= (
+            before.dated or LONG_AGO
+        ):  # of one day, the last that is said
+            newest[key] = paper_value
     return [
         one
         for one in newest.values()
@@ -53,28 +58,32 @@ def critical_values(papers: Sequence[Paper], known: KnownFacts) -> list[PaperVal
     ]
 
 
-def _replaces(result: LabResult, one: PaperValue) -> bool:
+def _replaces(result: LabResult, paper_value: PaperValue) -> bool:
     """Whether a fact was read from the same paper, says the same, or is newer."""
-    if not one.limit.is_of(result):
+    if not paper_value.limit.is_of(result):
         return False
-    is_newer = one.dated is not None and (when(result) or LONG_AGO) > one.dated
-    return one.limit.value_of(result) == one.value or is_newer or result.origin.document_id == one.entry.id
+    is_newer = paper_value.dated is not None and (when(result) or LONG_AGO) > paper_value.dated
+    return (
+        paper_value.limit.value_of(result) == paper_value.value
+        or is_newer
+        or result.origin.document_id == paper_value.entry.id
+    )
 
 
 def _values(papers: Sequence[Paper]) -> Iterator[PaperValue]:
     """Every value that papers give to a test, in their order."""
     for entry, document in papers:
-        found = [one for one in results(document.text) if _is_told(one)]
-        spans = list(said_in(document.text)) if found else []
-        of_paper = day_of(entry, document) if found else None
-        for one in found:
-            start, end = next(((a, b) for a, b in spans if a <= one.start and one.end <= b), (0, 0))
-            if end == 0 or _NOT_MEANT.search(document.text, start, one.start):
+        test_readings = [reading for reading in results(document.text) if _is_told(reading)]
+        spans = list(said_in(document.text)) if test_readings else []
+        of_paper = day_of(entry, document) if test_readings else None
+        for test_reading in test_readings:
+            start, end = next(((a, b) for a, b in spans if a <= test_reading.start and test_reading.end <= b), (0, 0))
+            if end == 0 or _NOT_MEANT.search(document.text, start, test_reading.start):
                 continue
-            words = " ".join(one.text.split()).rstrip(".:")
-            place = PaperMention(entry.id, one.start, one.end)
+            words = " ".join(test_reading.text.split()).rstrip(".:")
+            place = PaperMention(entry.id, test_reading.start, test_reading.end)
             dated = first_day(document.text[start:end]) or of_paper
-            yield PaperValue(limits()[one.test], entry, place, words, one.values[0], dated)
+            yield PaperValue(limits()[test_reading.test], entry, place, words, test_reading.values[0], dated)
 
 
 def _is_told(result: TestReading) -> bool:

@@ -61,7 +61,7 @@ def describe(title: str, text: str, notes: Iterable[str]) -> Paper:
     for kind, weight, cue in _cues():
         sums[kind] += weight * (2 if cue.search(title) else 1) if cue.search(head) else 0
     best = max(sums, key=lambda kind: sums[kind])
-    sure = next((int(found[1]) / 100 for note in notes if (found := _SURE.search(note))), None)
+    sure = next((int(match[1]) / 100 for note in notes if (match := _SURE.search(note))), None)
     return Paper(best if sums[best] else PaperKind.OTHER, writer_of(title, text), sure)
 
 
@@ -79,7 +79,7 @@ def writer_of(title: str, said: str) -> str | None:
         if signed := _DOCTOR.search(text, closing.end(), closing.end() + SIGNED):
             return signed.group()
     named = _DOCTOR.finditer(text[:READ])
-    return next((one.group() for one in named if not _SPOKEN_TO.search(text, 0, one.start())), None)
+    return next((match.group() for match in named if not _SPOKEN_TO.search(text, 0, match.start())), None)
 
 
 def tells(line: str) -> bool:

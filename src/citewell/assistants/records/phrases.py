@@ -94,7 +94,7 @@ def find_phrases(sentence: str, sources: Sources) -> tuple[UnsafePhrase, ...]:
     is_placed = is_attributed(sentence)
     plain = plain_letters(spelled(bare(sources.without_quotes(sentence) if is_placed else sentence)))
     spoken = languages_in(plain)
-    found = [
+    unsafe_phrases = [
         UnsafePhrase(category, language, *match.span())
         for category, language, pattern in _phrases()
         if language in spoken and not (is_placed and category in EXEMPT)
@@ -102,7 +102,9 @@ def find_phrases(sentence: str, sources: Sources) -> tuple[UnsafePhrase, ...]:
         if not _is_excused(category, plain, match.start())
     ]
     # a place is asked for where nothing worse is said
-    return _longest(one for one in found if one.category != "unattributed") or _longest(found)
+    return _longest(phrase for phrase in unsafe_phrases if phrase.category != "unattributed") or _longest(
+        unsafe_phrases
+    )
 
 
 def _is_excused(category: Category, plain: str, start: int) -> bool:
@@ -113,10 +115,10 @@ def _is_excused(category: Category, plain: str, start: int) -> bool:
     return any(category in categories and pattern.search(before) for categories, pattern in _excuses())
 
 
-def _longest(found: Iterable[UnsafePhrase]) -> tuple[UnsafePhrase, ...]:
+def _longest(unsafe_phrases: Iterable[UnsafePhrase]) -> tuple[UnsafePhrase, ...]:
     """Of findings that overlap, the longest."""
     kept: list[UnsafePhrase] = []
-    for one in sorted(found, key=lambda each: (each.start - each.end, each.start)):
-        if all(one.end <= other.start or other.end <= one.start for other in kept):
-            kept.append(one)
+    for phrase in sorted(unsafe_phrases, key=lambda each: (each.start - each.end, each.start)):
+        if all(phrase.end <= other.start or other.end <= phrase.start for other in kept):
+            kept.append(phrase)
     return tuple(sorted(kept, key=lambda each: each.start))

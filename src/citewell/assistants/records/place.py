@@ -43,10 +43,12 @@ class FactDocuments:
     def papers(self, scope: Scope) -> list[tuple[LibraryEntry, Document]]:
         """The current documents, newest first, but for those that are nothing but facts."""
         entries = [
-            one for one in self.library.entries(scope) if one.is_current and one.state is LifecycleState.COMPLETED
+            library_entry
+            for library_entry in self.library.entries(scope)
+            if library_entry.is_current and library_entry.state is LifecycleState.COMPLETED
         ]
         stamp = self.library.stamp()  # who may see them was asked once, for all
-        return [self._kept(one.id, stamp, scope)[:2] for one in entries if one.media_type != FHIR]
+        return [self._kept(entry.id, stamp, scope)[:2] for entry in entries if entry.media_type != FHIR]
 
     def quote(self, document_id: str, start: int, end: int, scope: Scope) -> Hit:
         """Words of a document as a passage."""
@@ -73,7 +75,7 @@ class FactDocuments:
 def unread(papers: Iterable[LibraryEntry], facts: Iterable[Fact]) -> list[LibraryEntry]:
     """The papers that no fact was read from: letters and pictures, as far as nobody had them looked through."""
     read = {fact.origin.document_id for fact in facts}
-    return [one for one in papers if not is_coded(one) and one.id not in read]
+    return [paper for paper in papers if not is_coded(paper) and paper.id not in read]
 
 
 def is_coded(paper: LibraryEntry) -> bool:

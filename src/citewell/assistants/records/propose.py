@@ -82,8 +82,8 @@ def propose(text: str, document_id: str, *, ask: Callable[[str], str]) -> Propos
     dropped = 0
     for start, part in _parts(text):
         block = f"<document>\n{escape(part, quote=False)}\n</document>"
-        for told in _lines(ask(block)):
-            fact = _held(told, part, start, document_id)
+        for line in _lines(ask(block)):
+            fact = _held(line, part, start, document_id)
             dropped += fact is None
             if fact is not None:
                 found.setdefault(fact.id, fact)
@@ -158,5 +158,5 @@ def _place(words: str, text: str) -> tuple[int, int] | None:
     if not parts:
         return None
     pattern = r"\s+".join(parts)
-    found = re.search(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)
-    return found.span() if found else None
+    match = re.search(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)
+    return match.span() if match else None

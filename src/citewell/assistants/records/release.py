@@ -118,5 +118,5 @@ def _declared(pieces: Iterable[str]) -> DeclaredReply:
 
 def _marked(said: str, sentence: str) -> str:
     """Other words with the marks that the sentence had."""
-    marks = "".join(one.group() for one in MARK.finditer(sentence))
+    marks = "".join(match.group() for match in MARK.finditer(sentence))
     return MARK.sub("", said) + marks

@@ -56,7 +56,7 @@ def check_sentence(sentence: str, sources: Sources) -> Outcome:
         return SafeText(sentence)
     said, left = sentence, findings
     for _ in WORST:  # each round mends one kind of phrase
-        reworded = rephrase(said, min(left, key=lambda one: WORST.index(one.category)), sources)
+        reworded = rephrase(said, min(left, key=lambda phrase: WORST.index(phrase.category)), sources)
         if reworded is None:
             break
         said, left = reworded, find_phrases(reworded, sources)
@@ -67,7 +67,7 @@ def check_sentence(sentence: str, sources: Sources) -> Outcome:
 
 def counted(findings: Iterable[UnsafePhrase]) -> dict[Category, int]:
     """How many phrases of each category were found: what a log may hold."""
-    return dict(Counter(one.category for one in findings))
+    return dict(Counter(finding.category for finding in findings))
 
 
 @cache
@@ -85,4 +85,4 @@ def template(why: str, language: Language) -> str:
 
 
 def _calm(findings: Iterable[UnsafePhrase], language: Language) -> str:
-    return template(min((one.category for one in findings), key=WORST.index), language)
+    return template(min((finding.category for finding in findings), key=WORST.index), language)

@@ -59,13 +59,14 @@ class Sources:
         read = _read(claim)
         wanted = read.terms - _EMPTY
         return bool(wanted) and any(
-            wanted <= one.terms and read.numbers <= one.numbers and read.is_denied == one.is_denied for one in self.said
+            wanted <= sentence.terms and read.numbers <= sentence.numbers and read.is_denied == sentence.is_denied
+            for sentence in self.said
         )
 
     def have_amounts(self, claim: str) -> bool:
         """Whether the record has the numbers of a claim in one sentence; a claim without numbers needs none."""
         numbers = _read(claim).numbers
-        return not numbers or any(numbers <= one.numbers for one in self.said)
+        return not numbers or any(numbers <= sentence.numbers for sentence in self.said)
 
     def without_quotes(self, sentence: str) -> str:
         """A sentence without what it quotes word for word from the record.

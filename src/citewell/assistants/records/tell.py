@@ -16,14 +16,14 @@ from citewell.types.facts import LabResult, Procedure, Professional, Referral, S
 def of_named(asked: FactQuery) -> GatheredFacts | None:
     """What the record says of something that is named, where nothing tells what about it is wanted."""
     for tell in (medicines, results, diagnoses):
-        if (found := tell(asked)) is not None and found.facts and not found.if_mentioned:
-            return found
-    if any(isinstance(one, LabResult) for one in asked.named) and (found := results(asked)) is not None:
-        return found  # not of the time that is asked for, but there
-    others = [one for one in asked.inside(asked.named) if not isinstance(one, Professional)]
+        if (gathered_facts := tell(asked)) is not None and gathered_facts.facts and not gathered_facts.if_mentioned:
+            return gathered_facts
+    if any(isinstance(fact, LabResult) for fact in asked.named) and (gathered_facts := results(asked)) is not None:
+        return gathered_facts  # not of the time that is asked for, but there
+    others = [fact for fact in asked.inside(asked.named) if not isinstance(fact, Professional)]
     if others:
         return told(f"{RECORD} says of this:", others)
-    if any(isinstance(one, Professional) for one in asked.named):
+    if any(isinstance(fact, Professional) for fact in asked.named):
         return visits(asked)
     return None
 

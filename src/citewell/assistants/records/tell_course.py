@@ -43,21 +43,30 @@ RECENT_DAYS = 183
 def visits(asked: FactQuery) -> GatheredFacts | None:
     """Visits, by doctor and date; what else happened on the days that are asked for stands with them."""
     people = [surname(one.name).casefold() for one in asked.named if isinstance(one, Professional)]
-    found = asked.inside(asked.known.of(Appointment))
+    appointments = asked.inside(asked.known.of(Appointment))
     if people:
-        found = [one for one in found if surname(one.professional or "").casefold() in people]
+        appointments = [
+            appointment for appointment in appointments if surname(appointment.professional or "").casefold() in people
+        ]
     elif asked.named:
-        found = [one for one in found if one in asked.named]
+        appointments = [appointment for appointment in appointments if appointment in asked.named]
     elif asked.about:
         return not_mentioned(asked, among="your visits")
-    if Intent.LATEST in asked.wanted and found:
-        return told("The last visit in your record:", [one for one in found if one.status is VisitStatus.DONE][:1])
+    if Intent.LATEST in asked.wanted and appointments:
+        return told(
+            "The last visit in your record:",
+            [appointment for appointment in appointments if appointment.status is VisitStatus.DONE][:1],
+        )
     if Intent.SAID in asked.wanted:
-        that_day = _dated(asked) if found and asked.wanted.words else []
-        of = f"It has {count(that_day)} of {asked.wanted.words}:" if that_day else f"It lists {count(found, 'visit')}:"
-        return denied(f"{RECORD} does not include what was said at a visit", beside=of, facts=that_day or found)
+        that_day = _dated(asked) if appointments and asked.wanted.words else []
+        of = (
+            f"It has {count(that_day)} of {asked.wanted.words}:"
+            if that_day
+            else f"It lists {count(appointments, 'visit')}:"
+        )
+        return denied(f"{RECORD} does not include what was said at a visit", beside=of, facts=that_day or appointments)
     of = f" of {asked.wanted.words}" if asked.wanted.words else ""
-    return told(f"{RECORD} lists {count(found, 'visit')}{of}:", found)
+    return told(f"{RECORD} lists {count(appointments, 'visit')}{of}:", appointments)
 
 
 def person(asked: FactQuery) -> GatheredFacts | None:
@@ -84,10 +93,10 @@ def changes(asked: FactQuery) -> GatheredFacts:
 
 def _within(asked: FactQuery) -> GatheredFacts:
     """Everything that the record dates to a day, a month or a year."""
-    found = _dated(asked)
-    if not found:
+    facts = _dated(asked)
+    if not facts:
         return denied(f"{RECORD} has no entry of {asked.wanted.words}")
-    return told(f"{RECORD} has {count(found)} of {asked.wanted.words}:", found)
+    return told(f"{RECORD} has {count(facts)} of {asked.wanted.words}:", facts)
 
 
 def _dated(asked: FactQuery) -> list[Fact]:
@@ -107,13 +116,21 @@ def prepare(asked: FactQuery) -> GatheredFacts:
     since = max(filter(None, (last and last - timedelta(days=RECENT_DAYS), LONG_AGO)))
     newest = known.latest(known.of(LabResult))
     groups: list[tuple[str, str, Sequence[Fact]]] = [
-        ("result out of range", "results out of range", [one for one in newest if is_abnormal(one)]),
+        (
+            "result out of range",
+            "results out of range",
+            [lab_result for lab_result in newest if is_abnormal(lab_result)],
+        ),
         ("result beyond usual limits", "results beyond usual limits", beyond_limits(known.facts)),
-        ("symptom that you noted", "symptoms that you noted", [one for one in known.of(Symptom) if one.still_active]),
+        (
+            "symptom that you noted",
+            "symptoms that you noted",
+            [symptom for symptom in known.of(Symptom) if symptom.still_active],
+        ),
         (
             "recent medicine",
             "recent medicines",
-            [one for one in known.taken if last and (when(one) or LONG_AGO) >= since],
+            [medication for medication in known.taken if last and (when(medication) or LONG_AGO) >= since],
         ),
         ("open appointment or referral", "open appointments or referrals", planned(known)),
         ("entry to confirm", "entries to confirm", [one for one in known.facts if not one.is_verified]),

@@ -29,15 +29,15 @@ def trend(asked: FactQuery) -> GatheredFacts | None:
     """All results of a test, oldest first; of a few tests, the course of each."""
     results = asked.named_of(LabResult)
     if asked.wanted.until is not None and Intent.LATEST in asked.wanted:  # “in 2015 compared with now”
-        named = [one for one in asked.known.of(LabResult) if one in asked.named]
-        results = [*results, *(one for one in asked.known.latest(named) if one not in results)]
+        named = [lab_result for lab_result in asked.known.of(LabResult) if lab_result in asked.named]
+        results = [*results, *(lab_result for lab_result in asked.known.latest(named) if lab_result not in results)]
     if not results:
         return _older(asked) or (not_mentioned(asked) if asked.unknown else None)
     newest = asked.known.latest(results)
     if len(newest) > MOST_COURSES:
         return told(f"{RECORD} has {count(results, 'result')} of {len(newest)} tests. The latest of each:", newest)
     room = MAX_SHOWN // len(newest)
-    shown_ones = [one for test in newest for one in _course(results, test, room)]
+    shown_ones = [lab_result for test in newest for lab_result in _course(results, test, room)]
     if len(newest) > 1:
         lead = f"{RECORD} has {count(results, 'result')} of {len(newest)} tests. Of each, oldest first:"
         return GatheredFacts(lead, tuple(shown_ones), len(results) - len(shown_ones))
@@ -59,10 +59,10 @@ def _older(asked: FactQuery) -> GatheredFacts | None:
 
 def _extreme(results: list[LabResult], *, is_high: bool) -> GatheredFacts | None:
     """The highest or the lowest result of one test in one unit; None where there are several."""
-    counted = [one for one in results if one.value is not None]
-    if not counted or len({(one.test_name.casefold(), one.unit) for one in counted}) > 1:
+    counted = [lab_result for lab_result in results if lab_result.value is not None]
+    if not counted or len({(lab_result.test_name.casefold(), lab_result.unit) for lab_result in counted}) > 1:
         return None
-    found = max(counted, key=lambda one: (one.value or 0) if is_high else -(one.value or 0))
+    found = max(counted, key=lambda lab_result: (lab_result.value or 0) if is_high else -(lab_result.value or 0))
     which = "highest" if is_high else "lowest"
     of = f"{count(counted, 'result')} of {found.test_name}"
     return told(f"The {which} of {of} in your record:", [found], after=NO_RANGE if is_unjudged(found) else "")
@@ -71,18 +71,21 @@ def _extreme(results: list[LabResult], *, is_high: bool) -> GatheredFacts | None
 def _course(results: list[LabResult], test: LabResult, room: int) -> list[LabResult]:
     """The results of one test, oldest first: where there are too many, the first and the newest."""
     keys = set(test_keys(test))
-    course = sorted((one for one in results if keys & set(test_keys(one))), key=lambda one: when(one) or LONG_AGO)
+    course = sorted(
+        (lab_result for lab_result in results if keys & set(test_keys(lab_result))),
+        key=lambda lab_result: when(lab_result) or LONG_AGO,
+    )
     return course if len(course) <= room else [course[0], *course[1 - room :]]
 
 
 def results(asked: FactQuery) -> GatheredFacts | None:
     """The newest result of each test that is named, or of all; those out of range, where that is asked for."""
-    found = asked.named_of(LabResult)
-    if found:
+    lab_results = asked.named_of(LabResult)
+    if lab_results:
         for wish in (Intent.HIGHEST, Intent.LOWEST):
-            if wish in asked.wanted and (one := _extreme(found, is_high=wish is Intent.HIGHEST)):
-                return one
-        newest = asked.known.latest(found)
+            if wish in asked.wanted and (gathered_facts := _extreme(lab_results, is_high=wish is Intent.HIGHEST)):
+                return gathered_facts
+        newest = asked.known.latest(lab_results)
         what = newest[0].test_name if len(newest) == 1 else "these tests"
         is_one = len(newest) == 1 and is_unjudged(newest[0])
         return told(
@@ -93,12 +96,12 @@ def results(asked: FactQuery) -> GatheredFacts | None:
     if not asked.names_nothing:
         return not_mentioned(asked, among="" if asked.unknown else "your results")
     tests = [
-        one
-        for one in asked.inside(asked.known.of(LabResult))
-        if one.category in (None, ResultCategory.LABORATORY, ResultCategory.VITAL_SIGNS)
+        lab_result
+        for lab_result in asked.inside(asked.known.of(LabResult))
+        if lab_result.category in (None, ResultCategory.LABORATORY, ResultCategory.VITAL_SIGNS)
     ]
     newest = asked.known.latest(tests)
-    out = [one for one in newest if is_abnormal(one)]
+    out = [lab_result for lab_result in newest if is_abnormal(lab_result)]
     if Intent.ABNORMAL in asked.wanted:
         return _out_of_range(asked, newest, out)
     about = f", {len(out)} of them marked as out of range" if out else ""
@@ -110,7 +113,11 @@ def results(asked: FactQuery) -> GatheredFacts | None:
 
 def _out_of_range(asked: FactQuery, newest: list[LabResult], out: list[LabResult]) -> GatheredFacts:
     """The newest results that are out of range, or beyond usual limits."""
-    beyond = [one for one in beyond_limits(asked.known.facts) if one in newest and one not in out]
+    beyond = [
+        beyond_limit
+        for beyond_limit in beyond_limits(asked.known.facts)
+        if beyond_limit in newest and beyond_limit not in out
+    ]
     of = f" of {asked.wanted.words}" if asked.wanted.words else ""
     if not newest:
         return denied(f"{RECORD} has no result{of}")
@@ -121,7 +128,7 @@ def _out_of_range(asked: FactQuery, newest: list[LabResult], out: list[LabResult
         f"{among}{len(out)} marked as out of range, {len(beyond)} beyond the limits at which laboratories usually "
         "call a doctor:"
     )
-    return told(lead, [*out, *beyond], after=unjudged([one for one in newest if one not in out]))
+    return told(lead, [*out, *beyond], after=unjudged([lab_result for lab_result in newest if lab_result not in out]))
 
 
 def unjudged(newest: list[LabResult]) -> str:
@@ -139,15 +146,15 @@ def unjudged(newest: list[LabResult]) -> str:
 
 def diagnoses(asked: FactQuery) -> GatheredFacts | None:
     """Conditions that are named, else the active ones, or those that are over."""
-    if found := asked.named_of(Diagnosis):
-        return told(f"{RECORD} has {count(found)} of this:", found)
+    if diagnosises := asked.named_of(Diagnosis):
+        return told(f"{RECORD} has {count(diagnosises)} of this:", diagnosises)
     if asked.about or asked.unknown:
         return not_mentioned(asked, among="your conditions")
     wanted = DiagnosisStatus.RESOLVED if Intent.PAST in asked.wanted else DiagnosisStatus.ACTIVE
-    active = [one for one in asked.inside(asked.known.of(Diagnosis)) if one.status is wanted]
+    active = [diagnosis for diagnosis in asked.inside(asked.known.of(Diagnosis)) if diagnosis.status is wanted]
     word = "that have resolved" if wanted is DiagnosisStatus.RESOLVED else "as active"
     if asked.named:
-        others = asked.known.newest_of(one for one in asked.named if not isinstance(one, Professional))
+        others = asked.known.newest_of(fact for fact in asked.named if not isinstance(fact, Professional))
         return denied(f"{RECORD} does not list that as a condition", beside="It has this:", facts=others)
     return told(f"{RECORD} lists {count(active, 'condition')} {word}:", active)
 

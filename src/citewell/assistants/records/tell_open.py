@@ -42,25 +42,27 @@ NOT_DUE = "A record cannot say what is due, but your doctor, nurse or pharmacist
 def effects(asked: FactQuery) -> GatheredFacts:
     """What was noted of side effects: symptoms, reactions, why medicines were stopped; never what comes from what."""
     named = asked.named_of(Medication)
-    found = _noted(asked, named)
+    facts = _noted(asked, named)
     of = f" of {listed(list(asked.said), last='or')}" if asked.said else " of your medicines"
     lacking = f"{RECORD} does not list any side effects{of}"
     missing = [one for one in asked.unknown if one in asked.said]
     absent = f"{RECORD} does not mention {listed(missing, last='or')} among your medicines. " if missing else ""
-    if not found:
+    if not facts:
         shown = named or ([] if missing else asked.known.taken)
         return denied(lacking, beside=f"It lists {count(shown, 'medicine')}:", facts=shown, after=absent + NO_CAUSE)
     return denied(
-        lacking, beside=f"It has {count(found)} about symptoms or reactions:", facts=found, after=absent + NO_CAUSE
+        lacking, beside=f"It has {count(facts)} about symptoms or reactions:", facts=facts, after=absent + NO_CAUSE
     )
 
 
 def _noted(asked: FactQuery, named: list[Medication]) -> list[Fact]:
     """Symptoms, reactions and reasons to stop; of a medicine that is named, only what belongs to it."""
-    known, ids = asked.known, {one.id for one in named}
-    symptoms = [one for one in known.of(Symptom) if not asked.said or one.medication_id in ids]
-    stopped = [one for one in (named or known.of(Medication)) if one.reason_stop]
-    reactions = [one for one in known.of(Allergy) if one.reaction and (not asked.said or one in asked.named)]
+    known, ids = asked.known, {medication.id for medication in named}
+    symptoms = [symptom for symptom in known.of(Symptom) if not asked.said or symptom.medication_id in ids]
+    stopped = [medication for medication in (named or known.of(Medication)) if medication.reason_stop]
+    reactions = [
+        allergy for allergy in known.of(Allergy) if allergy.reaction and (not asked.said or allergy in asked.named)
+    ]
     return [*symptoms, *([] if asked.said and not named else stopped), *reactions]
 
 
@@ -70,7 +72,11 @@ def reason(asked: FactQuery) -> GatheredFacts | None:
     if not medicines:
         return not_mentioned(asked) if asked.unknown and asked.said else None
     is_past = Intent.PAST in asked.wanted
-    given = [one for one in medicines if (one.reason_stop if is_past else one.reason_start or one.condition)]
+    given = [
+        medicine
+        for medicine in medicines
+        if (medicine.reason_stop if is_past else medicine.reason_start or medicine.condition)
+    ]
     if given:
         return told(f"{RECORD} gives a reason for this:", given)
     what = "was stopped" if is_past else "is taken"
@@ -94,9 +100,9 @@ def due(asked: FactQuery) -> GatheredFacts | None:
         return told(f"{RECORD} lists {count(given, 'vaccination')}:", given, after=NOT_DUE)
     if not asked.names_nothing or Intent.RESULTS not in asked.wanted:
         return None
-    found = list(gaps(known.taken, known.of(LabResult), now=asked.now))
-    facts = list(dict.fromkeys(one for gap in found for one in (gap.medication, gap.last) if one is not None))
-    tests = listed(list(dict.fromkeys(gap.test for gap in found))) if found else ""
+    missing_tests = list(gaps(known.taken, known.of(LabResult), now=asked.now))
+    facts = list(dict.fromkeys(one for gap in missing_tests for one in (gap.medication, gap.last) if one is not None))
+    tests = listed(list(dict.fromkeys(gap.test for gap in missing_tests))) if missing_tests else ""
     lead = f"{RECORD} does not say which tests are due"
     beside = f"Beside these medicines, doctors usually look at {tests}, and your facts include no recent result:"
     return denied(lead, beside=beside, facts=[*facts, *coming(known, asked)], after=NOT_DUE)
@@ -115,7 +121,7 @@ def coming(known: KnownFacts, asked: FactQuery) -> list[Fact]:
 
 def upcoming(asked: FactQuery) -> GatheredFacts:
     """What is still to come."""
-    found = coming(asked.known, asked)
-    if not found:
+    facts = coming(asked.known, asked)
+    if not facts:
         return denied(f"{RECORD} has no upcoming visit")
-    return told(f"{RECORD} lists {count(found)} coming up:", found)
+    return told(f"{RECORD} lists {count(facts)} coming up:", facts)

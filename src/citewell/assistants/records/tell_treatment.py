@@ -28,13 +28,13 @@ SILENCE = "That does not mean you have none."
 def allergies(asked: FactQuery) -> GatheredFacts | None:
     """Allergies that hold; silence is told apart from “none are known”."""
     every = asked.known.of(Allergy)
-    all_of_them = [one for one in every if one.is_active and one.code not in NO_KNOWN]
+    all_of_them = [allergy for allergy in every if allergy.is_active and allergy.code not in NO_KNOWN]
     if not all_of_them:
-        none_known = [one for one in every if one.code in NO_KNOWN]
+        none_known = [allergy for allergy in every if allergy.code in NO_KNOWN]
         if none_known:
             return denied(f"{RECORD} says that no allergies are known", facts=none_known)
         return replace(denied(NO_ALLERGIES, after=_of_medicine(asked)), if_silent=SILENCE)
-    hit = [one for one in all_of_them if one in asked.named]
+    hit = [allergy for allergy in all_of_them if allergy in asked.named]
     if hit:
         lead = f"{RECORD} lists this allergy:" if len(hit) == 1 else f"{RECORD} lists these allergies:"
         return told(lead, hit)
@@ -43,7 +43,7 @@ def allergies(asked: FactQuery) -> GatheredFacts | None:
         return denied(
             f"{RECORD} does not list {listed(list(asked.said), last='or')} by that name among your allergies",
             beside=f"It lists this, and both are {groups}:",
-            facts=[one for one, _ in kin],
+            facts=[allergy for allergy, _ in kin],
         )
     words = asked.unknown or asked.about or asked.said
     what = listed(list(words), last="or") if words else "that"
@@ -61,8 +61,8 @@ def allergies(asked: FactQuery) -> GatheredFacts | None:
 
 def _kin(asked: FactQuery, held: list[Allergy]) -> list[tuple[Allergy, str]]:
     """Allergies to something of the same group as a medicine that is named, each with the group."""
-    found = [(one, reacts(one.allergen, [said])) for one in held for said in asked.said]
-    return [(one, group) for one, group in found if group is not None]
+    found = [(allergy, reacts(allergy.allergen, [said])) for allergy in held for said in asked.said]
+    return [(allergy, group) for allergy, group in found if group is not None]
 
 
 def _of_medicine(asked: FactQuery) -> str:
@@ -77,29 +77,33 @@ def prescriber(asked: FactQuery) -> GatheredFacts | None:
     medicines = asked.named_of(Medication) or (asked.known.taken if asked.names_nothing else [])
     if not medicines:
         return not_mentioned(asked, among="" if asked.unknown else "your medicines")
-    known = [one for one in medicines if one.prescriber]
+    known = [medicine for medicine in medicines if medicine.prescriber]
     if not known:
         return told(f"{RECORD} does not say who prescribed this:", medicines)
-    people = list(dict.fromkeys(one.prescriber for one in known if one.prescriber))
+    people = list(dict.fromkeys(medication.prescriber for medication in known if medication.prescriber))
     return told(f"According to your record, this was prescribed by {listed(people)}:", known)
 
 
 def medicines(asked: FactQuery) -> GatheredFacts | None:
     """Medicines that are named, are given for what is named, are past, or are taken now."""
-    if found := asked.named_of(Medication):
-        active = [one for one in found if one.status is MedicationStatus.ACTIVE]
+    if medications := asked.named_of(Medication):
+        active = [medication for medication in medications if medication.status is MedicationStatus.ACTIVE]
         if not active:
-            return told(f"{RECORD} lists this as past:", found)
+            return told(f"{RECORD} lists this as past:", medications)
         first = _first(asked, active)
         since = f" The earliest entry for it is from {shown(first.start)}:" if first else ""
         lead = f"{RECORD} lists this among your current medicines"
         return told(f"{lead}.{since}" if first else f"{lead}:", [*active, *([first] if first else [])])
     if asked.unknown or (asked.named and Intent.MEDICINES not in asked.wanted):
         return not_mentioned(asked) if asked.unknown else None
-    if asked.about or any(isinstance(one, Diagnosis | Symptom) for one in asked.named):
+    if asked.about or any(isinstance(fact, Diagnosis | Symptom) for fact in asked.named):
         return _for_it(asked)
     if Intent.PAST in asked.wanted:
-        past = [one for one in asked.inside(asked.known.of(Medication)) if one.status is not MedicationStatus.ACTIVE]
+        past = [
+            medication
+            for medication in asked.inside(asked.known.of(Medication))
+            if medication.status is not MedicationStatus.ACTIVE
+        ]
         return told(f"{RECORD} lists {count(past, 'medicine')} that you no longer take:", past)
     taken = asked.inside(asked.known.taken)
     return told(f"{RECORD} lists {count(taken, 'medicine')} that you take now:", taken)
@@ -107,11 +111,11 @@ def medicines(asked: FactQuery) -> GatheredFacts | None:
 
 def _first(asked: FactQuery, active: list[Medication]) -> Medication | None:
     """The oldest entry of the same substance that is over: what is prescribed anew every year is one medicine."""
-    taken = substances(*(one.generic_name for one in active))
-    past = [one for one in asked.known.of(Medication) if one.start and one not in active]
-    same = [one for one in past if substances(one.generic_name) & taken]
-    oldest = min(same, key=lambda one: when(one) or LONG_AGO, default=None)
-    begun = min((when(one) or LONG_AGO for one in active), default=LONG_AGO)
+    taken = substances(*(medication.generic_name for medication in active))
+    past = [medication for medication in asked.known.of(Medication) if medication.start and medication not in active]
+    same = [medication for medication in past if substances(medication.generic_name) & taken]
+    oldest = min(same, key=lambda medication: when(medication) or LONG_AGO, default=None)
+    begun = min((when(medication) or LONG_AGO for medication in active), default=LONG_AGO)
     return oldest if oldest is not None and (when(oldest) or begun) < begun else None
 
 
@@ -130,7 +134,11 @@ def _given_for(asked: FactQuery) -> list[Medication]:
     names += [one.specific.casefold() for one in asked.named if isinstance(one, Symptom)]
     names += [*asked.about]
     return [
-        one
-        for one in asked.known.taken
-        if any(name in (said or "").casefold() for name in names for said in (one.reason_start, one.condition))
+        medication
+        for medication in asked.known.taken
+        if any(
+            name in (said or "").casefold()
+            for name in names
+            for said in (medication.reason_start, medication.condition)
+        )
     ]

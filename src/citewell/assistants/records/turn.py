@@ -86,8 +86,8 @@ class RecordExchange:
     def asks_besides(self) -> bool:
         """Whether a sentence that tells of no emergency asks the record for something."""
         parts = [self.text[start:end] for start, end in sentences(self.text)]
-        besides = [one for one in parts if self.records.emergency(one) is None]
-        return any(Names.of(one, self.records.search.lexicon).names_something for one in besides)
+        besides = [part for part in parts if self.records.emergency(part) is None]
+        return any(Names.of(beside, self.records.search.lexicon).names_something for beside in besides)
 
     def asked(self, context: Context, *, before: str = "", after: str = "") -> AnswerRequest:
         """What the gate must know; calm words at the end are known only once the reply is read."""
@@ -145,11 +145,11 @@ class RecordExchange:
 
 def _trusted(claims: Sequence[Claim], context: Context, *, agreement: float) -> float:
     """How far an answer can be trusted: what is verified, how near it is, and how far the sources agree."""
-    cited = [one for one in context.evidence if any(_holds(one, claim) for claim in claims)]
+    cited = [evidence for evidence in context.evidence if any(_holds(evidence, claim) for claim in claims)]
     return confidence(
         verified=sum(claim.check.verdict is Verdict.SUPPORTED for claim in claims),
         claims=len(claims),
-        relevances=[one.hit.relevance for one in cited],
+        relevances=[evidence.hit.relevance for evidence in cited],
         agreement=agreement,
     )
 

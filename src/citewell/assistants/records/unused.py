@@ -19,7 +19,7 @@ def unused(
 ) -> Iterator[dict[str, str]]:
     """The medicines, tests and other things that no fact is called and no paper says, and the values."""
     names = Names.of(question, lexicon)
-    papers = " ".join(one.text for one in quoted).casefold()
+    papers = " ".join(hit.text for hit in quoted).casefold()
     missing = dict.fromkeys([*names.unknown(facts), *names.about(names.among(facts))])
     yield from ({"words": words, "why": NOT_THERE} for words in missing if words not in papers)
     yield from ({"words": value, "why": VALUE} for value in dict.fromkeys(measured(question)))

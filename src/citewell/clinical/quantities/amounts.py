@@ -151,43 +151,43 @@ def _marked(mark: PeriodMark, text: str) -> Quantity:
 
 
 def _shares(flat: str, text: str) -> Iterator[Quantity]:
-    for found in _SHARE.finditer(flat):
-        value = _SHARES[str(found.lastgroup)]
-        limit, start = comparator_before(flat, found.start())
-        span = (start, found.end())
+    for match in _SHARE.finditer(flat):
+        value = _SHARES[str(match.lastgroup)]
+        limit, start = comparator_before(flat, match.start())
+        span = (start, match.end())
         made = Quantity(*span, text[span[0] : span[1]], (value,), (value,), "percent", "share")
         yield replace(made, sign=limit.sign, loose=limit.loose)
-    for found in _ONE_IN.finditer(flat):
-        values = (1.0, number(found["number"]))
-        limit, start = comparator_before(flat, found.start())
-        made = Quantity(start, found.end(), text[start : found.end()], values, values, BARE, "", "pair")
+    for match in _ONE_IN.finditer(flat):
+        values = (1.0, number(match["number"]))
+        limit, start = comparator_before(flat, match.start())
+        made = Quantity(start, match.end(), text[start : match.end()], values, values, BARE, "", "pair")
         yield replace(made, sign=limit.sign, loose=limit.loose, is_word=True)
 
 
 def _atoms(flat: str) -> Iterator[_Atom]:
-    for found in _A_TIME.finditer(flat):
-        yield _Atom(*found.span(), 1.0, unit_named(found["unit"]), is_word=False)
-    for found in _ATOM.finditer(flat):
-        written = found["number"]
-        unit = _unit(found)
-        if unit is None and (found["ordinal"] or (not found["scale"] and _GLUED.match(flat, found.end("number")))):
+    for match in _A_TIME.finditer(flat):
+        yield _Atom(*match.span(), 1.0, unit_named(match["unit"]), is_word=False)
+    for match in _ATOM.finditer(flat):
+        written = match["number"]
+        unit = _unit(match)
+        if unit is None and (match["ordinal"] or (not match["scale"] and _GLUED.match(flat, match.end("number")))):
             continue
-        end = found.end() if unit else found.end("scale") if found["scale"] else found.end("number")
+        end = match.end() if unit else match.end("scale") if match["scale"] else match.end("number")
         is_word = written[0].isalpha() and unit is None
         if is_word and written.casefold() in ("one", "zero"):
             continue
         value = (
-            _FRACTIONS[written] if written in _FRACTIONS else number(written) + _FRACTIONS.get(found["part"] or "", 0)
+            _FRACTIONS[written] if written in _FRACTIONS else number(written) + _FRACTIONS.get(match["part"] or "", 0)
         )
-        yield _Atom(found.start(), end, min(value * _scale(found["scale"]), LARGEST), unit, is_word)
+        yield _Atom(match.start(), end, min(value * _scale(match["scale"]), LARGEST), unit, is_word)
 
 
-def _unit(found: re.Match[str]) -> Unit | None:
+def _unit(match: re.Match[str]) -> Unit | None:
     """The unit of a match, rates included; a short unit needs its letter case."""
-    unit = unit_named(found["unit"]) if found["unit"] else None
+    unit = unit_named(match["unit"]) if match["unit"] else None
     for name in ("per", "per2"):
-        if unit and found[name]:
-            below = unit_named(re.sub(r"^\s*(?:/|per\s|an?\s)\s*", "", found[name], flags=re.IGNORECASE))
+        if unit and match[name]:
+            below = unit_named(re.sub(r"^\s*(?:/|per\s|an?\s)\s*", "", match[name], flags=re.IGNORECASE))
             unit = unit.over(below) if below else unit
     return unit
 

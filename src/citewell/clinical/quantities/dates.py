@@ -60,8 +60,8 @@ def dates(text: str) -> tuple[Day, ...]:
     >>> [found.problem for found in dates("seen 31 February 2024")]
     ['“31 February 2024” is not a day. Which day is meant?']
     """
-    found = sorted((one for pattern in _WRITTEN for one in pattern.finditer(text)), key=lambda match: match.start())
-    return tuple(map(_day, found))
+    matches = sorted((one for pattern in _WRITTEN for one in pattern.finditer(text)), key=lambda match: match.start())
+    return tuple(map(_day, matches))
 
 
 def _day(match: re.Match[str]) -> Day:

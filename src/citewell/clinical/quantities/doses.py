@@ -46,7 +46,7 @@ def frequencies(text: str) -> tuple[Frequency, ...]:
     """
     flat = text.translate(FLAT)
     found = [*_short(flat), *_periods(flat)]
-    found.sort(key=lambda one: (one.start, -one.end))
+    found.sort(key=lambda frequency: (frequency.start, -frequency.end))
     kept: list[Frequency] = []
     for one in found:
         if not kept or one.start >= kept[-1].end:
@@ -109,17 +109,19 @@ def doses(text: str) -> tuple[DoseMention, ...]:
     """
     flat = text.translate(FLAT)
     often = frequencies(text)
-    found = []
+    dose_mentions = []
     for match in _DOSE.finditer(flat):
         test = named_test(match["name"])
         if match["name"].casefold() in _NO_MEDICINE or (test is not None and test.name not in ALSO_TAKEN):
             continue
         low, high = (float(value.replace(",", ".")) for value in (match["low"], match["high"] or match["low"]))
-        near = next((one for one in often if 0 <= one.start - match.end() <= 2), None)
+        near = next((frequency for frequency in often if 0 <= frequency.start - match.end() <= 2), None)
         end = near.end if near else match.end()
         name = text[match.start("name") : match.end("name")]
-        found.append(DoseMention(match.start(), end, text[match.start() : end], name, low, high, match["unit"], near))
-    return tuple(found)
+        dose_mentions.append(
+            DoseMention(match.start(), end, text[match.start() : end], name, low, high, match["unit"], near)
+        )
+    return tuple(dose_mentions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,7 @@ def habits(text: str) -> tuple[Habit, ...]:
                 Habit(start, match.end(), text[start : match.end()], what, low, high, unit.format(per=per.lower()))
             )
     found += [_change(text, match) for pattern in _CHANGES for match in pattern.finditer(flat)]
-    return tuple(sorted(found, key=lambda one: one.start))
+    return tuple(sorted(found, key=lambda habit: habit.start))
 
 
 def _change(text: str, match: re.Match[str]) -> Habit:

@@ -91,18 +91,18 @@ def periods(text: str) -> Iterator[PeriodMark]:
     >>> [next(periods(text)).values for text in ("2–4 times daily", "every 6 hours", "BD")]
     [(0.25, 0.5), (0.25,), (0.5,)]
     """
-    for found in _LATIN.finditer(text):
-        times = float(str(found.lastgroup)[1])
-        yield PeriodMark(*found.span(), "period", (1 / times,), (times,))
+    for match in _LATIN.finditer(text):
+        times = float(str(match.lastgroup)[1])
+        yield PeriodMark(*match.span(), "period", (1 / times,), (times,))
     for pattern in _OFTEN if _OF_TIME.search(text) else ():
-        for found in pattern.finditer(text):
-            groups = found.groupdict()
-            if found.group().startswith(("a ", "an ", "A ")) and _NOT_OFTEN.search(
-                text, max(0, found.start() - LOOK_BACK), found.start()
+        for match in pattern.finditer(text):
+            groups = match.groupdict()
+            if match.group().startswith(("a ", "an ", "A ")) and _NOT_OFTEN.search(
+                text, max(0, match.start() - LOOK_BACK), match.start()
             ):
                 continue
             days = _days(groups)
-            yield PeriodMark(*found.span(), "period", tuple(sorted(days)), days)
+            yield PeriodMark(*match.span(), "period", tuple(sorted(days)), days)
 
 
 def _days(groups: dict[str, str | None]) -> tuple[float, ...]:
@@ -150,15 +150,15 @@ def dates(text: str) -> Iterator[PeriodMark]:
     [(2021.0, 3.0, 12.0), (2022.0, 5.0, 3.0), (2019.0, 0.0, 0.0)]
     """
     for pattern in _DATES if _DIGIT.search(text) else ():
-        for found in pattern.finditer(text):
-            parts = found.groupdict()
+        for match in pattern.finditer(text):
+            parts = match.groupdict()
             month = _MONTHS.index(parts["month"][:3].casefold()) + 1 if parts.get("month") else 0
             day = int(parts.get("day") or 0)
             if parts.get("first"):
                 day, month = int(parts["first"]), int(parts["second"])
             month = month or int(parts.get("number") or 0)
             values = (float(parts.get("year") or 0), float(month), float(day))
-            yield PeriodMark(*found.span(), "date", values, values)
+            yield PeriodMark(*match.span(), "date", values, values)
 
 
 # ----------------------------------------------------------------------------------------------------- times of day
@@ -184,12 +184,12 @@ def clocks(text: str) -> Iterator[PeriodMark]:
     ([(1200.0,), (510.0,), (555.0,)], [])
     """
     for pattern in _CLOCKS if _DIGIT.search(text) else ():
-        for found in pattern.finditer(text):
-            parts = found.groupdict()
+        for match in pattern.finditer(text):
+            parts = match.groupdict()
             half = parts.get("half") or parts.get("HALF")
             hour = int(parts["hour"]) % 12 + 12 * (half in ("p", "P")) if half else int(parts["hour"]) % 24
             minutes = 60.0 * hour + int(parts["minute"] or 0)
-            yield PeriodMark(found.start("hour"), found.end(), "time of day", (minutes,), (minutes,))
+            yield PeriodMark(match.start("hour"), match.end(), "time of day", (minutes,), (minutes,))
 
 
 # -------------------------------------------------------------------------------------------------- numbered things
@@ -222,17 +222,17 @@ def labels(text: str) -> Iterator[PeriodMark]:
     >>> [(mark.dimension, mark.values) for mark in labels("type 2 diabetes, stage IIIa")]
     [('label type', (2.0,)), ('label stage', (3.0, 1.0))]
     """
-    for found in _LABEL.finditer(text):
-        written = found["number"].casefold()
+    for match in _LABEL.finditer(text):
+        written = match["number"].casefold()
         parts = (
             [float(_ROMAN[written])]
             if written in _ROMAN
             else [float(part) for part in written.split(".") if part.isdigit()]
         )
-        if found["letter"]:
-            parts.append(float(" abcd".index(found["letter"])))
-        what = found["what"].casefold().rstrip(".")
-        yield PeriodMark(*found.span(), f"label {what}", tuple(parts), tuple(parts))
-    for found in _LETTERED.finditer(text):
-        value = tuple(float(ord(letter)) for letter in found["letter"])
-        yield PeriodMark(*found.span(), f"label {found['what'].casefold()}", value, value)
+        if match["letter"]:
+            parts.append(float(" abcd".index(match["letter"])))
+        what = match["what"].casefold().rstrip(".")
+        yield PeriodMark(*match.span(), f"label {what}", tuple(parts), tuple(parts))
+    for match in _LETTERED.finditer(text):
+        value = tuple(float(ord(letter)) for letter in match["letter"])
+        yield PeriodMark(*match.span(), f"label {match['what'].casefold()}", value, value)

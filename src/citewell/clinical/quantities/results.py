@@ -160,8 +160,8 @@ def named_test(name: str) -> Test | None:
     ('PSA', 'FIT', None)
     """
     pattern, _ = _names()
-    found = [*pattern.finditer(name), *pattern.finditer(name.upper())]
-    best = max(found, key=lambda match: match.end() - match.start(), default=None)
+    matches = [*pattern.finditer(name), *pattern.finditer(name.upper())]
+    best = max(matches, key=lambda match: match.end() - match.start(), default=None)
     if best is None:
         return None
     test, other = _test(best.group()), _OTHER_THING.search(name)
@@ -277,10 +277,10 @@ def results(text: str) -> tuple[TestReading, ...]:
     [('FIT', 'negative'), ('chest X-ray', 'normal'), ('platelets', 'high')]
     """
     flat = text.translate(FLAT)
-    found = [*_named_results(flat), *_unnamed_results(flat)]
-    found.sort(key=lambda result: (result.start, -result.end))
+    test_readings = [*_named_results(flat), *_unnamed_results(flat)]
+    test_readings.sort(key=lambda result: (result.start, -result.end))
     kept: list[TestReading] = []
-    for result in found:
+    for result in test_readings:
         if not kept or result.is_earlier or result.start >= kept[-1].end:
             kept.append(replace(result, text=text[result.start : result.end]))
     return tuple(kept)
@@ -406,54 +406,59 @@ def _valued(flat: str, made: TestReading, number: re.Match[str], test: Test) -> 
         return None
     strange = _STRANGE.match(flat, end) if unit is None else None
     end = written.end() if written and unit else strange.end() if strange else end
-    found = replace(made, end=end, values=values, written=values, unit=test.unit or None, written_unit=unit)
+    reading = replace(made, end=end, values=values, written=values, unit=test.unit or None, written_unit=unit)
     if strange is not None:
-        return replace(found, written_unit=strange["unit"], values=(), problem=_not_of(strange["unit"], test))
-    found = _converted(found, test) if unit else _assumed(found, test)
-    if found.problem and unit is None and len(made.name) <= 2 and not test.is_pair and made.name.casefold() != "hb":
+        return replace(reading, written_unit=strange["unit"], values=(), problem=_not_of(strange["unit"], test))
+    reading = _converted(reading, test) if unit else _assumed(reading, test)
+    if reading.problem and unit is None and len(made.name) <= 2 and not test.is_pair and made.name.casefold() != "hb":
         return None
     marked = _MARKED.match(flat, end)
     mark = _kind(marked["inside"] or marked["mark"]) if marked else ""
-    return replace(found, words=cast(Word, mark), end=marked.end()) if marked and mark in _OPPOSITE else found
+    return replace(reading, words=cast(Word, mark), end=marked.end()) if marked and mark in _OPPOSITE else reading
 
 
-def _converted(found: TestReading, test: Test) -> TestReading:
+def _converted(reading: TestReading, test: Test) -> TestReading:
     """The result in the usual unit, with the arithmetic; a unit of another dimension is a problem."""
-    unit, usual = unit_of_result(found.written_unit or ""), unit_of_result(test.unit)
-    other = next((one for one in test.others if unit is not None and unit_of_result(one.written) == unit), None)
+    unit, usual = unit_of_result(reading.written_unit or ""), unit_of_result(test.unit)
+    other = next(
+        (other_unit for other_unit in test.others if unit is not None and unit_of_result(other_unit.written) == unit),
+        None,
+    )
     if other is None and unit is not None and usual is not None and unit.dimension == usual.dimension:
         factor = unit.size / usual.size
         if unit.name == usual.name:
-            return _checked(found, test)
-        name = found.written_unit or ""
+            return _checked(reading, test)
+        name = reading.written_unit or ""
         name = unit.name if name.isalpha() and len(name) > 3 else name
         other = OtherUnit(name, factor, 0.0, f"× {factor:.6g}" if factor < 1e5 else f"× {factor:.0f}")
     if other is None:
-        return replace(found, values=(), problem=_not_of(found.written_unit, test))
-    values = tuple(_rounded(value * other.factor + other.offset, test) for value in found.written)
-    arithmetic = other.arithmetic(found.written, values, test.unit)
-    return _checked(replace(found, values=values, arithmetic=arithmetic), test)
+        return replace(reading, values=(), problem=_not_of(reading.written_unit, test))
+    values = tuple(_rounded(value * other.factor + other.offset, test) for value in reading.written)
+    arithmetic = other.arithmetic(reading.written, values, test.unit)
+    return _checked(replace(reading, values=values, arithmetic=arithmetic), test)
 
 
-def _assumed(found: TestReading, test: Test) -> TestReading:
+def _assumed(reading: TestReading, test: Test) -> TestReading:
     """A value without a unit: in the usual one, or in the only other one that it can be in."""
     if not test.unit or test.unit in ("score", "mmHg", "/min", "%", "kg/m2"):
-        return _checked(found, test)
-    if test.can_be(found.values):
-        note = f"No unit was given for {found.name} {_listed(found.written)}: {test.unit} was taken, its usual one."
-        return replace(found, note=note)
+        return _checked(reading, test)
+    if test.can_be(reading.values):
+        note = f"No unit was given for {reading.name} {_listed(reading.written)}: {test.unit} was taken, its usual one."
+        return replace(reading, note=note)
     able = [
         replace(
-            found,
+            reading,
             values=values,
-            arithmetic=f"{one.arithmetic(found.written, values, test.unit)} (no unit given; {only})",
-            note=f"No unit was given for {found.name} {_listed(found.written)}: {only}.",
+            arithmetic=f"{other.arithmetic(reading.written, values, test.unit)} (no unit given; {only})",
+            note=f"No unit was given for {reading.name} {_listed(reading.written)}: {only}.",
         )
-        for one in test.others
-        for only in [f"it can only be {one.written}"]
-        if test.can_be(values := tuple(_rounded(value * one.factor + one.offset, test) for value in found.written))
+        for other in test.others
+        for only in [f"it can only be {other.written}"]
+        if test.can_be(
+            values := tuple(_rounded(value * other.factor + other.offset, test) for value in reading.written)
+        )
     ]
-    return able[0] if len(able) == 1 else _checked(found, test)
+    return able[0] if len(able) == 1 else _checked(reading, test)
 
 
 def _in_stone(made: TestReading, stone: float, match: re.Match[str], test: Test) -> TestReading:
@@ -468,18 +473,18 @@ def _in_stone(made: TestReading, stone: float, match: re.Match[str], test: Test)
 KG_IN_POUND, KG_IN_STONE = 0.45359237, 6.35029318
 
 
-def _checked(found: TestReading, test: Test) -> TestReading:
+def _checked(reading: TestReading, test: Test) -> TestReading:
     """A value that nobody has is asked about."""
-    if test.can_be(found.values):
-        return found
+    if test.can_be(reading.values):
+        return reading
     low, high = ("/".join(f"{part:.10g}" for part in limit) for limit in (test.lowest, test.highest))
     unit = "" if test.unit == "score" else f" {test.unit}".rstrip()
-    told = "/".join(f"{value:g}" for value in found.values) if test.is_pair else _listed(found.values)
+    told = "/".join(f"{value:g}" for value in reading.values) if test.is_pair else _listed(reading.values)
     problem = (
         f"A {test.name} of {told}{unit} cannot be right (expected {low} to {high}{unit}). "
         "What is it, and in which unit?"
     )
-    return replace(found, problem=problem)
+    return replace(reading, problem=problem)
 
 
 def _not_of(unit: str | None, test: Test) -> str:
@@ -539,8 +544,8 @@ def _unnamed_results(flat: str) -> Iterator[TestReading]:
 
 def _unnamed(flat: str, match: re.Match[str], test: Test) -> Iterator[TestReading]:
     made = TestReading(match.start("number"), match.end(), "", test.name, test.name)
-    if (found := _valued(flat, made, match, test)) is not None:
-        yield found
+    if (reading := _valued(flat, made, match, test)) is not None:
+        yield reading
 
 
 def in_usual_unit(test: Test, value: float, unit: str | None) -> TestReading:

@@ -180,10 +180,10 @@ def comparator_before(text: str, start: int) -> tuple[Comparator, int]:
     """
     pattern, meanings = _comparators("before")
     low = max(0, start - _LOOK_BACK)
-    found = pattern.search(text[low:start])
-    if found is None:
+    match = pattern.search(text[low:start])
+    if match is None:
         return PLAIN, start
-    return meanings[_folded(found.group(1))], low + found.start()
+    return meanings[_folded(match.group(1))], low + match.start()
 
 
 def comparator_after(text: str, end: int) -> tuple[Comparator, int]:
@@ -193,10 +193,10 @@ def comparator_after(text: str, end: int) -> tuple[Comparator, int]:
     (Comparator(sign='>=', loose=False), 22)
     """
     pattern, meanings = _comparators("after")
-    found = pattern.match(text, end)
-    if found is None:
+    match = pattern.match(text, end)
+    if match is None:
         return PLAIN, end
-    return meanings[_folded(found.group(1))], found.end()
+    return meanings[_folded(match.group(1))], match.end()
 
 
 def _folded(words: str) -> str:
