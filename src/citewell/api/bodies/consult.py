@@ -9,10 +9,9 @@ from pydantic import Field, StrictBool
 from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody
 from citewell.assistants.consult.interview import InterviewQuestion
 from citewell.types import Emergency
-from citewell.types.consult import Category, ConsultState, Contradiction, FindingSource, InterviewTurn, UnusedWords
-from citewell.types.consult import MessageWords as WordsOfMessage
+from citewell.types.consult import Category, ConsultState, Contradiction, Finding, InterviewTurn, UnusedWords
 
-MessageWords = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
+Words = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
 Short = Annotated[str, Field(min_length=1, max_length=200, pattern=SEEN)]
 PolarityName = Literal["present", "absent", "family", "past", "hypothetical"]
 ConfidenceName = Literal["high", "moderate", "low"]
@@ -39,7 +38,7 @@ class RecordRequest(RequestBody):
 class SayRequest(RequestBody):
     """A message of the patient or the clinician."""
 
-    text: MessageWords
+    text: Words
 
 
 class ConfirmedRequest(RequestBody):
@@ -82,7 +81,7 @@ class EditRequest(RequestBody):
     """What a statement of the draft shall say."""
 
     statement: Annotated[str, Field(max_length=16)]
-    text: MessageWords
+    text: Words
     why: Annotated[str, Field(max_length=1_000)] = ""
 
 
@@ -93,30 +92,10 @@ class SignRequest(RequestBody):
     despite: Annotated[str, Field(max_length=1_000)] = ""
 
 
-class FindingResponse(ResponseBody):
-    """One thing that was found out."""
-
-    id: str
-    category: Category
-    name: str
-    polarity: PolarityName
-    by: FindingSource
-    words: WordsOfMessage | None
-    concept: str | None
-    value: float | None
-    unit: str | None
-    arithmetic: str | None
-    onset: str | None
-    duration_days: float | None
-    about: str | None
-    is_confirmed: bool
-    corrected: str | None = None
-
-
 class GoneResponse(ResponseBody):
     """A finding that was replaced or taken back, and why."""
 
-    finding: FindingResponse
+    finding: Finding
     why: str
 
 
@@ -162,7 +141,7 @@ class ConsultResponse(ResponseBody):
     consent: dict[str, Any] | None
     messages: list[InterviewTurn]
     unused: list[UnusedWords]
-    findings: list[FindingResponse]
+    findings: list[Finding]
     gone: list[GoneResponse]
     contradictions: list[Contradiction]
     differentials: list[dict[str, Any]]

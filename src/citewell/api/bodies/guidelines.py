@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from citewell.api.bodies.base import RequestBody, ResponseBody
 from citewell.assistants.guidelines.account import Unused, UsedWords
+from citewell.assistants.guidelines.kept import ChangedAssessment
 from citewell.assistants.guidelines.patient import OLDEST
 from citewell.assistants.guidelines.state import CriterionState
 from citewell.assistants.guidelines.word import Wording
@@ -216,17 +216,6 @@ class GuidelineResponse(ResponseBody):
     problems: list[dict[str, Any]]
 
 
-class ChangedAssessmentResponse(ResponseBody):
-    """A stored assessment that the newer edition would change."""
-
-    answer_id: str
-    patient: str
-    made_at: datetime
-    risk_level: dict[str, str]
-    lost: list[str]
-    gained: list[str]
-
-
 class DiffResponse(ResponseBody):
     """Two editions side by side."""
 
@@ -239,7 +228,7 @@ class DiffResponse(ResponseBody):
     unchanged: int
     symptoms: dict[str, list[str]]
     definitions: dict[str, list[str]]
-    assessments: list[ChangedAssessmentResponse]
+    assessments: list[ChangedAssessment]
 
 
 class PieceResponse(ResponseBody):
@@ -252,7 +241,7 @@ class PieceResponse(ResponseBody):
     start: int
     end: int
     text: str
-    rules: list[str]
+    rules: list[str] = Field(validation_alias="rule_ids")
     sites: list[str]
     actions: list[str]
 

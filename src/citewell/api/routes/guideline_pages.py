@@ -20,7 +20,7 @@ from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices
 from citewell.assistants.guidelines.criteria import render
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.kept import KEY, changed_json, editions_of, is_assessment
+from citewell.assistants.guidelines.kept import KEY, editions_of, is_assessment
 from citewell.assistants.guidelines.view import counts_json
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.types import EVERY, LibraryEntry, LifecycleState
@@ -240,7 +240,7 @@ def diff(site: Here, visitor: Member, old: Word, new: Word) -> Response:
         nav="guidelines",
         tab="rules",
         found=diff_json(found),
-        changed=[changed_json(one) for one in changed],
+        changed=changed,
     )
 
 

@@ -14,7 +14,6 @@ from citewell.assistants.consult.differ import checked_differentials, weighed
 from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.gates import before_differentials, before_signing
 from citewell.assistants.consult.hear import Reader, hear
-from citewell.assistants.consult.kept import differential_json, finding_json
 from citewell.assistants.consult.notebook import Clock, InterviewStep, Notebook, now
 from citewell.assistants.consult.record import quoted_in, text_now, words_of
 from citewell.assistants.consult.tell import corrected
@@ -91,7 +90,7 @@ class ConsultService:
         numbered = [replace(finding, id=f"f{number}") for number, finding in enumerate(findings, after + 1)]
         return [
             ("consented", {"source": source, "shown": self.consent(source)}),
-            ("found", {"findings": [finding_json(finding) for finding in numbered]}),
+            ("found", {"findings": [asdict(finding) for finding in numbered]}),
         ]
 
     def say(self, consult_id: str, text: str, asker: User) -> InterviewStep:
@@ -124,14 +123,14 @@ class ConsultService:
         consult = self.notes.opened(consult_id, asker)
         old = _finding(consult, finding_id)
         new = corrected(old, change, number=_next_number(consult))
-        told = {**finding_json(new), "replaces": [[old.id, "corrected by the clinician"]]}
+        told = {**asdict(new), "replaces": [[old.id, "corrected by the clinician"]]}
         return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
 
     def note(self, consult_id: str, change: Mapping[str, Any], asker: User) -> InterviewStep:
         """Add a finding that the clinician types into the list."""
         consult = self.notes.opened(consult_id, asker)
         new = corrected(None, change, number=_next_number(consult))
-        told = {**finding_json(new), "replaces": []}
+        told = {**asdict(new), "replaces": []}
         return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
 
     def retract(self, consult_id: str, finding_id: str, asker: User, *, why: str = "") -> InterviewStep:
@@ -181,7 +180,7 @@ class ConsultService:
         told = weighed(chosen, consult, scope=asker.scope, parts=self.parts(asker))
         reason = (despite or "").strip()
         events: list[tuple[str, Mapping[str, Any]]] = [("despite", {"reason": reason})] if reason else []
-        events.append(("differentials", {"differentials": [differential_json(differential) for differential in told]}))
+        events.append(("differentials", {"differentials": [asdict(differential) for differential in told]}))
         return self.notes.turn(self.notes.append(consult, events, asker))
 
     def assess(self, consult_id: str, asker: User) -> InterviewStep:
