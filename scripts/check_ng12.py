@@ -19,7 +19,7 @@ import pdfplumber
 
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.read import read
+from citewell.assistants.guidelines.read_guideline import read
 from citewell.types import ParseLimits, Source
 
 NUMBER = re.compile(r"^(\d{1,2}\.\d{1,2}\.\d{1,2})(?=\s|$)")

@@ -25,7 +25,7 @@ from citewell.adapters.vault import keys
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
 from citewell.bootstrap import App, build
 from citewell.config import Settings
-from citewell.ingest.read import FileReader
+from citewell.ingest.read_file import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
 from citewell.types import ParseLimits
@@ -150,7 +150,7 @@ def cheap_secrets() -> Iterator[None]:
         patch.setattr(keys, "hash_secret_raw", cache(keys.hash_secret_raw))
         patch.setattr(Derivation, "measured", lambda: Derivation(LOWEST_TIME_COST, LOWEST_MEMORY_KIB))
         patch.setattr(
-            "citewell.adapters.store.people.PasswordHasher",
+            "citewell.adapters.store.users.PasswordHasher",
             lambda: PasswordHasher(time_cost=1, memory_cost=64, parallelism=1),
         )
         yield

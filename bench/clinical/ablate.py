@@ -20,11 +20,11 @@ from bench.clinical.material import read_marked
 from bench.quality.assess import measure
 
 import citewell
-from citewell.clinical.context import read_context
+from citewell.clinical.assertion import read_context
 
 NEVER = re.compile(r"(?!)")
 MEANINGS = "citewell.clinical.meanings"
-SAID, FINDING = "citewell.assistants.guidelines.said", "citewell.assistants.guidelines.evaluate_finding"
+SAID, FINDING = "citewell.assistants.guidelines.record_clauses", "citewell.assistants.guidelines.evaluate_finding"
 RULES: dict[str, tuple[tuple[str, str, Any], ...]] = {
     "all of them": (),
     "a normal state behind the words": ((SAID, "is_normal", lambda *_: False),),

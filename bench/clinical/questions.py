@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.assistants.guidelines.chat_cues import has, spelled
-from citewell.assistants.records.kinds import QuestionKindRule, weigh
+from citewell.assistants.records.question_kinds import QuestionKindRule, weigh
 from citewell.clinical.questions import QuestionKind, question_cues, runs
 
 Array = NDArray[np.float32]

@@ -23,7 +23,7 @@ from bench.clinical.material import ANY, NOTHING, STATUSES, TYPES, Mark, Marked,
 from bench.reader.adapted import Adapted
 from bench.reader.needs import Tokenizer, torch, transformers
 
-from citewell.clinical.windows import CHARACTERS, LEFT, RIGHT, WIDTH, Window, pieces, segments
+from citewell.clinical.reader_windows import CHARACTERS, LEFT, RIGHT, WIDTH, Window, pieces, segments
 
 BEGIN, END = 101, 102
 IGNORED = -100

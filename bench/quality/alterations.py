@@ -29,7 +29,7 @@ from citewell.adapters.entailment.pair import PairReader
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.verify import verify
 from citewell.answer.verify.compare import Similarity
-from citewell.answer.verify.sources import parts_of
+from citewell.answer.verify.source_sentences import parts_of
 from citewell.clinical import Lexicon
 from citewell.clinical.tables import rows
 from citewell.ingest.chunk import chunk, default_chunking

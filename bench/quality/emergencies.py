@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.assistants.consult.fold import fold
-from citewell.assistants.consult.hear import hear
+from citewell.assistants.consult.messages import hear
 from citewell.assistants.consult.red_flags import flags_of
+from citewell.assistants.consult.replay_events import fold
 from citewell.clinical.emergencies import EmergencyReading, find_emergencies
 from citewell.clinical.tables import FOLDER
 from citewell.ports.consult import ConsultEvent

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.answer.verify.compare import matches
-from citewell.answer.verify.matches import MOST_ODDS
+from citewell.answer.verify.source_match import MOST_ODDS
 from citewell.answer.verify.verdict import best_support, evidence_of
 from citewell.vocabulary import FOLDER
 

@@ -24,7 +24,7 @@ from citewell.adapters.index.exact import ExactIndex  # noqa: E402
 from citewell.adapters.index.postgres import PostgresIndex  # noqa: E402
 from citewell.adapters.store.library import SqlLibrary  # noqa: E402
 from citewell.adapters.store.postgres import open_postgres  # noqa: E402
-from citewell.adapters.store.tenants import TenantShelf  # noqa: E402
+from citewell.adapters.store.tenant_shelf import TenantShelf  # noqa: E402
 from citewell.answer.retrieve import Search  # noqa: E402
 from citewell.clinical import Lexicon  # noqa: E402
 from citewell.ports import Index  # noqa: E402

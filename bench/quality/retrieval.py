@@ -30,9 +30,9 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.answer.expand import expand
 from citewell.answer.retrieve import Search, retrieve, weighted_terms
 from citewell.clinical import Lexicon
-from citewell.ingest.library import unwatched
+from citewell.ingest.library_changes import unwatched
 from citewell.ingest.parse import parse
-from citewell.ingest.read import FileReader
+from citewell.ingest.read_file import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import Candidate, Embedder, Progress, RankedCandidate, Vectors
 from citewell.types import Filing, MatchReason, ParseLimits, Scope, Source

@@ -29,9 +29,9 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
 from citewell.answer.verify.compare import SentencePair, Similarity
-from citewell.answer.verify.matches import PairScores
-from citewell.answer.verify.score import calibrated
-from citewell.answer.verify.sources import parts_of
+from citewell.answer.verify.source_match import PairScores
+from citewell.answer.verify.source_sentences import parts_of
+from citewell.answer.verify.support_model import calibrated
 from citewell.clinical import Lexicon
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 

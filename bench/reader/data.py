@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from citewell.answer.verify.sources import parts_of
+from citewell.answer.verify.source_sentences import parts_of
 from citewell.minilm.weights import model_file, read_tensors
 from citewell.types import EvidenceSpan
 

@@ -26,8 +26,8 @@ from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.ingest.chunk import SECTIONS, chunk
 from citewell.ports import ParsedFile
+from citewell.sentences import sentences
 from citewell.types import Block, Document, EvidenceSpan, Filing, Source, source_id
-from citewell.words import sentences
 
 SENTENCES = 4_000
 SENTENCES_PER_PASSAGE = 8

@@ -20,8 +20,8 @@ from xml.sax.saxutils import escape
 from citewell.bootstrap import App, build
 from citewell.bootstrap.bookshelf import Parsing, embed
 from citewell.config import Settings
+from citewell.sentences import sentences
 from citewell.types import Filing
-from citewell.words import sentences
 
 CHAPTERS, SECTIONS, PARAGRAPHS = 4, 10, 3
 SENTENCES_PER_PARAGRAPH = 6

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from answer import fill, read, timed
 
-from citewell.adapters.embedding.names import CachedNames
+from citewell.adapters.embedding.name_cache import CachedNames
 from citewell.answer.retrieve import Search
 from citewell.assistants.consult.extract import InterviewMessage, extract
 from citewell.assistants.consult.gather import WANTED, gather

@@ -23,7 +23,7 @@ import citewell
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import PatientInput
-from citewell.assistants.guidelines.roster import read_patients
+from citewell.assistants.guidelines.patients_on_file import read_patients
 
 ROUNDS = 20
 

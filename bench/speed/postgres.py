@@ -31,10 +31,10 @@ from citewell.adapters.index.postgres import PostgresIndex  # noqa: E402
 from citewell.adapters.store import vectors  # noqa: E402
 from citewell.adapters.store.library import SqlLibrary  # noqa: E402
 from citewell.adapters.store.postgres import open_postgres  # noqa: E402
-from citewell.adapters.store.rows import now  # noqa: E402
+from citewell.adapters.store.row_mapping import now  # noqa: E402
 from citewell.adapters.store.schema import document_tags, documents, generations, stamps  # noqa: E402
 from citewell.adapters.store.schema import library as facts  # noqa: E402
-from citewell.adapters.store.tenants import TenantShelf  # noqa: E402
+from citewell.adapters.store.tenant_shelf import TenantShelf  # noqa: E402
 from citewell.ingest.postings import pack  # noqa: E402
 from citewell.ports import Index, IndexedVersion  # noqa: E402
 from citewell.types import Scope  # noqa: E402

@@ -22,8 +22,8 @@ from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.ask import RULES
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
-from citewell.assistants.records.kinds import classify
-from citewell.assistants.records.known import KnownFacts
+from citewell.assistants.records.known_facts import KnownFacts
+from citewell.assistants.records.question_kinds import classify
 from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.record_desk import make_records
 from citewell.bootstrap.vault import Vaults

@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from sqlalchemy import event, insert, update
 from starlette.testclient import TestClient
 
-from citewell.adapters.store.rows import now
+from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import document_tags, documents
 from citewell.answer.cite import Marks
 from citewell.api.app import API, create_app

@@ -17,7 +17,7 @@ from citewell.api.app import create_app
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.types import Role
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
 from tests.cli.test_cli import Shell
 
 TOKEN = "a-token-for-tests"

@@ -19,7 +19,7 @@ from citewell.api.visitor import MAY, Visitor, must
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, ScopeRefused
-from citewell.ingest.library import unwatched
+from citewell.ingest.library_changes import unwatched
 from citewell.ingest.retries import RETRIES
 from citewell.types import EVERY, Filing, Role, Scope, Source
 

@@ -20,7 +20,7 @@ from citewell.api.visitor import Visitor
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import DiskFull
-from citewell.ingest.library import AddedDocument
+from citewell.ingest.library_changes import AddedDocument
 from citewell.types import Filing, Role, Scope, Source
 from tests.api.running import run
 

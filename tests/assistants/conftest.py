@@ -9,7 +9,7 @@ import pytest
 
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.read import read
+from citewell.assistants.guidelines.read_guideline import read
 from citewell.types import Document, ParseLimits, Source
 from tests.once import once
 

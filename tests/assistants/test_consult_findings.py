@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from citewell.assistants.consult.applies import fit
+from citewell.assistants.consult.applicability import fit
 from citewell.assistants.consult.conflicts import PatientMedicines, conflicts
-from citewell.assistants.consult.contradict import contradictions
+from citewell.assistants.consult.contradictions import contradictions
 from citewell.assistants.consult.extract import InterviewMessage, extract
-from citewell.assistants.consult.fold import fold
-from citewell.assistants.consult.hear import ask_next, hear
 from citewell.assistants.consult.interview import missing, open_questions
+from citewell.assistants.consult.messages import ask_next, hear
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.red_flags import flags_of, rules
+from citewell.assistants.consult.replay_events import fold
 from citewell.assistants.consult.tables import rows
 from citewell.errors import InputError
 from citewell.ports.consult import ConsultEvent

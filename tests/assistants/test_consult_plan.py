@@ -13,12 +13,12 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
-from citewell.assistants.consult.applies import fit
+from citewell.assistants.consult.applicability import fit
 from citewell.assistants.consult.doses import AMOUNTS
-from citewell.assistants.consult.fold import fold
 from citewell.assistants.consult.gather import gather
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.replay_events import fold
 from citewell.assistants.consult.service import ConsultService
 from citewell.bootstrap import App, build
 from citewell.bootstrap.consult import exported

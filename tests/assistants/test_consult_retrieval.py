@@ -17,12 +17,12 @@ from citewell.answer.calibration import built_in
 from citewell.answer.rank import relevance
 from citewell.answer.retrieve import Search, SearchResult
 from citewell.assistants.consult import gather as gathering
-from citewell.assistants.consult.advising import may_advise
+from citewell.assistants.consult.advice_sections import may_advise
+from citewell.assistants.consult.extractive_plan import headings_at, told_in
 from citewell.assistants.consult.gather import FETCHED, MIN_RELEVANCE, SHOWN, WANTED, describe, gather
-from citewell.assistants.consult.having import known_of, other_disease
-from citewell.assistants.consult.quote import headings_at, told_in
+from citewell.assistants.consult.paragraph_start import from_its_paragraph
+from citewell.assistants.consult.patient_conditions import known_of, other_disease
 from citewell.assistants.consult.view import source_line
-from citewell.assistants.consult.whole import from_its_paragraph
 from citewell.clinical import Lexicon
 from citewell.types import Hit, MatchReason, Scope
 from citewell.types.consult import Category, Finding, FindingSource, Patient, Polarity

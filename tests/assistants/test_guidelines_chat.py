@@ -16,16 +16,16 @@ from sqlalchemy import update
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.store.engine import writing
-from citewell.adapters.store.rows import now
+from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import conversations
 from citewell.answer.events import AnswerDone
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.chat import RULES
+from citewell.assistants.guidelines.chat_queries import rewriting
+from citewell.assistants.guidelines.chat_texts_filled import template
 from citewell.assistants.guidelines.chat_view import chat_json
-from citewell.assistants.guidelines.chat_words import template
-from citewell.assistants.guidelines.match import units
+from citewell.assistants.guidelines.concept_match import units
 from citewell.assistants.guidelines.patient import patient_from
-from citewell.assistants.guidelines.queries import rewriting
 from citewell.bootstrap import App, build
 from citewell.clinical import broader
 from citewell.config import Settings

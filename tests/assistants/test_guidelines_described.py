@@ -9,7 +9,7 @@ import pytest
 from citewell.assistants.guidelines.assess import assess, assessment_json
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import patient_from
-from citewell.assistants.guidelines.said import days_since_period, growths
+from citewell.assistants.guidelines.record_clauses import days_since_period, growths
 
 
 def assessed(guideline: Guideline, text: str, **given: object) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from citewell.adapters.store.schema import document_tags
-from citewell.answer.kept_view import record_json, replay_json
+from citewell.answer.history_json import record_json, replay_json
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.patient import PatientInput, patient_from

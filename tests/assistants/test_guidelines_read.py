@@ -15,7 +15,7 @@ import pytest
 
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.problems import check_whole
-from citewell.assistants.guidelines.read import read
+from citewell.assistants.guidelines.read_guideline import read
 from citewell.errors import InputError
 from citewell.types import Document
 from tests.assistants.conftest import parsed

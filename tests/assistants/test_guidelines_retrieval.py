@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from citewell.assistants.guidelines.boosts import amount, boost_for_question
 from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices
-from citewell.assistants.guidelines.entries import pieces
+from citewell.assistants.guidelines.extractive_answer import worth_quoting
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, PatientInput
-from citewell.assistants.guidelines.quality import quality
-from citewell.assistants.guidelines.quote import worth_quoting
-from citewell.assistants.guidelines.rank import amount, boost_for_question
+from citewell.assistants.guidelines.retrieval_gate import quality
 from citewell.assistants.guidelines.retrieve import RetrievedEntry, query_for, retrieve, retrieve_for
-from citewell.assistants.guidelines.shelve import SearchableGuideline
-from citewell.assistants.guidelines.words_shared import SharedTerms
+from citewell.assistants.guidelines.search_entries import pieces
+from citewell.assistants.guidelines.search_index import SearchableGuideline
+from citewell.assistants.guidelines.shared_terms import SharedTerms
 from citewell.types import Document
 from tests.assistants.written import rules
 
@@ -194,9 +194,9 @@ def test_a_child_is_not_shown_what_is_for_adults_nor_the_other_way_round() -> No
 
 
 def test_a_table_with_a_band_for_every_age_gets_nothing_for_an_age(ng12: Guideline) -> None:
-    from citewell.assistants.guidelines.entries import facts
+    from citewell.assistants.guidelines.boosts import BANDS, _person_boost, described_person
     from citewell.assistants.guidelines.evaluate_finding import PatientRecord
-    from citewell.assistants.guidelines.rank import BANDS, _person_boost, described_person
+    from citewell.assistants.guidelines.search_entries import facts
 
     tabled = [
         rule

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.assistants.guidelines.kept import KEY, NOT_WORDED
 from citewell.assistants.guidelines.patient import patient_from
-from citewell.assistants.guidelines.word import UNCARRIED
+from citewell.assistants.guidelines.saved_assessments import KEY, NOT_WORDED
+from citewell.assistants.guidelines.word_reasons import UNCARRIED
 from citewell.bootstrap import App
 from citewell.bootstrap.guidelines import Kept
 from citewell.config import Settings

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.assistants.guidelines.match import holds, units
-from citewell.assistants.guidelines.said import duration_days, said
+from citewell.assistants.guidelines.concept_match import holds, units
+from citewell.assistants.guidelines.record_clauses import duration_days, said
 
 FOLDER = Path(__file__).parent / "golden"
 

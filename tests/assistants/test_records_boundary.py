@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.assistants.records.boundary import Boundary, DeclaredReply, decide, judge, parse_boundary
+from citewell.assistants.records.boundary_check import Boundary, DeclaredReply, decide, judge, parse_boundary
 
 BODY = "Your documents show a dose of 5 mg [S1]."
 

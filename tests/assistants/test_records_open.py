@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.assistants.records.asked import GatheredFacts
+from citewell.assistants.records.answer_open_questions import NO_CAUSE, NOT_CHECKED, NOT_DUE
+from citewell.assistants.records.fact_query import GatheredFacts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
-from citewell.assistants.records.known import KnownFacts
-from citewell.assistants.records.tell_open import NO_CAUSE, NOT_CHECKED, NOT_DUE
+from citewell.assistants.records.known_facts import KnownFacts
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record

@@ -10,11 +10,11 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.records.fhir import read_fhir
-from citewell.adapters.records.values import plain_name
+from citewell.adapters.records.fhir_values import plain_name
 from citewell.assistants.records.alerts import AlertKind, find_alerts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
-from citewell.assistants.records.known import KnownFacts
+from citewell.assistants.records.known_facts import KnownFacts
 from citewell.assistants.records.notes import how_old
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
@@ -37,8 +37,8 @@ from citewell.types.facts import (
     VisitStatus,
 )
 from citewell.types.facts_line import line_of
-from citewell.web.plots import courses, plot_words
 from citewell.web.records import summary_groups
+from citewell.web.result_charts import courses, plot_words
 from tests.core.test_fhir_records import ALL, PATIENT, bundle
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.assistants.records.boundary import Boundary
+from citewell.assistants.records.boundary_check import Boundary
 from citewell.assistants.records.release import ReleaseCounts, release
-from citewell.assistants.records.safety import SafeText, check_sentence, counted, template
-from citewell.assistants.records.sources import Sources
+from citewell.assistants.records.safety_filter import SafeText, check_sentence, counted, template
+from citewell.assistants.records.source_sentences import Sources
 from citewell.assistants.records.tables import rows
 from citewell.errors import LLMTimeoutError
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from citewell.assistants.records.confidence import agreement, band, confidence
-from citewell.assistants.records.phrases import is_attributed
-from citewell.assistants.records.safety import BlockedText, RephrasedText, SafeText, check_sentence
-from citewell.assistants.records.sources import Sources
+from citewell.assistants.records.safety_filter import BlockedText, RephrasedText, SafeText, check_sentence
+from citewell.assistants.records.source_sentences import Sources
 from citewell.assistants.records.tables import rows
-from citewell.words import sentences
+from citewell.assistants.records.unsafe_phrases import is_attributed
+from citewell.sentences import sentences
 
 HERE = Path(__file__).parent
 NOTHING = Sources.of([])

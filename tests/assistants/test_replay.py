@@ -8,7 +8,7 @@ from importlib.metadata import version
 import pytest
 
 from citewell.answer.events import SentenceChecked
-from citewell.answer.kept_view import replay_json
+from citewell.answer.history_json import replay_json
 from citewell.answer.replay import (
     EMBEDDED_ANEW,
     NARROWED,

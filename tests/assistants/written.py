@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.read import read
+from citewell.assistants.guidelines.read_guideline import read
 from citewell.types import Block, BlockKind, Document, Layout, Page
 
 LETTERS_PER_PAGE = 1_000

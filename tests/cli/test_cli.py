@@ -20,7 +20,7 @@ from typer.main import get_command
 from citewell.adapters.store.library import SqlLibrary
 from citewell.cli import main
 from citewell.cli.commands import app
-from citewell.cli.frame import NO_DOCUMENTS
+from citewell.cli.common import NO_DOCUMENTS
 from citewell.errors import DiskFull
 from citewell.samples import sample_files
 from citewell.types import chunk_id

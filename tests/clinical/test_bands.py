@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from citewell.clinical.bands import as_bands, bands, is_within
 from citewell.clinical.quantities import results
+from citewell.clinical.result_bands import as_bands, bands, is_within
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.clinical.context import ADAPTER, ClinicalReader, read_context, read_contexts
+from citewell.clinical.assertion import ADAPTER, ClinicalReader, read_context, read_contexts
 from citewell.errors import ModelFilesMissing
 from citewell.types.consult import Polarity
 
@@ -119,7 +119,7 @@ def test_long_and_strange_texts_are_read_in_linear_time(text: str) -> None:
 def test_a_reader_that_is_not_the_one_expected_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     other = tmp_path / "reader.npz"
     other.write_bytes(ADAPTER.read_bytes()[:-1])
-    monkeypatch.setattr("citewell.clinical.context.ADAPTER", other)
+    monkeypatch.setattr("citewell.clinical.assertion.ADAPTER", other)
     with pytest.raises(ModelFilesMissing, match=r"reader\.npz is not the file expected"):
         ClinicalReader.load.__wrapped__(ClinicalReader)
 

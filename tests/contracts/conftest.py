@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from citewell.adapters.store.answer_ledger import SqlLedger
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.conversations import SqlConversations
-from citewell.adapters.store.ledger import SqlLedger
+from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.library import SqlLibrary
-from citewell.adapters.store.people import SqlPeople
 from citewell.adapters.store.postgres import open_postgres
 from citewell.adapters.store.routing import SqlInbox
-from citewell.adapters.store.seal import TextCipher
+from citewell.adapters.store.users import SqlPeople
 
 
 @dataclass(frozen=True, slots=True)

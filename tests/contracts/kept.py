@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from citewell.keeping import ConversationPlace, KeptOutcome
+from citewell.history import ConversationPlace, KeptOutcome
 from citewell.types import Role, Route, Scope, User
 
 EVERYTHING = Scope.owner("clinic")

@@ -11,10 +11,10 @@ from sqlalchemy import Engine, delete, insert
 
 from citewell.adapters.index.postgres import Key, PostgresIndex
 from citewell.adapters.store import vectors
-from citewell.adapters.store.rows import now
+from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import document_tags, documents, generations, stamps
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.adapters.store.tenants import TenantShelf
+from citewell.adapters.store.tenant_shelf import TenantShelf
 from citewell.ports import IndexedVersion, Vector
 from citewell.types import Scope
 

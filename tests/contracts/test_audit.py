@@ -17,12 +17,11 @@ from alembic.config import Config
 from sqlalchemy import create_engine, text
 
 from citewell.adapters.store import audit, schema
-from citewell.adapters.store.audit import SqlAudit
-from citewell.adapters.store.heads import HEAD_FILE
+from citewell.adapters.store.audit import HEAD_FILE, SqlAudit
+from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.library import SqlLibrary
-from citewell.adapters.store.seal import TextCipher
 from citewell.errors import LibraryError, NotFound
-from citewell.keeping import AuditHead, ConversationPlace, KeptOutcome
+from citewell.history import AuditHead, ConversationPlace, KeptOutcome
 from citewell.types import User
 from tests.contracts.conftest import Office, opened_office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending

@@ -19,13 +19,14 @@ from sqlalchemy import create_engine, text
 
 from citewell.adapters.blobs.folder import FolderBlobs
 from citewell.adapters.blobs.s3 import S3Blobs
-from citewell.adapters.store import originals, schema
+from citewell.adapters.store import original_files as originals
+from citewell.adapters.store import schema
 from citewell.adapters.store.library import SqlLibrary
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import BlobsUnavailable, DiskFull, LibraryError, NotFound
-from citewell.ingest.library import add
-from citewell.ingest.read import FileReader
+from citewell.ingest.library_changes import add
+from citewell.ingest.read_file import FileReader
 from citewell.ingest.worker import Worker
 from citewell.ports.blobs import Blobs
 from citewell.types import Filing, LifecycleState, Scope, Source

@@ -8,9 +8,9 @@ import pytest
 
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
-from citewell.adapters.store.seal import TextCipher
+from citewell.adapters.store.encryption import TextCipher
 from citewell.errors import ChangedMeanwhile, InputError, NotFound
-from citewell.keeping import KeptOutcome
+from citewell.history import KeptOutcome
 from citewell.ports.consult import ConsultEvent
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, STRANGER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citewell.errors import NotFound
-from citewell.keeping import ConversationPlace
+from citewell.history import ConversationPlace
 from citewell.types import Message, User
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, OWNER, STRANGER, ending

@@ -9,7 +9,7 @@ from sqlalchemy import inspect, select, table, text, update
 
 from citewell.adapters.store.schema import routed
 from citewell.errors import InputError, NotFound
-from citewell.keeping import HistoryPage, RoutedQuestion
+from citewell.history import HistoryPage, RoutedQuestion
 from citewell.types import Role, User
 from tests.contracts.conftest import Office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending

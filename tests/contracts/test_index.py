@@ -16,10 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from citewell.adapters.index import compact, dense, exact, rough
+from citewell.adapters.index import compact_scope as compact
+from citewell.adapters.index import dense, exact
+from citewell.adapters.index import score_bounds as rough
 from citewell.adapters.index.bm25 import TUNING
 from citewell.adapters.index.exact import ExactIndex, Size
-from citewell.adapters.index.tenants import TenantIndex
+from citewell.adapters.index.tenant_indexes import TenantIndex
 from citewell.adapters.store.postgres import open_postgres
 from citewell.errors import EmbedderMismatch, LibraryError
 from citewell.ingest.postings import pack

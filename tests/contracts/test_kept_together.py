@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from citewell.answer.service import paired
-from citewell.keeping import ConversationPlace
+from citewell.history import ConversationPlace
 from citewell.types import Message, User
 from tests.contracts.conftest import Office, opened_office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending

@@ -17,8 +17,8 @@ from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.schema import document_tags, generations
 from citewell.errors import EmbedderMismatch, InputError, LibraryError, NotFound, SchemaTooNew, ScopeRefused
-from citewell.ingest.library import add, reindex
-from citewell.ingest.read import FileReader, Step
+from citewell.ingest.library_changes import add, reindex
+from citewell.ingest.read_file import FileReader, Step
 from citewell.ingest.retries import RETRIES
 from citewell.types import EVERY, OWNER_ID, Chunking, Filing, LibraryEntry, LifecycleState, Scope, Source
 from tests.contracts.conftest import opened_library
@@ -503,7 +503,7 @@ def test_verify_finds_what_does_not_agree(library: SqlLibrary, put: Put) -> None
     for change, problem in changes.items():
         with library.engine.connect() as connection, connection.begin() as transaction:
             connection.execute(text(change if connection.dialect.name == "sqlite" else _in_postgres(change)))
-            from citewell.adapters.store.verify import verify
+            from citewell.adapters.store.integrity import verify
 
             found = verify(connection, library._fact(connection, "embedder")).problems
             transaction.rollback()

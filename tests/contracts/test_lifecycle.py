@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from citewell.adapters.store import queue, rows
+from citewell.adapters.store import queue
+from citewell.adapters.store import row_mapping as rows
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.schema import documents
 from citewell.adapters.store.schema import library as facts
 from citewell.errors import ChangedMeanwhile, EmbedderMismatch, InputError, LibraryBusy, NotFound
-from citewell.ingest.library import add, unwatched
-from citewell.ingest.read import FileReader
+from citewell.ingest.library_changes import add, unwatched
+from citewell.ingest.read_file import FileReader
 from citewell.ingest.retries import RETRIES
 from citewell.ingest.worker import Worker
 from citewell.types import EVERY, Filing, LibraryEntry, LifecycleState, Scope, Source

@@ -13,8 +13,8 @@ from citewell.adapters.embedding.engine import OpenVinoEngine, choose
 from citewell.adapters.entailment import pair
 from citewell.adapters.entailment.pair import ENTAILMENT, PairReader
 from citewell.answer.verify import verify
-from citewell.answer.verify.matches import MOST_ODDS, PairScores
-from citewell.answer.verify.score import never_from, opposed_from, weights
+from citewell.answer.verify.source_match import MOST_ODDS, PairScores
+from citewell.answer.verify.support_model import never_from, opposed_from, weights
 from citewell.bootstrap import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings

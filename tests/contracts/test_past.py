@@ -9,8 +9,8 @@ import pytest
 
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.library import SqlLibrary
-from citewell.ingest.library import add, reindex
-from citewell.ingest.read import FileReader
+from citewell.ingest.library_changes import add, reindex
+from citewell.ingest.read_file import FileReader
 from citewell.types import Filing, LibraryEntry, Scope, Source
 from tests.contracts.conftest import Office
 

@@ -9,7 +9,7 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import text
 
-from citewell.adapters.store.people import _STAND_IN, UserAccount
+from citewell.adapters.store.users import _STAND_IN, UserAccount
 from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.types import EVERY, OWNER_ID, Role, Scope, User
 from citewell.types.tags import checked_tags

@@ -22,7 +22,7 @@ from citewell.adapters.store.database import database
 from citewell.adapters.store.engine import SCHEMA_VERSION
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.postgres import connect, open_postgres
-from citewell.adapters.store.tenants import TenantShelf
+from citewell.adapters.store.tenant_shelf import TenantShelf
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import CitewellError, InputError, LibraryError, LibraryUnreachable, SchemaTooNew

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from citewell.adapters.store.people import ApiKey
+from citewell.adapters.store.users import ApiKey
 from citewell.api.app import create_app
 from citewell.bootstrap import App
-from citewell.keeping import AuditEntry, Conversation, ConversationMessage, RoutedQuestion
+from citewell.history import AuditEntry, Conversation, ConversationMessage, RoutedQuestion
 from citewell.types import Filing, Role, Source
-from citewell.types.shelf import LibraryEntry
+from citewell.types.library import LibraryEntry
 
 TOKEN = "a-token-for-tests"
 IRON = b"# Iron\n\nGive ferrous sulfate 200 mg once daily for iron deficiency anaemia in adults."

@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from citewell.adapters.parsers import all_parsers, apart
-from citewell.adapters.parsers.apart import SandboxDied, SandboxProcess, apart_parsers, draw_page, hands
-from citewell.adapters.parsers.apart_frames import DrawJob
+from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers import sandbox as apart
 from citewell.adapters.parsers.pdf_forms import refuse_endless
+from citewell.adapters.parsers.sandbox import SandboxDied, SandboxProcess, apart_parsers, draw_page, hands
+from citewell.adapters.parsers.sandbox_frames import DrawJob
 from citewell.bootstrap import App
 from citewell.errors import DamagedFile, EmptyFile, InputError, TooLarge
-from citewell.ingest.allowance import Allowance
 from citewell.ingest.parse import parse
+from citewell.ingest.parse_allowance import Allowance
 from citewell.samples import sample_files
 from citewell.types import Document, Filing, LifecycleState, ParseLimits, Source
 from tests.core import hostile_pdfs as hostile
@@ -157,7 +158,7 @@ def test_what_is_no_frame_is_no_reply(monkeypatch: pytest.MonkeyPatch, said: byt
 def test_a_process_ends_with_the_one_that_started_it() -> None:
     script = """
 import os
-from citewell.adapters.parsers.apart import Hand
+from citewell.adapters.parsers.sandbox import Hand
 hand = Hand()
 print(hand._process.pid, flush=True)
 os._exit(0)

@@ -11,7 +11,7 @@ from types import FrameType
 import pytest
 
 from citewell.adapters.records.cda import read_cda
-from citewell.adapters.records.told import ImportedFacts
+from citewell.adapters.records.imported_facts import ImportedFacts
 from citewell.bootstrap import App
 from citewell.bootstrap.records import Record
 from citewell.errors import DamagedFile

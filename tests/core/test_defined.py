@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.answer.defined import definitions
+from citewell.answer.defined_abbreviations import definitions
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from citewell.clinical.populations import shelf_words
-from citewell.ingest.describe import describe, openings
+from citewell.ingest.passage_metadata import describe, openings
 from citewell.vocabulary import rows
 
 CUES = [*shelf_words(), *rows("settings.tsv")]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.adapters.records.columns import columns_of
+from citewell.adapters.records.fact_columns import columns_of
 from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.records.fhir import read_fhir
 from citewell.bootstrap import App

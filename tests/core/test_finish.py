@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import citewell
+from citewell.answer.answer_json import answer_json, event_json
 from citewell.answer.events import AnswerDone, Event, Replace, SentenceChecked, StageStarted
 from citewell.answer.gate import AnswerRequest, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.verify import verify
-from citewell.answer.view import answer_json, event_json
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.types import (

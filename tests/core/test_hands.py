@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from citewell.adapters.index.hands import HelperThreads
+from citewell.adapters.index.helper_threads import HelperThreads
 
 
 class TestBoth:

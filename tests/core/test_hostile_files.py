@@ -349,7 +349,7 @@ def test_no_word_is_lost_however_a_page_is_nested(markup: str) -> None:
 
 
 def test_a_line_of_dots_costs_no_more_than_its_length() -> None:
-    from citewell.words import sentences
+    from citewell.sentences import sentences
 
     assert len(sentences("Name: " + "." * 300_000 + "x")) == 1
     assert sentences("\n " * 200_000) == []
@@ -362,7 +362,7 @@ def test_unclosed_comments_cost_no_more_than_their_length() -> None:
 
 
 def test_a_wide_row_over_many_narrow_ones_does_not_fill_the_memory() -> None:
-    from citewell.adapters.parsers.tables import Cell, table_lines
+    from citewell.adapters.parsers.table_rows import Cell, table_lines
 
     rows = [[Cell("a")] * 3_000, *([Cell("b")] for _ in range(20_000))]
     assert len(table_lines(rows, header_rows=0)) == 20_001

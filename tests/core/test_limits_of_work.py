@@ -12,9 +12,10 @@ import pytest
 
 from citewell.adapters.store import queue
 from citewell.bootstrap import App
-from citewell.ingest import heart, worker
-from citewell.ingest.allowance import Allowance
-from citewell.ingest.heart import LeaseHeartbeat
+from citewell.ingest import lease_heartbeat as heart
+from citewell.ingest import worker
+from citewell.ingest.lease_heartbeat import LeaseHeartbeat
+from citewell.ingest.parse_allowance import Allowance
 from citewell.ingest.worker import Worker
 from citewell.types import Filing, LifecycleState, Source
 from tests.core.test_worker import reached
@@ -81,7 +82,7 @@ def test_a_reading_that_hangs_is_noticed_and_beats_no_more(monkeypatch: pytest.M
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux alone")
 def test_memory_is_bounded_while_a_document_is_read_and_not_afterwards() -> None:
     script = """
-from citewell.ingest.allowance import bounded_memory
+from citewell.ingest.parse_allowance import bounded_memory
 with bounded_memory(64 << 20):
     bytearray(16 << 20)
     try:

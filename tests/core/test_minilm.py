@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.careful import FEW_TOKENS, LEAST_LENGTH, PrecisionFallback
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import (
     PUBLISHED,
@@ -26,6 +25,7 @@ from citewell.adapters.embedding.engine import (
     open_engine,
 )
 from citewell.adapters.embedding.minilm import MAX_TOKENS, MiniLM
+from citewell.adapters.embedding.precision_fallback import FEW_TOKENS, LEAST_LENGTH, PrecisionFallback
 from citewell.errors import ModelFilesMissing
 from citewell.minilm import weights
 from citewell.minilm.tokenizer import WordPiece

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from citewell.errors import LibraryError
 from citewell.ingest.postings import MAX_FREQUENCY, Postings, pack, unpack
-from citewell.words import term_key
+from citewell.sentences import term_key
 
 passages_of_terms = st.lists(st.lists(st.sampled_from(["dose", "renal", "fever", "mg", "é"]) | st.text(max_size=3)))
 

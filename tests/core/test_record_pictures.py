@@ -10,8 +10,8 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont, TiffImagePlugin
 
 from citewell.adapters.parsers.ocr import is_installed
-from citewell.adapters.records import picture
-from citewell.adapters.records.picture import as_pdf, is_picture, slant
+from citewell.adapters.records import photo_to_pdf as picture
+from citewell.adapters.records.photo_to_pdf import as_pdf, is_picture, slant
 from citewell.bootstrap import App
 from citewell.bootstrap.records import Record
 from citewell.errors import DamagedFile, TooLarge

@@ -14,7 +14,7 @@ pytest.importorskip("qdrant_client", reason="needs the qdrant extra")
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.index.qdrant import QdrantIndex
 from citewell.adapters.index.replica import ALIAS, Replica, connect
-from citewell.adapters.store.filings import SqlFilings
+from citewell.adapters.store.replica_feed import SqlFilings
 from citewell.bootstrap import App
 from citewell.errors import InputError, ReplicaUnavailable
 from citewell.ports import Candidate

@@ -17,17 +17,18 @@ from uuid import uuid4
 import pytest
 from starlette.testclient import TestClient
 
-from citewell.adapters.index import compact, dense, exact
-from citewell.adapters.index.tenants import TenantIndex
+from citewell.adapters.index import compact_scope as compact
+from citewell.adapters.index import dense, exact
+from citewell.adapters.index.tenant_indexes import TenantIndex
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.library import SqlLibrary
-from citewell.adapters.store.tenants import TenantShelf
+from citewell.adapters.store.tenant_shelf import TenantShelf
 from citewell.api.app import create_app
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.errors import NotFound
-from citewell.ingest.library import add
-from citewell.ingest.read import FileReader
+from citewell.ingest.library_changes import add
+from citewell.ingest.read_file import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import RankedCandidate
 from citewell.types import EVERY, Filing, LibraryEntry, MatchReason, ParseLimits, Scope, Source, User

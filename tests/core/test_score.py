@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.answer.score import coverage, overall, self_rating
+from citewell.answer.confidence import coverage, overall, self_rating
 
 
 def test_calculate_coverage() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.adapters.store.seal import KEY_FILE, TextCipher
+from citewell.adapters.store.encryption import KEY_FILE, TextCipher
 from citewell.errors import LibraryError
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from citewell.answer.answer_json import action_name
 from citewell.answer.events import AnswerDone
 from citewell.answer.gate import AnswerRequest, Policy, finish
-from citewell.answer.subjects import subjects
-from citewell.answer.view import action_name
+from citewell.answer.question_subject import subjects
 from citewell.bootstrap import App
 from citewell.clinical import Lexicon
 from citewell.samples import EXAMPLE_QUESTIONS

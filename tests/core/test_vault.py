@@ -25,13 +25,13 @@ from citewell.adapters.vault.folder import VaultFolder
 from citewell.adapters.vault.header import FREE_TRIES, Header, Way
 from citewell.adapters.vault.keys import Derivation, VaultKey, WrappedKey
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
-from citewell.answer.verify.read import read
+from citewell.answer.verify.claim_words import read
 from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.vault import Vaults
 from citewell.clinical.medicines import medicines
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound, SchemaTooNew, VaultLocked, VaultWaits, WrongSecret
-from citewell.ingest.read import Step
+from citewell.ingest.read_file import Step
 from citewell.types import Source
 
 pytestmark = pytest.mark.slow

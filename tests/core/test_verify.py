@@ -9,7 +9,7 @@ import pytest
 
 from citewell.answer.verify import verify
 from citewell.answer.verify.compare import matches
-from citewell.answer.verify.matches import PairScores
+from citewell.answer.verify.source_match import PairScores
 from citewell.clinical import Lexicon
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 from tests.checking import checked

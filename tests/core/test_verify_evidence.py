@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from citewell.answer.answer_json import check_json
 from citewell.answer.audit import claim_record, quoted_words
 from citewell.answer.service import _rests_on
 from citewell.answer.verify import verify
-from citewell.answer.view import check_json
 from citewell.clinical import Lexicon
 from citewell.types import Claim, EvidenceSpan, SentenceCheck, Verdict
 

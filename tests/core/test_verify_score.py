@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.answer.verify.matches import Match, PairScores, SourceMatch, facts, support
-from citewell.answer.verify.score import Known, calibrated, carried, supported_from, weights
+from citewell.answer.verify.source_match import Match, PairScores, SourceMatch, facts, support
+from citewell.answer.verify.support_model import Known, calibrated, carried, supported_from, weights
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 
 SPAN = EvidenceSpan("d:0", 0, 5, "Rest.")

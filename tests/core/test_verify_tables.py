@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from citewell.answer.rows import RowCell, tabled
-from citewell.answer.verify.sources import parts_of
+from citewell.answer.table_rows import RowCell, tabled
+from citewell.answer.verify.source_sentences import parts_of
 from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.samples import CHAPTER, GUIDELINE, sample_files
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
-from citewell.web.source import SourceTarget, view
+from citewell.web.source_panel import SourceTarget, view
 from tests.checking import checked
 from tests.once import once
 

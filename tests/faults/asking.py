@@ -10,7 +10,7 @@ from citewell.adapters.parsers import all_parsers
 from citewell.answer.events import AnswerDone, AnswerStarted
 from citewell.bootstrap import build
 from citewell.config import Settings
-from citewell.ingest.read import FileReader
+from citewell.ingest.read_file import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Source
 from tests.faults.churn import Hashes, say

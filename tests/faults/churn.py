@@ -11,8 +11,8 @@ import numpy as np
 
 from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.library import SqlLibrary
-from citewell.ingest.library import add
-from citewell.ingest.read import FileReader
+from citewell.ingest.library_changes import add
+from citewell.ingest.read_file import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Chunking, Filing, ParseLimits, Scope, Source
 

@@ -16,8 +16,8 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.bootstrap import build
 from citewell.config import Settings
 from citewell.errors import DiskFull, LibraryReadOnly
-from citewell.ingest.library import add
-from citewell.ingest.read import FileReader
+from citewell.ingest.library_changes import add
+from citewell.ingest.read_file import FileReader
 from citewell.types import Filing, Scope, Source
 
 SCOPE = Scope.owner("clinic")

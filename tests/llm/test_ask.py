@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from citewell.adapters.llm.remote import RETRY_AFTER_S
+from citewell.answer.answer_json import answer_json
+from citewell.answer.confidence import overall
 from citewell.answer.events import AnswerDone
-from citewell.answer.score import overall
-from citewell.answer.view import answer_json
 from citewell.api.health import Health, Part
 from citewell.api.server_state import ServerState
 from citewell.api.session_keys import TokenSigner

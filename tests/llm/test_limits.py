@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.adapters.llm.counting import TokenCounter, least_tokens
-from citewell.adapters.llm.limits import MODEL_LIMITS, ModelLimits, allow_list, allowed
-from citewell.adapters.llm.thinking import ThinkingFilter
+from citewell.adapters.llm.model_limits import MODEL_LIMITS, ModelLimits, allow_list, allowed
+from citewell.adapters.llm.remote import ThinkingFilter
 from citewell.errors import InputError, ModelNotAllowedError
 from citewell.minilm.tokenizer import WordPiece
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from citewell.answer.confidence import overall
 from citewell.answer.events import AnswerDone
-from citewell.answer.score import overall
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.types import Confidence, Filing, Source

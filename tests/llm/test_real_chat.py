@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.assistants.guidelines.chat_words import template
+from citewell.assistants.guidelines.chat_texts_filled import template
 from citewell.types import Refuse, Source, Verdict
 from tests.assistants.test_guidelines_chat import JAUNDICE, SPOTS
 from tests.llm.conftest import RealServer

@@ -8,8 +8,8 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.events import AnswerDone, AnswerStarted, Notice, SentenceChecked, StageStarted
-from citewell.assistants.records.safety import SafeText, check_sentence, template
-from citewell.assistants.records.sources import Sources
+from citewell.assistants.records.safety_filter import SafeText, check_sentence, template
+from citewell.assistants.records.source_sentences import Sources
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record

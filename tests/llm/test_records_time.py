@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.assistants.records.safety import template
+from citewell.assistants.records.safety_filter import template
 from citewell.bootstrap import build
 from citewell.bootstrap.record_desk import make_record_desk
 from citewell.bootstrap.records import Record

@@ -13,8 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from citewell.adapters.llm import make_server, once
-from citewell.adapters.llm.presence import Presence
+from citewell.adapters.llm import make_server
+from citewell.adapters.llm import shared_request as once
+from citewell.adapters.llm.model_presence import Presence
 from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import (

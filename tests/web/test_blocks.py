@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from citewell.ingest.canonical import Canonical
 from citewell.types import Block, Document
-from citewell.web.blocks import part_at, parts, rendered
-from citewell.web.marks import best, passage
-from citewell.web.tables import grid
+from citewell.web.document_html import grid, part_at, parts, rendered
+from citewell.web.highlights import best, passage
 
 
 def composed() -> Document:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.types import Hit, MatchReason
-from citewell.web.excerpt import best_within, excerpt
+from citewell.web.search_results import best_within, excerpt
 
 HIT = Hit(
     "d", "Iron", 1, 0, 100, 120, "Offer iron. Stop it.", 1, (), (), 0.5, 0.5, 0.5, MatchReason(1, 1, (), (112, 120))

@@ -17,12 +17,12 @@ from citewell.answer.expand import expand
 from citewell.answer.followup import rephrase
 from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, abstain, finish, refuse
 from citewell.answer.generate import Budget, assemble
+from citewell.answer.question_subject import Subject, graded_subjects, subjects
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route import route
 from citewell.answer.screen import is_suspicious
 from citewell.answer.select import AnswerScorer, rerank, weights_sha256
-from citewell.answer.subjects import Subject, graded_subjects, subjects
 from citewell.errors import TokenBudgetExceededError
 from citewell.ports import Owners, Writer
 from citewell.prompts import Template

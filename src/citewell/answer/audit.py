@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from citewell.answer.answer_json import answer_json, evidence_json, looked_json
 from citewell.answer.events import SearchedScope
-from citewell.answer.view import answer_json, evidence_json, looked_json
 from citewell.ports import Writer
 from citewell.types import (
     NO_OPTIONS,

@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from citewell.answer.amounts import Amount, admits, amounts, states
+from citewell.answer.denial_cues import denials
 from citewell.answer.illnesses import is_of_another_illness, named_illnesses
-from citewell.answer.negation import denials
+from citewell.answer.question_amounts import Amount, admits, amounts, states
 from citewell.answer.statements import GIVEN_DOSE, WEIGHS, Statement, is_dose
-from citewell.clinical.bands import given_results, is_within
-from citewell.clinical.grades import GradedIllness, graded, is_of_another_grade
 from citewell.clinical.medicines import Medicine, medicines, members, subclasses
 from citewell.clinical.populations import (
     Applies,
@@ -26,8 +24,10 @@ from citewell.clinical.populations import (
 )
 from citewell.clinical.quantities import PeriodMark, TestReading, labels
 from citewell.clinical.questions import question_cues
+from citewell.clinical.result_bands import given_results, is_within
+from citewell.clinical.severity_grades import GradedIllness, graded, is_of_another_grade
+from citewell.sentences import terms
 from citewell.types.consult import Patient
-from citewell.words import terms
 
 # ------------------------------------------------------------------------------------------------------- opposite kinds
 
@@ -250,7 +250,7 @@ def gives_dose(statement: Statement, medicine: Medicine, titles: Iterable[str]) 
 def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
     """Whether a text works an amount out for one who weighs something else than whom it is asked for.
 
-    >>> from citewell.answer.amounts import amounts
+    >>> from citewell.answer.question_amounts import amounts
     >>> sixteen = amounts("How much for a child of 16 kg?")
     >>> [is_of_another_weight(sixteen, text) for text in ("A child of 12 kg needs 900 ml.", "4 mg for 15 to 30 kg.")]
     [True, False]

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from citewell.answer.illnesses import illnesses
+from citewell.answer.question_subject import subjects
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS, TALK
-from citewell.answer.subjects import subjects
 from citewell.clinical import Lexicon
-from citewell.clinical.grades import grades
 from citewell.clinical.medicines import medicines, members
 from citewell.clinical.populations import age_groups, asked_for, people_words
 from citewell.clinical.quantities import labels, unit_named
+from citewell.clinical.severity_grades import grades
+from citewell.sentences import terms
 from citewell.types import Message
-from citewell.words import terms
 
 # ------------------------------------------------------------------------------------------ things that can be replaced
 

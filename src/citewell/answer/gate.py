@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from citewell.answer.cite import cite, mark, quoted
+from citewell.answer.confidence import coverage, overall
 from citewell.answer.events import AnswerDone, Event, Replace, SentenceChecked, StageStarted
+from citewell.answer.question_subject import Miss, Subject, missed, sections
 from citewell.answer.route import NOBODY, OWN_TAG
-from citewell.answer.score import coverage, overall
 from citewell.answer.screen import is_abstention, is_suspicious, repeats, says_more
-from citewell.answer.subjects import Miss, Subject, missed, sections
 from citewell.clinical.populations import of_a_person
 from citewell.errors import InputError
+from citewell.sentences import BULLETS, sentences
 from citewell.types import (
     Action,
     Answer,
@@ -32,7 +33,6 @@ from citewell.types import (
     SentenceCheck,
     Verdict,
 )
-from citewell.words import BULLETS, sentences
 
 # ---------------------------------------------------------------------------------------------- what the gate must know
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from html import escape
 
 from citewell.answer.cite import MARK
-from citewell.answer.score import self_rating
+from citewell.answer.confidence import self_rating
 from citewell.answer.screen import is_suspicious
 from citewell.errors import CitewellError, ReplyCut, TokenBudgetExceededError
 from citewell.ports import Model, Prompt
 from citewell.prompts import Template
+from citewell.sentences import sentences
 from citewell.types import Context, Evidence, Hit, Message
-from citewell.words import sentences
 
 Count = Callable[[str], int]
 """Tokens of a text."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from citewell.answer.calibration import Calibration, Reach
-from citewell.answer.negation import NEGATIONS
+from citewell.answer.denial_cues import NEGATIONS
 from citewell.ports import Candidate, RankedCandidate, Sentences, Vector, Vectors, products
 from citewell.types import Hit, MatchReason, Near
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal, Protocol
 
+from citewell.answer.answer_json import action_name
 from citewell.answer.audit import Documents, claim_record, digest, numbers_of, scope_of
 from citewell.answer.events import AnswerDone, Event
 from citewell.answer.gate import with_help
-from citewell.answer.view import action_name
 from citewell.errors import NotFound
-from citewell.keeping import AuditRecord
+from citewell.history import AuditRecord
 from citewell.types import EVERY, Answer, Emergency, Message, Scope, User
 
 Claimed = Mapping[str, Any]

@@ -15,9 +15,9 @@ from citewell.clinical import Lexicon
 from citewell.clinical.questions import question_cues
 from citewell.errors import EmbedderMismatch, InputError
 from citewell.ports import Embedder, Index, Library, RankedCandidate, Vector
+from citewell.sentences import terms, word_spans, word_terms
 from citewell.types import Hit, Scope
 from citewell.vocabulary.spelling import us_spelling
-from citewell.words import terms, word_spans, word_terms
 
 MAX_QUESTION_CHARACTERS = 4_000
 EXPANSION_WEIGHT = 0.25

@@ -12,16 +12,16 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from citewell.answer.amounts import Amount, amounts, states
+from citewell.answer.denial_cues import NEGATIONS
 from citewell.answer.expand import Expansion
 from citewell.answer.filters import QuestionFilter, is_in_company_of_others, is_set_aside, question_filter
-from citewell.answer.negation import NEGATIONS
+from citewell.answer.question_amounts import Amount, amounts, states
 from citewell.answer.statements import Piece, Statement, statements, titled, with_doses
-from citewell.answer.verify.score import calibrated, log_odds, sigmoid
-from citewell.clinical.bands import as_bands, is_within
+from citewell.answer.verify.support_model import calibrated, log_odds, sigmoid
 from citewell.clinical.medicines import Medicine
+from citewell.clinical.result_bands import as_bands, is_within
+from citewell.sentences import terms
 from citewell.types import Claim, Context, Evidence, EvidenceSpan, Hit, Near
-from citewell.words import terms
 
 # ---------------------------------------------------------------------------------------- statements and their features
 

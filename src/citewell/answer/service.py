@@ -24,7 +24,7 @@ from citewell.answer.gate import passed_on, with_help
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused
-from citewell.keeping import (
+from citewell.history import (
     AuditLog,
     AuditRecord,
     ConversationMessage,

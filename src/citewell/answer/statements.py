@@ -12,8 +12,8 @@ from citewell.answer.cite import BROKEN, MARK
 from citewell.answer.screen import is_suspicious
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import populations
+from citewell.sentences import BULLETS, list_mark, sentences
 from citewell.types import Evidence
-from citewell.words import BULLETS, list_mark, sentences
 
 Kind = Literal["sentence", "term", "list", "item", "row", "recommendation"]
 Piece = tuple[int, int]

@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
+from citewell.answer.answer_json import action_name, event_json
 from citewell.answer.cite import Marks
 from citewell.answer.events import AnswerDone, AnswerFailed, AnswerStarted, Event
-from citewell.answer.view import action_name, event_json
 from citewell.api.bodies.events import MEDIA_TYPE
 from citewell.api.problems import problem_of
 from citewell.api.server_state import ServerState
 from citewell.errors import CitewellError
 from citewell.types import NO_OPTIONS, AskOptions, User
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
 

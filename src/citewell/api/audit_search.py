@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
-from citewell.keeping import AuditEntry, AuditRecord
+from citewell.history import AuditEntry, AuditRecord
 
 SHOWN = 50
 BATCH = 200

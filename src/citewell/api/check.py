@@ -11,8 +11,8 @@ from citewell.api.limits import too_many
 from citewell.api.problems import Refused
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
+from citewell.sentences import sentences
 from citewell.types import Scope, SentenceCheck
-from citewell.words import sentences
 
 SENTENCES_AN_ASK = 10
 """So many sentences of a text count as one question."""

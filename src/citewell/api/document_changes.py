@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, assert_never
 
-from citewell.adapters.store.catalogue import Edit
+from citewell.adapters.store.document_lists import Edit
 from citewell.adapters.store.library import NEVER_READ
 from citewell.api.bodies.documents import Outcome
 from citewell.api.server_state import UNDER_WAY, ServerState
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.errors import CitewellError, InputError, NotFound, ScopeRefused
-from citewell.ingest.library import AddedDocument, check_embedder, refiled
+from citewell.ingest.library_changes import AddedDocument, check_embedder, refiled
 from citewell.types import Chunking, Filing, LibraryEntry, LifecycleState, Scope, Source
+from citewell.types.hashed_ids import logged
 from citewell.types.lifecycle import QueueStatus
-from citewell.types.logged import logged
 
 log = logging.getLogger(__name__)
 

@@ -14,11 +14,11 @@ from citewell.api.visitor import Visitor
 from citewell.assistants.evidence.standing import CitationStanding
 from citewell.bootstrap.evidence import Talk
 from citewell.errors import NotFound
-from citewell.keeping import Conversation
+from citewell.history import Conversation
 from citewell.types import Scope
 from citewell.types.journeys import UNIVERSAL
 from citewell.web.answers import chunk_of
-from citewell.web.source import SourceTarget
+from citewell.web.source_panel import SourceTarget
 
 TALKS_SHOWN = 8
 

@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from citewell.adapters.store.people import KEY_PREFIX
+from citewell.adapters.store.users import KEY_PREFIX
 from citewell.api.addresses import is_own_host, is_same_origin
 from citewell.api.limits import too_often
 from citewell.api.problem_responses import answer

@@ -9,12 +9,12 @@ from starlette.concurrency import run_in_threadpool
 from citewell.api.asking import in_turn
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
-from citewell.assistants.guidelines.kept import is_assessment
 from citewell.assistants.guidelines.patient import PatientInput
-from citewell.assistants.guidelines.roster import Roster
+from citewell.assistants.guidelines.patients_on_file import Roster
+from citewell.assistants.guidelines.saved_assessments import is_assessment
 from citewell.bootstrap.guidelines import Kept
 from citewell.errors import NotFound
-from citewell.keeping import AuditRecord
+from citewell.history import AuditRecord
 from citewell.types import User
 
 RECENT = 10

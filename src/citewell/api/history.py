@@ -8,7 +8,7 @@ from typing import Any
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError
-from citewell.keeping import Conversation, RoutedQuestion
+from citewell.history import Conversation, RoutedQuestion
 from citewell.types import OWNER_ID, User
 from citewell.web.answers import ShownTurn, turn, waiting
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from citewell.keeping import PAGE_LENGTH
+from citewell.history import PAGE_LENGTH
 
 MAX_LENGTH = 500
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from citewell.adapters.store.people import UserAccount
+from citewell.adapters.store.users import UserAccount
 from citewell.api.bodies.people import NewUser
 from citewell.api.problems import Problem, Refused
 from citewell.api.server_state import ServerState

@@ -6,8 +6,8 @@ import threading
 import time
 from dataclasses import dataclass
 
-from citewell.ingest.read import Step
-from citewell.web import phrases
+from citewell.ingest.read_file import Step
+from citewell.web import wording as phrases
 
 REMEMBERED = 1_000
 """Documents of which it is known since when they are at their stage: many are never looked at again."""

@@ -25,7 +25,7 @@ from citewell.bootstrap.profile import Profile
 from citewell.bootstrap.records import Record
 from citewell.bootstrap.vault import NO_SUCH_VAULT, Vaults
 from citewell.errors import NotFound, VaultLocked
-from citewell.ingest.read import Step
+from citewell.ingest.read_file import Step
 from citewell.ports.records import FactCounts
 from citewell.types import Scope, User
 

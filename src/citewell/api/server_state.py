@@ -17,8 +17,8 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
-from citewell.adapters.llm.listing import listing, vendor_of
-from citewell.adapters.llm.once import SharedRequest
+from citewell.adapters.llm.model_list import listing, vendor_of
+from citewell.adapters.llm.shared_request import SharedRequest
 from citewell.adapters.oidc.provider import Provider
 from citewell.adapters.store.identities import SqlIdentities
 from citewell.adapters.store.sharing import tenants
@@ -35,7 +35,7 @@ from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, LibraryEntry, LifecycleState, Scope
 from citewell.vocabulary import ATTRIBUTION
-from citewell.web import phrases
+from citewell.web import wording as phrases
 from citewell.web.pages import page
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from citewell.api.multipart import CSRF_FIELD, Form, Received, received
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
-from citewell.ingest.library import AddedDocument
+from citewell.ingest.library_changes import AddedDocument
 from citewell.ingest.parse import kind_of
 from citewell.types import Filing, Source
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Request
 
-from citewell.adapters.store.people import UserAccount
+from citewell.adapters.store.users import UserAccount
 from citewell.api.problems import Problem, Refused
 from citewell.errors import ScopeRefused
 from citewell.types import EVERY, OWNER_ID, Role, Scope, User

@@ -33,7 +33,7 @@ from citewell.types import (
     User,
     source_id,
 )
-from citewell.types.logged import is_meant
+from citewell.types.hashed_ids import is_meant
 from citewell.types.tags import sought_tags
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from citewell.bootstrap.chat import GuidelineChat
     from citewell.bootstrap.consult import ConsultParts
     from citewell.bootstrap.evidence import EvidenceService
-    from citewell.ingest.library import AddedDocument
-    from citewell.ingest.read import FileReader, Step
+    from citewell.ingest.library_changes import AddedDocument
+    from citewell.ingest.read_file import FileReader, Step
     from citewell.ports import Verification
 
 
@@ -117,7 +117,7 @@ class App(Assembly):
         self, source: Source, *, filing: Filing | None = None, watch: Callable[[Step], None] | None = None
     ) -> AddedDocument:
         """Make bytes current that are in memory already."""
-        from citewell.ingest.library import add, unwatched
+        from citewell.ingest.library_changes import add, unwatched
 
         return add(
             source,
@@ -136,7 +136,7 @@ class App(Assembly):
         watch: Callable[[Path, Step], None] | None = None,
     ) -> Generator[Outcome]:
         """Add many files; one that cannot be read does not stop the others."""
-        from citewell.ingest.library import Work, in_turn, prepared, unwatched
+        from citewell.ingest.library_changes import Work, in_turn, prepared, unwatched
 
         def prepare(path: Path, reader: FileReader) -> Callable[[], AddedDocument]:
             return prepared(
@@ -198,7 +198,7 @@ class App(Assembly):
 
     def reindex(self, progress: Callable[[str, Step], None] | None = None) -> int:
         """Cut and embed everything anew; says how many documents."""
-        from citewell.ingest.library import reindex
+        from citewell.ingest.library_changes import reindex
 
         return reindex(library=self.library, reader=self.reader, progress=progress or (lambda _title, _step: None))
 
@@ -238,8 +238,8 @@ class App(Assembly):
 
     def replay(self, answer_id: str, *, asker: User | None = None) -> Replay:
         """Ask again what is on record, on the versions that answered then; nothing is recorded."""
-        from citewell.assistants.consult.record import is_consult
-        from citewell.assistants.guidelines.kept import is_assessment
+        from citewell.assistants.consult.signed_record import is_consult
+        from citewell.assistants.guidelines.saved_assessments import is_assessment
 
         asker = asker or self.owner()
         record = self.desk.audit.read(answer_id, asker)
@@ -309,7 +309,7 @@ class App(Assembly):
 
     def page_image(self, document_id: str, number: int, *, width_px: int, scope: Scope | None = None) -> bytes:
         """A page of a PDF as PNG."""
-        from citewell.adapters.parsers.apart import draw_page
+        from citewell.adapters.parsers.sandbox import draw_page
 
         source = self.library.original(document_id, scope or self.scope_of_owner())
         return draw_page(source.data, number, width_px=width_px)

@@ -17,16 +17,16 @@ from citewell.errors import InputError
 from citewell.types import Claim, Context, Emergency, EvidenceSpan, Scope, SentenceCheck
 
 if TYPE_CHECKING:
-    from citewell.adapters.embedding.remembered import Likeness
+    from citewell.adapters.embedding.similarity_cache import Likeness
     from citewell.adapters.entailment.onnx import OnnxEntailment
     from citewell.adapters.entailment.pair import AnswerReader, PairReader
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.index.qdrant import QdrantIndex
-    from citewell.adapters.index.tenants import TenantIndex
-    from citewell.adapters.store.catalogue import SqlCatalogue
+    from citewell.adapters.index.tenant_indexes import TenantIndex
+    from citewell.adapters.store.document_lists import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
-    from citewell.adapters.store.people import SqlPeople
+    from citewell.adapters.store.users import SqlPeople
     from citewell.answer.calibration import Calibration
     from citewell.answer.gate import Policy
     from citewell.answer.retrieve import Search
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from citewell.bootstrap.guidelines import GuidelineShelf
     from citewell.clinical import Lexicon
     from citewell.clinical.languages import Language
-    from citewell.ingest.read import FileReader
+    from citewell.ingest.read_file import FileReader
     from citewell.ingest.worker import Worker
     from citewell.ports import Embedder, Writer
     from citewell.ports.queue import Queue
@@ -127,8 +127,8 @@ class Assembly:
     @cached_property
     def reader(self) -> FileReader:
         """What reads files."""
-        from citewell.adapters.parsers.apart import apart_parsers
-        from citewell.ingest.read import FileReader
+        from citewell.adapters.parsers.sandbox import apart_parsers
+        from citewell.ingest.read_file import FileReader
         from citewell.minilm.tokenizer import WordPiece
 
         return FileReader(apart_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
@@ -147,7 +147,7 @@ class Assembly:
 
     @cached_property
     def _likeness(self) -> Likeness:
-        from citewell.adapters.embedding.remembered import Likeness
+        from citewell.adapters.embedding.similarity_cache import Likeness
 
         return Likeness(self.built_in)
 
@@ -166,14 +166,14 @@ class Assembly:
     @cached_property
     def people(self) -> SqlPeople:
         """Users, and who owns which tag."""
-        from citewell.adapters.store.people import SqlPeople
+        from citewell.adapters.store.users import SqlPeople
 
         return SqlPeople(self.library.engine, self.library.path)
 
     @cached_property
     def catalogue(self) -> SqlCatalogue:
         """The documents as those who keep them look at them."""
-        from citewell.adapters.store.catalogue import SqlCatalogue
+        from citewell.adapters.store.document_lists import SqlCatalogue
 
         return SqlCatalogue(self.library.engine, self.library.path)
 
@@ -243,7 +243,7 @@ class Assembly:
     @cached_property
     def guidelines(self) -> GuidelineShelf:
         """The guidelines, and the assistant that holds patients against them."""
-        from citewell.assistants.guidelines.word import word
+        from citewell.assistants.guidelines.word_reasons import word
         from citewell.bootstrap.guidelines import GuidelineShelf
 
         return GuidelineShelf(

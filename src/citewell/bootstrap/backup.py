@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citewell.adapters.store.originals import store_of
+from citewell.adapters.store.original_files import store_of
 from citewell.bootstrap.home import LIBRARY_FILE, make_home
 from citewell.errors import DamagedFile, DiskFull, InputError, LibraryError, NotFound
 

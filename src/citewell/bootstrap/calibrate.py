@@ -28,8 +28,8 @@ from citewell.types import Filing, LifecycleState, Scope, Source
 if TYPE_CHECKING:
     from citewell.adapters.store.library import SqlLibrary
     from citewell.bootstrap.app import App
-    from citewell.ingest.library import AddedDocument
-    from citewell.ingest.read import FileReader
+    from citewell.ingest.library_changes import AddedDocument
+    from citewell.ingest.read_file import FileReader
     from citewell.ports import Embedder
 
 MAX_DOCUMENTS, MAX_PAIRS = 200, 400
@@ -158,7 +158,7 @@ def _searched(scratch: Path, claims: Claims, app: App, watch: Watch) -> list[lis
     """For each claim the best passages of a library that holds the abstracts alone, with the ids of their abstracts."""
     from citewell.adapters.index.exact import ExactIndex
     from citewell.adapters.store.library import SqlLibrary
-    from citewell.ingest.library import Work, in_turn
+    from citewell.ingest.library_changes import Work, in_turn
 
     library = SqlLibrary(scratch / "library.sqlite")
     with closing(library):
@@ -184,7 +184,7 @@ def _searched(scratch: Path, claims: Claims, app: App, watch: Watch) -> list[lis
 
 
 def _stored(page: Source, library: SqlLibrary, reader: FileReader) -> AddedDocument:
-    from citewell.ingest.library import add
+    from citewell.ingest.library_changes import add
 
     return add(page, filing=Filing(), scope=SCRATCH, library=library, reader=reader)
 

@@ -9,14 +9,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from citewell.answer.events import AnswerDone, Event
-from citewell.answer.verify.score import calibrated
+from citewell.answer.verify.support_model import calibrated
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.chat import Chat
-from citewell.assistants.guidelines.examples import examples, nearness
-from citewell.assistants.guidelines.queries import rewriting
-from citewell.assistants.guidelines.quote import Quoter
+from citewell.assistants.guidelines.chat_queries import rewriting
+from citewell.assistants.guidelines.class_examples import examples, nearness
+from citewell.assistants.guidelines.extractive_answer import Quoter
 from citewell.assistants.guidelines.retrieve import RetrievedEntry, query_for, retrieve_for
-from citewell.assistants.guidelines.shelve import Books, SearchableGuideline
+from citewell.assistants.guidelines.search_index import Books, SearchableGuideline
 from citewell.bootstrap.desk import desk_of
 from citewell.errors import InputError, NotFound
 

@@ -14,7 +14,7 @@ from citewell.errors import ModelNotAllowedError, NoModel
 from citewell.types import AskOptions
 
 if TYPE_CHECKING:
-    from citewell.adapters.llm.presence import Presence
+    from citewell.adapters.llm.model_presence import Presence
     from citewell.adapters.llm.remote import RemoteServer
     from citewell.config import Settings
     from citewell.ports import Writer
@@ -54,7 +54,7 @@ class Choosing:
     def names(self) -> tuple[str, ...]:
         """The models that may be named, the configured one first; none where no model is set up."""
         from citewell.adapters.llm import split_spec
-        from citewell.adapters.llm.limits import allow_list, exact
+        from citewell.adapters.llm.model_limits import allow_list, exact
 
         settings = self._settings()
         if settings.model == EXTRACTIVE:
@@ -80,7 +80,7 @@ class Choosing:
         if settings.model == EXTRACTIVE:
             raise NoModel(NO_MODEL)
         from citewell.adapters.llm import VENDORS, split_spec
-        from citewell.adapters.llm.limits import allowed, exact
+        from citewell.adapters.llm.model_limits import allowed, exact
 
         vendor, configured = split_spec(settings.model)
         before, _, after = model.strip().partition(":")
@@ -93,7 +93,7 @@ class Choosing:
     def _writer(self, name: str) -> Writer:
         """Who writes with a model, once its server has said that it is there."""
         from citewell.adapters.llm import split_spec
-        from citewell.adapters.llm.presence import Presence
+        from citewell.adapters.llm.model_presence import Presence
 
         settings = self._settings()
         vendor, _ = split_spec(settings.model)
@@ -109,7 +109,7 @@ class Choosing:
 
     def _connect(self) -> RemoteServer:
         from citewell.adapters.llm import make_server, split_spec
-        from citewell.adapters.llm.once import LIMIT_S
+        from citewell.adapters.llm.shared_request import LIMIT_S
 
         settings = self._settings()
         key = settings.model_key.get_secret_value() if settings.model_key else None

@@ -9,13 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citewell.adapters.embedding.names import CachedNames
+from citewell.adapters.embedding.name_cache import CachedNames
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.answer.audit import Versions
 from citewell.answer.retrieve import Search
 from citewell.assistants.consult.assess import RULES, AssessmentParts
-from citewell.assistants.consult.history import findings_of
+from citewell.assistants.consult.from_record import findings_of
 from citewell.assistants.consult.service import ConsultService
 from citewell.bootstrap.desk import open_seal
 from citewell.bootstrap.home import read_source
@@ -24,11 +24,11 @@ from citewell.types import Source
 
 if TYPE_CHECKING:
     from citewell.answer.replay import Replay
-    from citewell.assistants.consult.hear import Reader
+    from citewell.assistants.consult.messages import Reader
     from citewell.assistants.consult.notebook import InterviewStep
     from citewell.assistants.consult.tools import Caller
     from citewell.bootstrap.app import App
-    from citewell.keeping import AuditRecord
+    from citewell.history import AuditRecord
     from citewell.ports import Writer
     from citewell.types import Context, User
     from citewell.types.consult import Consult, Differential, Finding
@@ -178,7 +178,7 @@ class ConsultParts:
     def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Assess a signed consult again on the versions of then, beside what was signed; nothing is recorded."""
         from citewell.adapters.index.exact import ExactIndex
-        from citewell.assistants.consult.again import again
+        from citewell.assistants.consult.reassess import again
 
         def parts(stamp: int, only: Collection[int] | None) -> AssessmentParts:
             past = ExactIndex(self.app.library.at(stamp, only=only))
@@ -194,7 +194,7 @@ def exported(turn: InterviewStep, kind: str) -> bytes:
     if kind == "txt":
         return note_text(turn.consult).encode()
     if kind == "json":
-        from citewell.adapters.records.consult_write import write_document
+        from citewell.adapters.records.fhir_consult_write import write_document
 
         return write_document(turn.consult)
     if kind == "pdf":

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from citewell.adapters.index.exact import ExactIndex
+from citewell.adapters.store.answer_ledger import SqlLedger
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.conversations import SqlConversations
+from citewell.adapters.store.encryption import KEY_FILE, TextCipher
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.ledger import SqlLedger
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.routing import SqlInbox
 from citewell.adapters.store.schema import answers
 from citewell.adapters.store.schema import conversations as conversations_table
-from citewell.adapters.store.seal import KEY_FILE, TextCipher
 from citewell.answer.service import AskService, Assistant, ResolveOptions
 from citewell.errors import LibraryError
 

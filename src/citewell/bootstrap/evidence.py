@@ -15,7 +15,7 @@ from citewell.assistants.evidence import NAME, Literature
 from citewell.assistants.evidence.standing import CitationStanding
 from citewell.bootstrap.desk import desk_of
 from citewell.errors import InputError
-from citewell.keeping import AuditRecord
+from citewell.history import AuditRecord
 from citewell.types import LifecycleState, Scope, User
 
 if TYPE_CHECKING:

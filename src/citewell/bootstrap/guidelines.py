@@ -14,19 +14,19 @@ from citewell.assistants.guidelines import PUBLIC, TAG, Guidelines
 from citewell.assistants.guidelines.assess import Assessment, assessment_json
 from citewell.assistants.guidelines.diff import Diff, diff
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.kept import ChangedAssessment, asked, changed_by, words
 from citewell.assistants.guidelines.patient import PatientInput
+from citewell.assistants.guidelines.patients_on_file import Roster, find_patient, roster
 from citewell.assistants.guidelines.problems import check_whole
-from citewell.assistants.guidelines.read import read
-from citewell.assistants.guidelines.roster import Roster, find_patient, roster
-from citewell.assistants.guidelines.word import Wording
+from citewell.assistants.guidelines.read_guideline import read
+from citewell.assistants.guidelines.saved_assessments import ChangedAssessment, asked, changed_by, words
+from citewell.assistants.guidelines.word_reasons import Wording
 from citewell.bootstrap.home import read_source
 from citewell.config import Settings
 from citewell.errors import NoModel
-from citewell.ingest.library import AddedDocument, check_embedder, refiled, unwatched
+from citewell.history import AuditRecord, KeptOutcome
+from citewell.ingest.library_changes import AddedDocument, check_embedder, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
-from citewell.ingest.read import FileReader, Step, Watch
-from citewell.keeping import AuditRecord, KeptOutcome
+from citewell.ingest.read_file import FileReader, Step, Watch
 from citewell.ports import Library
 from citewell.types import Emergency, Filing, LibraryEntry, LifecycleState, Scope, Source, User
 

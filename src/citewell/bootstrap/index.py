@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.index.qdrant import QdrantIndex
     from citewell.adapters.index.replica import Replica
-    from citewell.adapters.index.tenants import TenantIndex
-    from citewell.adapters.store.filings import SqlFilings
+    from citewell.adapters.index.tenant_indexes import TenantIndex
     from citewell.adapters.store.library import SqlLibrary
+    from citewell.adapters.store.replica_feed import SqlFilings
     from citewell.config import Settings
 
 
@@ -39,17 +39,17 @@ def make_replica(settings: Settings) -> Replica:
 
 def shelf_for_replica(library: SqlLibrary) -> SqlFilings:
     """The library as a replica is fed from it."""
-    from citewell.adapters.store.filings import SqlFilings
+    from citewell.adapters.store.replica_feed import SqlFilings
 
     return SqlFilings(library)
 
 
 def _own_index(library: SqlLibrary, settings: Settings) -> TenantIndex | PostgresIndex:
     """Of each tenant that is searched, all of it in memory; in a database, as far as the settings allow."""
-    from citewell.adapters.store.tenants import TenantShelf
+    from citewell.adapters.store.tenant_shelf import TenantShelf
 
     if library.engine.dialect.name == "sqlite":
-        from citewell.adapters.index.tenants import TenantIndex
+        from citewell.adapters.index.tenant_indexes import TenantIndex
 
         return TenantIndex(partial(TenantShelf, library))
     from citewell.adapters.index.postgres import PostgresIndex

@@ -82,8 +82,8 @@ def _proved(engine: Engine, home: Path) -> tuple[int, tuple[str, ...]]:
     from sqlalchemy import select
 
     from citewell.adapters.store.audit import SqlAudit
+    from citewell.adapters.store.encryption import KEY_FILE, TextCipher
     from citewell.adapters.store.schema import answers
-    from citewell.adapters.store.seal import KEY_FILE, TextCipher
 
     with engine.connect() as connection, connection.begin():
         tenants = list(connection.execute(select(answers.c.tenant).distinct()).scalars())

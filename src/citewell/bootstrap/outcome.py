@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from citewell.answer.expand import Expansion
     from citewell.errors import CitewellError
-    from citewell.ingest.library import AddedDocument
+    from citewell.ingest.library_changes import AddedDocument
     from citewell.types import Hit
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.llm.extractive import Extractive
-from citewell.adapters.records.own import SqlOwn
+from citewell.adapters.records.record_settings import SqlOwn
 from citewell.answer.retrieve import Search
-from citewell.assistants.guidelines.shelve import Books
+from citewell.assistants.guidelines.search_index import Books
 from citewell.assistants.records.ask import Records
-from citewell.assistants.records.examples import Nearness, examples, nearness
-from citewell.assistants.records.place import FactDocuments
+from citewell.assistants.records.fact_places import FactDocuments
+from citewell.assistants.records.kind_examples import Nearness, examples, nearness
 from citewell.bootstrap.desk import desk_of
 from citewell.bootstrap.record_models import EXTRACTIVE
 from citewell.types import User
@@ -21,7 +21,7 @@ from citewell.types import User
 if TYPE_CHECKING:
     from citewell.answer.service import AskService
     from citewell.bootstrap.app import App
-    from citewell.keeping import Conversations
+    from citewell.history import Conversations
     from citewell.ports.records import FactStore
     from citewell.types import Emergency, Message, Scope
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from citewell.adapters.records.facts import SqlFacts
-from citewell.adapters.records.letting_go import let_go
+from citewell.adapters.records.keep_decisions import let_go
 from citewell.adapters.records.papers import SqlPapers
 from citewell.errors import NotFound
 from citewell.ingest.sniff import CDA, FHIR
@@ -17,8 +17,8 @@ from citewell.types import OWNER_ID, Document, LibraryEntry, LifecycleState, Sco
 from citewell.types.facts import Fact
 
 if TYPE_CHECKING:
-    from citewell.adapters.records.told import ImportedFacts
-    from citewell.assistants.records.mentions import PaperQuote
+    from citewell.adapters.records.imported_facts import ImportedFacts
+    from citewell.assistants.records.paper_mentions import PaperQuote
     from citewell.bootstrap.app import App
 
 NO_SUCH_PAPER = "Document not found in this record. `citewell records papers` shows the ids."
@@ -80,13 +80,13 @@ class RecordPapers:
 
     def unread(self) -> list[LibraryEntry]:
         """The papers that no fact was read from."""
-        from citewell.assistants.records.place import unread
+        from citewell.assistants.records.fact_places import unread
 
         return unread(self.entries, self.facts.remembered(self.scope))
 
     def said_of_allergies(self) -> list[PaperQuote]:
         """Where papers that no fact was read from speak of allergies."""
-        from citewell.assistants.records.mentions import quotes_of
+        from citewell.assistants.records.paper_mentions import quotes_of
 
         waiting = {one.id for one in self.unread()}
         return quotes_of("allergies", [one for one in self.read() if one[0].id in waiting])
@@ -114,7 +114,7 @@ class RecordPapers:
 
     def _read_again(self) -> None:
         """What another export says too is still known; it is read from there."""
-        from citewell.assistants.records.place import is_coded
+        from citewell.assistants.records.fact_places import is_coded
 
         for entry in reversed([one for one in self.entries if is_coded(one)]):
             told = self.told(self.app.library.original(entry.id, self.scope))

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.records.facts import SqlFacts
-from citewell.adapters.records.own import SqlOwn
+from citewell.adapters.records.record_settings import SqlOwn
 from citewell.adapters.store.engine import writing
 from citewell.bootstrap.home import read_source
 from citewell.bootstrap.record_models import asked
 from citewell.bootstrap.record_papers import RecordPapers
 from citewell.errors import DamagedFile, InputError, NotFound, UnsupportedFile
-from citewell.ingest.library import AddedDocument, check_embedder, unwatched
+from citewell.ingest.library_changes import AddedDocument, check_embedder, unwatched
 from citewell.ingest.parse import checked, safe_name
-from citewell.ingest.read import Step
+from citewell.ingest.read_file import Step
 from citewell.ingest.sniff import CDA, FHIR, sniff
 from citewell.ports.records import FactCounts, Paper, PaperKind, RecordSettings
 from citewell.types import OWNER_ID, Filing, LibraryEntry, LifecycleState, Scope, Source
@@ -28,7 +28,7 @@ from citewell.types.facts import Allergy, Fact, FactOrigin, LabResult, Medicatio
 from citewell.types.facts_json import read_fact
 
 if TYPE_CHECKING:
-    from citewell.adapters.records.told import ImportedFacts
+    from citewell.adapters.records.imported_facts import ImportedFacts
     from citewell.assistants.records.alerts import Alert
     from citewell.assistants.records.propose import ProposedFacts
     from citewell.bootstrap.app import App
@@ -199,7 +199,7 @@ class Record:
 
     def critical(self) -> list[LabResult]:
         """Results that were flagged critical, then newest ones that nobody marked and that are beyond usual limits."""
-        from citewell.assistants.records.limits import beyond_limits
+        from citewell.assistants.records.result_limits import beyond_limits
 
         flagged = self.facts.critical_results(self.scope)
         return [*flagged, *(one for one in beyond_limits(self.facts.remembered(self.scope)) if one not in flagged)]
@@ -264,7 +264,7 @@ class Record:
 
 def _readable(source: Source) -> Source:
     """A picture as a page that can be read; a film, a sound or a photo in a form that nobody here reads is refused."""
-    from citewell.adapters.records.picture import as_pdf, is_picture
+    from citewell.adapters.records.photo_to_pdf import as_pdf, is_picture
 
     if is_picture(source):
         return as_pdf(source)

@@ -21,7 +21,7 @@ from citewell.errors import BlobsUnavailable, EmbedderMismatch
 if TYPE_CHECKING:
     from citewell.bootstrap.app import App
     from citewell.config import Settings
-    from citewell.ingest.read import Step
+    from citewell.ingest.read_file import Step
     from citewell.ingest.worker import Worker
     from citewell.ports.blobs import Blobs
     from citewell.ports.queue import Queue

@@ -19,7 +19,7 @@ def main() -> None:
 
 def _run() -> None:
     from citewell.cli.commands import app
-    from citewell.cli.frame import tell
+    from citewell.cli.common import tell
     from citewell.errors import CitewellError, InputError
 
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, Subject, Tags, opened, print_json
+from citewell.cli.common import Home, Json, Subject, Tags, opened, print_json
 from citewell.cli.progress import progress
 from citewell.errors import InputError
 from citewell.types import Chunking, Filing

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from citewell.answer.answer_json import done_json, left_out_words, without_help
 from citewell.answer.cite import Marks, mark
 from citewell.answer.events import AnswerDone, AnswerStarted, Event, Notice, Replace, SentenceChecked, StageStarted
-from citewell.answer.view import done_json, left_out_words, without_help
+from citewell.cli.common import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.conversations import conversation_id
-from citewell.cli.frame import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.stages import StageDisplay
 from citewell.errors import CitewellError, InputError
 from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualified, Route

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.types import User
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def assess(
 
 
 def _patients(app: App, named: str) -> tuple[PatientInput, ...]:
-    from citewell.assistants.guidelines.roster import read_patients
+    from citewell.assistants.guidelines.patients_on_file import read_patients
 
     path = Path(named)
     return read_patients(path) if path.is_file() else (app.guidelines.patient(named),)

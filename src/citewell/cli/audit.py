@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.answer.kept_view import record_json
+from citewell.answer.history_json import record_json
 from citewell.api.bodies.kept import ProofResponse
-from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find, part_of
 from citewell.errors import InputError
-from citewell.keeping import AuditHead
+from citewell.history import AuditHead
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App

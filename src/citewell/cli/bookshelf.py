@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable, settings
+from citewell.cli.common import Home, Json, Tags, opened, print_json, printable, settings
 from citewell.cli.progress import PlainProgress, progress
 from citewell.errors import InputError
 from citewell.types import Filing
@@ -134,7 +134,7 @@ def _print_books(books: list[dict[str, str]], *, json: bool) -> None:
 
 def _bytes(watch: PlainProgress) -> Callable[[Any, int, int], Callable[[int, int], None]]:
     """The book that is fetched now, with the time left."""
-    from citewell.ingest.read import Step
+    from citewell.ingest.read_file import Step
 
     shown = watch.one_by_one()
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, opened, print_json
+from citewell.cli.common import Home, Json, opened, print_json
 
 
 def calibrate(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.view import check_json
-from citewell.cli.frame import Home, Json, Tags, need_documents, opened, print_json, printable
+from citewell.answer.answer_json import check_json
+from citewell.cli.common import Home, Json, Tags, need_documents, opened, print_json, printable
 from citewell.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from citewell import __version__
-from citewell.cli.frame import Home
+from citewell.cli.common import Home
 
 VERBS = {
     "add": "add",

@@ -2,14 +2,164 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli import consult_findings, consult_start
-from citewell.cli.consult_frame import ConsultId, desk, show_note, show_turn
-from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.common import Home, Json, print_json, printable
+from citewell.cli.consult_frame import ConsultId, FindingId, desk, echo_finding, room, show_note, show_turn
+from citewell.cli.unlock import PassphraseStdin, Vault
+from citewell.errors import InputError
+
+if TYPE_CHECKING:
+    from citewell.bootstrap.consult import ConsultParts
+    from citewell.types.consult import Finding
+
+
+NO_CONSENT = (
+    "{consent} Nothing has been read yet. Ask the patient, then start again with --consent to confirm they agree."
+)
+
+
+def start(
+    context: typer.Context,
+    record: Annotated[
+        Path | None, typer.Option(help="The patient's record as a FHIR R4 bundle.", show_default=False)
+    ] = None,
+    vault: Vault = None,
+    from_vault: Annotated[bool, typer.Option("--from-vault", help="Read from one of your vaults.")] = False,
+    consent: Annotated[
+        bool, typer.Option("--consent", help="The patient consents to their record being read.")
+    ] = False,
+    setting: Annotated[
+        str | None, typer.Option(help="Care setting, such as “primary care” or “hospital”.", show_default=False)
+    ] = None,
+    country: Annotated[str | None, typer.Option(help="Country.", show_default=False)] = None,
+    passphrase_stdin: PassphraseStdin = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Start a consultation, optionally from a record if the patient consents."""
+    with room(context, home) as (place, asker):
+        told = _record(
+            context,
+            home,
+            place,
+            record,
+            vault=vault,
+            is_vault=from_vault or vault is not None,
+            is_agreed=consent,
+            from_stdin=passphrase_stdin,
+        )
+        turn = place.service.start(asker, setting=setting, country=country, record=told)
+    show_turn(turn, json=json)
+
+
+def _record(
+    context: typer.Context,
+    home: Path | None,
+    place: ConsultParts,
+    record: Path | None,
+    *,
+    vault: str | None,
+    is_vault: bool,
+    is_agreed: bool,
+    from_stdin: bool,
+) -> tuple[str, Sequence[Finding]] | None:
+    """The findings of a record, once the patient agrees; None without one."""
+    if record is None and not is_vault:
+        return None
+    source = f"the file {record.name}" if record is not None else "the patient's vault"
+    if not is_agreed:
+        raise InputError(NO_CONSENT.format(consent=place.service.consent(source)))
+    if record is not None:
+        return place.from_bundle(record)
+    from citewell.cli.unlock import opened_profile
+
+    with opened_profile(context, home, vault, from_stdin=from_stdin) as profile:
+        facts = profile.record.facts.all(profile.record.scope)
+    return source, place.from_facts(facts)
+
+
+def findings(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
+    """List the findings with their source words, and those replaced or withdrawn."""
+    from citewell.assistants.consult.view import turn_json
+
+    with desk(context, home) as (flow, asker):
+        turn = flow.look(flow.find(consult, asker), asker)
+    if json:
+        print_json({key: turn_json(turn)[key] for key in ("id", "findings", "gone", "contradictions")})
+        return
+    for finding in turn.consult.findings:
+        echo_finding(finding)
+    for finding, why in turn.consult.gone:
+        typer.echo(printable(f"  ({finding.id}) {finding.name}, {finding.polarity.value}: {why}"))
+    for pair in turn.consult.contradictions:
+        typer.echo(printable(f"! {pair.first} and {pair.second}: {pair.question}"))
+
+
+def correct(
+    context: typer.Context,
+    consult: ConsultId,
+    finding: FindingId,
+    name: Annotated[str | None, typer.Option(help="New name.", show_default=False)] = None,
+    polarity: Annotated[
+        str | None, typer.Option(help="present, absent, family, past or hypothetical.", show_default=False)
+    ] = None,
+    value: Annotated[float | None, typer.Option(help="New value.", show_default=False)] = None,
+    unit: Annotated[str | None, typer.Option(help="Unit.", show_default=False)] = None,
+    category: Annotated[str | None, typer.Option(help="New category.", show_default=False)] = None,
+    onset: Annotated[str | None, typer.Option(help="When it started.", show_default=False)] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Correct a finding, or add one with `new` as its ID. The old value stays in the history."""
+    given = {"name": name, "polarity": polarity, "value": value, "unit": unit, "category": category, "onset": onset}
+    change = {key: told for key, told in given.items() if told is not None}
+    with desk(context, home) as (flow, asker):
+        consult_id = flow.find(consult, asker)
+        is_new = finding.casefold() == "new"
+        turn = flow.note(consult_id, change, asker) if is_new else flow.correct(consult_id, finding, change, asker)
+    show_turn(turn, json=json)
+
+
+def retract(
+    context: typer.Context,
+    consult: ConsultId,
+    finding: FindingId,
+    why: Annotated[str, typer.Option(help="Why it is withdrawn.", show_default=False)] = "",
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Withdraw a finding. It stays in the history."""
+    with desk(context, home) as (flow, asker):
+        turn = flow.retract(flow.find(consult, asker), finding, asker, why=why)
+    show_turn(turn, json=json)
+
+
+def confirm(
+    context: typer.Context,
+    consult: ConsultId,
+    finding: Annotated[
+        list[str] | None, typer.Argument(help="Findings to confirm. All by default.", show_default=False)
+    ] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Confirm findings."""
+    with desk(context, home) as (flow, asker):
+        turn = flow.confirm(flow.find(consult, asker), finding or [], asker)
+    show_turn(turn, json=json)
+
+
+def acknowledge(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
+    """Acknowledge the red flags."""
+    with desk(context, home) as (flow, asker):
+        turn = flow.acknowledge(flow.find(consult, asker), asker)
+    show_turn(turn, json=json)
+
 
 app = typer.Typer(
     help="Consultations: an interview, findings, differentials, and a plan from guidelines for a clinician to sign.",
@@ -153,13 +303,13 @@ def list_consults(context: typer.Context, home: Home = None, json: Json = False)
         typer.echo(printable(f"{one['id'][:8]}  {one['state']:19}  {one['changed_at'][:16]}  {one['patient']}"))
 
 
-app.command()(consult_start.start)
+app.command()(start)
 app.command()(say)
-app.command()(consult_findings.findings)
-app.command()(consult_findings.correct)
-app.command()(consult_findings.retract)
-app.command()(consult_findings.confirm)
-app.command()(consult_findings.acknowledge)
+app.command()(findings)
+app.command()(correct)
+app.command()(retract)
+app.command()(confirm)
+app.command()(acknowledge)
 app.command()(differentials)
 app.command()(assess)
 app.command()(edit)

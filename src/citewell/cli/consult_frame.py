@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.frame import opened, print_json, printable
+from citewell.cli.common import opened, print_json, printable
 from citewell.types import User
 from citewell.types.consult import Polarity, RedFlag
 

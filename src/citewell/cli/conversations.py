@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.kept_view import reply_to, turns_json
+from citewell.answer.history_json import reply_to, turns_json
 from citewell.api.bodies.kept import ConversationsResponse
-from citewell.cli.frame import After, Home, Json, Limit, opened, print_json, print_next, printable
+from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find, part_of
-from citewell.keeping import PAGE_LENGTH
+from citewell.history import PAGE_LENGTH
 
 if TYPE_CHECKING:
     from citewell.bootstrap import App

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from citewell.api.bodies.documents import entry_json
-from citewell.cli.frame import NO_DOCUMENTS, Home, Json, opened, print_json, printable
+from citewell.cli.common import NO_DOCUMENTS, Home, Json, opened, print_json, printable
 
 if TYPE_CHECKING:
     from citewell.types import LibraryEntry

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from citewell.api.bodies.documents import entry_json
-from citewell.cli.frame import DocumentId, Home, Json, Tags, opened, print_json, printable
+from citewell.cli.common import DocumentId, Home, Json, Tags, opened, print_json, printable
 from citewell.types import Filing
 
 

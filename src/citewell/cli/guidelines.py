@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli import bookshelf
-from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def add(
     json: Json = False,
 ) -> None:
     """Import a guideline, replacing any older edition. A document that is not a guideline is refused."""
-    from citewell.assistants.guidelines.view import counts_json
+    from citewell.assistants.guidelines.guideline_json import counts_json
 
     with opened(context, home) as app, progress(quiet=json) as watch:
         added = app.guidelines.add(
@@ -55,7 +55,7 @@ def add(
 @app.command()
 def check(context: typer.Context, file: File, home: Home = None, json: Json = False) -> None:
     """Report how a guideline was imported: recommendations, gaps, symptom rows, references and criteria to check."""
-    from citewell.assistants.guidelines.view import guideline_json
+    from citewell.assistants.guidelines.guideline_json import guideline_json
 
     with opened(context, home) as app:
         guideline = app.guidelines.check(file)
@@ -123,7 +123,7 @@ def _marked(words: list[dict[str, str]]) -> str:
 @app.command("list")
 def list_guidelines(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """List the guidelines used to assess patients."""
-    from citewell.assistants.guidelines.view import counts_json
+    from citewell.assistants.guidelines.guideline_json import counts_json
 
     with opened(context, home) as app:
         found = [counts_json(guideline) for guideline in app.guidelines.all(app.scope_of_owner())]

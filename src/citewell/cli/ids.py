@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from citewell.errors import InputError, NotFound
-from citewell.types.logged import is_logged, is_meant
+from citewell.types.hashed_ids import is_logged, is_meant
 
 ALL = 10_000_000
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.kept_view import with_questions
+from citewell.answer.history_json import with_questions
 from citewell.api.bodies.kept import RoutedListResponse
-from citewell.cli.frame import After, Home, Json, Limit, opened, print_json, print_next, printable
+from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find, part_of
-from citewell.keeping import PAGE_LENGTH
+from citewell.history import PAGE_LENGTH
 
 if TYPE_CHECKING:
     from citewell.answer.service import Case
     from citewell.bootstrap import App
-    from citewell.keeping import HistoryPage, RoutedQuestion
+    from citewell.history import HistoryPage, RoutedQuestion
 
 app = typer.Typer(help="Read and answer questions the documents could not answer.", add_completion=False)
 

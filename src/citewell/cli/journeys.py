@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, opened, print_json, printable
-from citewell.cli.frame import Journey as JourneyOption
+from citewell.cli.common import Home, Json, opened, print_json, printable
+from citewell.cli.common import Journey as JourneyOption
 from citewell.cli.ids import find, part_of
 from citewell.types import OWNER_ID
 
@@ -124,7 +124,7 @@ def ask(
     json: Json = False,
 ) -> None:
     """Ask the literature of a journey and the literature for everyone, or only the latter."""
-    from citewell.answer.view import done_json
+    from citewell.answer.answer_json import done_json
 
     with opened(context, home) as library:
         asker, talk_id = library.owner(), None

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, print_json, settings
+from citewell.cli.common import Home, Json, print_json, settings
 from citewell.cli.progress import progress
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError
@@ -38,7 +38,7 @@ def migrate(
 ) -> None:
     """Move a library with its vectors, conversations, users and audit log. If interrupted, run it again to continue."""
     from citewell.bootstrap.migrate import FILE, move_library
-    from citewell.ingest.read import Step
+    from citewell.ingest.read_file import Step
 
     chosen = settings(context, home)
     source, target = _address(source or SQLITE, chosen), _address(target or POSTGRESQL, chosen)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, print_json, settings
+from citewell.cli.common import Home, Json, print_json, settings
 
 if TYPE_CHECKING:
-    from citewell.adapters.llm.listing import ModelRow, WriterKind
+    from citewell.adapters.llm.model_list import ModelRow, WriterKind
 
 app = typer.Typer(help="List, check and download language models.", add_completion=False)
 
@@ -34,7 +34,7 @@ def models(context: typer.Context, server: Vendor = None, home: Home = None, jso
 @app.command("list")
 def list_models(context: typer.Context, server: Vendor = None, home: Home = None, json: Json = False) -> None:
     """List language models: which are allowed and which are available."""
-    from citewell.adapters.llm.listing import kinds, listing, vendor_of
+    from citewell.adapters.llm.model_list import kinds, listing, vendor_of
 
     chosen = settings(context, home)
     found, ways = listing(chosen, server or vendor_of(chosen)), list(kinds(chosen))
@@ -60,8 +60,8 @@ def _install(kind: WriterKind) -> str | None:
 @app.command()
 def check(context: typer.Context, name: Name, server: Vendor = None, home: Home = None, json: Json = False) -> None:
     """Check that a model is allowed and that its server has exactly that model."""
-    from citewell.adapters.llm.limits import allowed
-    from citewell.adapters.llm.listing import rows, server_of, vendor_of
+    from citewell.adapters.llm.model_limits import allowed
+    from citewell.adapters.llm.model_list import rows, server_of, vendor_of
 
     chosen = settings(context, home)
     vendor, model = _named(name, server or vendor_of(chosen))
@@ -84,8 +84,8 @@ def check(context: typer.Context, name: Name, server: Vendor = None, home: Home 
 @app.command()
 def pull(context: typer.Context, name: Name, server: Vendor = None, home: Home = None, json: Json = False) -> None:
     """Download an allowed model, if the server supports it."""
-    from citewell.adapters.llm.limits import allowed
-    from citewell.adapters.llm.listing import server_of, vendor_of
+    from citewell.adapters.llm.model_limits import allowed
+    from citewell.adapters.llm.model_list import server_of, vendor_of
 
     chosen = settings(context, home)
     vendor, model = _named(name, server or vendor_of(chosen))

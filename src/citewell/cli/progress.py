@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from citewell.cli.frame import printable
+from citewell.cli.common import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from citewell.ingest.read import Step
+    from citewell.ingest.read_file import Step
 
 
 class PlainProgress:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli import records_add, records_ask, records_remove, records_review, records_talks
-from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.common import Home, Json, print_json, printable
 from citewell.cli.progress import progress
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError, LibraryError

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json
+from citewell.cli.common import Home, Json
 from citewell.cli.records_review import tell
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.types.facts import FrequencyType, MedicationStatus, PartialDate, Severity

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.common import Home, Json, print_json, printable
 from citewell.cli.records_talks import desk_of
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 
@@ -28,7 +28,7 @@ def ask(
     json: Json = False,
 ) -> None:
     """Answer from the record's own facts and words, with sources. Emergency advice always comes first."""
-    from citewell.answer.view import done_json
+    from citewell.answer.answer_json import done_json
     from citewell.assistants.records.confidence import band
     from citewell.bootstrap.record_models import elsewhere
 
@@ -54,8 +54,8 @@ def ask(
 
 def _told(events: Iterable[Event], *, is_quiet: bool) -> AnswerDone:
     """Read an answer to its end; a notice in an emergency is printed before anything is searched."""
+    from citewell.answer.answer_json import without_help
     from citewell.answer.events import AnswerDone, Notice
-    from citewell.answer.view import without_help
 
     for event in events:
         if isinstance(event, Notice) and event.is_emergency and not is_quiet:

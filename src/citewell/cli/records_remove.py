@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.common import Home, Json, print_json, printable
 from citewell.cli.records_review import PaperId
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import NotFound

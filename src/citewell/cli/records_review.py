@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.common import Home, Json, print_json, printable
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError
 from citewell.ports.records import PaperKind

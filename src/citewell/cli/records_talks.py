@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from citewell.cli.frame import Home, Json, print_json, printable
+from citewell.cli.common import Home, Json, print_json, printable
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError
 

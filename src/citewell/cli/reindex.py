@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from citewell.cli.frame import Home, Json, opened, print_json
+from citewell.cli.common import Home, Json, opened, print_json
 from citewell.cli.progress import progress
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from citewell.answer.kept_view import replay_json
+from citewell.answer.history_json import replay_json
 from citewell.answer.replay import Replay, SentenceChange
 from citewell.cli.audit import AnswerId, answer_id
-from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.common import Home, Json, opened, print_json, printable
 
 MARKS = {"same": "=", "changed": "~", "gone": "-", "new": "+"}
 

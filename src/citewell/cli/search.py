@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.api.bodies.documents import ResultsResponse
-from citewell.cli.frame import NO_DOCUMENTS, Home, Journey, Json, Subject, Tags, opened, print_json, printable
+from citewell.cli.common import NO_DOCUMENTS, Home, Journey, Json, Subject, Tags, opened, print_json, printable
 
 if TYPE_CHECKING:
     from citewell.bootstrap import Results

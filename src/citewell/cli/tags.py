@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, opened, print_json, printable
+from citewell.cli.common import Home, Json, opened, print_json, printable
 
 app = typer.Typer(help="Set who answers questions about a tag.", add_completion=False, no_args_is_help=True)
 

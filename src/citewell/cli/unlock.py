@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.frame import settings
+from citewell.cli.common import settings
 from citewell.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.frame import Home, Json, Tags, opened, print_json, printable
+from citewell.cli.common import Home, Json, Tags, opened, print_json, printable
 from citewell.cli.ids import find
 from citewell.types import Role
-from citewell.types.logged import is_logged
+from citewell.types.hashed_ids import is_logged
 
 if TYPE_CHECKING:
-    from citewell.adapters.store.people import UserAccount
+    from citewell.adapters.store.users import UserAccount
     from citewell.bootstrap import App
 
 app = typer.Typer(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.frame import Home, Json, print_json, settings
+from citewell.cli.common import Home, Json, print_json, settings
 from citewell.config import Settings
 
 

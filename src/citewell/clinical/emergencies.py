@@ -18,11 +18,11 @@ from functools import cache
 from itertools import chain, islice
 from typing import cast
 
-from citewell.clinical.context import read_context, read_danger
+from citewell.clinical.assertion import read_context, read_danger
 from citewell.clinical.languages import Language, language_of, spelled_with_places
 from citewell.clinical.quantities import ages
+from citewell.clinical.reader_windows import segments
 from citewell.clinical.tables import rows
-from citewell.clinical.windows import segments
 from citewell.types.consult import Polarity
 from citewell.types.emergencies import Emergency
 

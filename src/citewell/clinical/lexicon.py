@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple, cast
 
 from citewell import vocabulary
-from citewell.clinical.compositions import Composition, compositions, site_pairs
+from citewell.clinical.composed_findings import Composition, compositions, site_pairs
 from citewell.clinical.medicines import medicines
 from citewell.clinical.misspellings import corrected
 from citewell.clinical.tables import rows

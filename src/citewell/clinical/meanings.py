@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from operator import itemgetter
 
-from citewell.clinical.context import AssertionContext, MentionSpan
+from citewell.clinical.assertion import AssertionContext, MentionSpan
 from citewell.clinical.lexicon import Lexicon, Mention, broader, id_of, ids_of, mentions, named_concept
 from citewell.clinical.quantities import habits, results
 
@@ -48,7 +48,7 @@ NOTHING = "none"
 def meant(context: AssertionContext) -> tuple[Mention, ...]:
     """The mentions that the reader sees where the lexicon knows no name or another one, with what they mean.
 
-    >>> from citewell.clinical.context import read_context
+    >>> from citewell.clinical.assertion import read_context
     >>> [one.name for one in meant(read_context("trousers are falling off him"))]
     ['weight loss']
     """
@@ -85,7 +85,7 @@ def meant(context: AssertionContext) -> tuple[Mention, ...]:
 def is_normal(context: AssertionContext, start: int, end: int) -> bool:
     """Whether words, or what follows them, say that nothing is wrong with what they name.
 
-    >>> from citewell.clinical.context import read_context
+    >>> from citewell.clinical.assertion import read_context
     >>> is_normal(read_context("wt steady"), 0, 2), is_normal(read_context("wt down"), 0, 2)
     (True, False)
     """
@@ -105,7 +105,7 @@ def _is_another(span: MentionSpan, named: Sequence[Mention]) -> bool:
 def is_misread(context: AssertionContext, places: Sequence[tuple[int, int]], ids: frozenset[str]) -> bool:
     """Whether words that the lexicon takes for something are a small part of words that mean something else.
 
-    >>> from citewell.clinical.context import read_context
+    >>> from citewell.clinical.assertion import read_context
     >>> text = "trousers are falling off him"
     >>> is_misread(read_context(text), [(13, 20)], ids_of(named_concept("injury")))
     True

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Literal, cast
 
-from citewell.clinical.context import read_context
+from citewell.clinical.assertion import read_context
 from citewell.clinical.lexicon import Mention, broader, concept_ids, mentions
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from citewell.ingest.lists import captioned, leads
 from citewell.ports import Tokenizer
+from citewell.sentences import sentences
 from citewell.types import Block, Chunk, Chunking, Document
-from citewell.words import sentences
 
 SECTIONS = Chunking(strategy="sections", size=400, overlap=100, unit="tokens")
 HEADINGS = Chunking(strategy="headings", size=400, overlap=100, unit="tokens")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from citewell.sentences import list_mark
 from citewell.types import Block
-from citewell.words import list_mark
 
 MAX_LEAD_WORDS = 14
 """A longer line above a list that does not end in a colon says something of its own."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.errors import LibraryError
-from citewell.words import term_key
+from citewell.sentences import term_key
 
 MAGIC = b"CWPO"
 VERSION = 2

@@ -15,12 +15,12 @@ from functools import partial
 from typing import NamedTuple
 
 from citewell.errors import EmbedderMismatch, LibraryError, TookTooLong
-from citewell.ingest.allowance import allowance, bounded_memory
-from citewell.ingest.heart import LeaseHeartbeat
-from citewell.ingest.read import FileReader, Step
+from citewell.ingest.lease_heartbeat import LeaseHeartbeat
+from citewell.ingest.parse_allowance import allowance, bounded_memory
+from citewell.ingest.read_file import FileReader, Step
 from citewell.ingest.retries import PermanentFailure, RetryLater, judge
 from citewell.ports import JobLease, Library
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
 

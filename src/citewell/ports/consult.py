@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from citewell.keeping import KeptOutcome
+from citewell.history import KeptOutcome
 from citewell.types import User
 
 

@@ -37,7 +37,7 @@ from citewell.types.documents import (
     Source,
 )
 from citewell.types.emergencies import Emergency
-from citewell.types.shelf import (
+from citewell.types.library import (
     CHUNK_NAMESPACE,
     EVERY,
     MAX_CHUNK,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from citewell.errors import InputError
 from citewell.types.emergencies import Emergency
-from citewell.types.shelf import chunk_id, source_id
+from citewell.types.library import chunk_id, source_id
 
 Near = tuple[int, int, float]
 """Offsets of a sentence, and its cosine with the question."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Literal
 
-from citewell.types.shelf import LifecycleState
+from citewell.types.library import LifecycleState
 
 STEPS: Mapping[LifecycleState, frozenset[LifecycleState]] = MappingProxyType(
     {

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from citewell.answer.answer_json import left_out_words
 from citewell.answer.service import CitedPassage
-from citewell.answer.view import left_out_words
-from citewell.web.source import SourceTarget
+from citewell.web.source_panel import SourceTarget
 
 GIVEN = "given"
 """The name of words that were sent along, which stand in no document."""

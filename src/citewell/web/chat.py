@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from citewell.assistants.guidelines.chat_view import cited
-from citewell.assistants.guidelines.entries import facts
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.search_entries import facts
 from citewell.web.answers import Chip, notice_of, turn
 
 

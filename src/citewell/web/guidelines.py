@@ -10,7 +10,7 @@ from typing import Any
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import PatientInput, patient_from, patients_from_json
 from citewell.errors import InputError
-from citewell.web.source import SourceTarget
+from citewell.web.source_panel import SourceTarget
 
 CONDITIONS = {
     "met": ("✓", "met", "good"),

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from citewell.answer.gate import why_withheld
-from citewell.web import phrases
+from citewell.web import wording
 
 NOBODY: dict[str, Any] = {
     "is_local": False,
@@ -34,22 +34,22 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        advice=phrases.advice,
-        confidence_level=phrases.confidence_level,
-        counted=phrases.counted,
-        day=phrases.day,
-        duration=phrases.duration,
-        kind=phrases.kind,
-        looked_in=phrases.looked_in,
-        moment=phrases.moment,
-        raised=phrases.raised,
-        relevance_word=phrases.relevance_word,
-        size=phrases.size,
-        state_colour=phrases.state_colour,
-        state_word=phrases.state_word,
+        advice=wording.advice,
+        confidence_level=wording.confidence_level,
+        counted=wording.counted,
+        day=wording.day,
+        duration=wording.duration,
+        kind=wording.kind,
+        looked_in=wording.looked_in,
+        moment=wording.moment,
+        raised=wording.raised,
+        relevance_word=wording.relevance_word,
+        size=wording.size,
+        state_colour=wording.state_colour,
+        state_word=wording.state_word,
         why_withheld=why_withheld,
     )
-    environment.globals.update(verdicts=phrases.VERDICTS, turn_words=phrases.TURN)
+    environment.globals.update(verdicts=wording.VERDICTS, turn_words=wording.TURN)
     return environment
 
 

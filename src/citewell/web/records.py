@@ -8,11 +8,11 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from citewell.assistants.records.answer_timeline import planned
 from citewell.assistants.records.confidence import band
-from citewell.assistants.records.known import KnownFacts, is_abnormal, is_unjudged, when
-from citewell.assistants.records.limits import beyond_limits
-from citewell.assistants.records.mentions import PaperMention, PaperQuote
-from citewell.assistants.records.tell_course import planned
+from citewell.assistants.records.known_facts import KnownFacts, is_abnormal, is_unjudged, when
+from citewell.assistants.records.paper_mentions import PaperMention, PaperQuote
+from citewell.assistants.records.result_limits import beyond_limits
 from citewell.types import LibraryEntry
 from citewell.types.facts import (
     NO_KNOWN,
@@ -33,7 +33,7 @@ from citewell.types.facts import (
 )
 from citewell.types.facts_line import line_of, shown
 from citewell.web.answers import Chip, notice_of, turn
-from citewell.web.source import SourceTarget
+from citewell.web.source_panel import SourceTarget
 
 KIND_WORDS = {
     Medication.kind: "Medicine",

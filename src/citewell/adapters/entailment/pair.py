@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from citewell.adapters.embedding.calibration import load
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import Backend, Flavour, OpenVinoEngine, choose, keep
-from citewell.answer.verify.matches import PairScores
+from citewell.answer.verify.source_match import PairScores
 from citewell.errors import ModelFilesMissing
 from citewell.minilm.forward import adapted as with_changes
 from citewell.minilm.tokenizer import SEPARATOR, WordPiece

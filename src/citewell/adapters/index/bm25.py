@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.adapters.index.scope_view import HIDDEN, SegmentView
 from citewell.adapters.index.segment import Integers, Segment, expand
-from citewell.adapters.index.view import HIDDEN, SegmentView
-from citewell.words import term_key
+from citewell.sentences import term_key
 
 SEARCH_COST = 10
 """Looking up a generation among the pairs of a term takes as long as going through this many of them."""

@@ -8,10 +8,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.hands import HelperThreads
-from citewell.adapters.index.heights import BlockMaxima, floor
+from citewell.adapters.index.block_maxima import BlockMaxima, floor
+from citewell.adapters.index.helper_threads import HelperThreads
+from citewell.adapters.index.scope_view import SegmentView
 from citewell.adapters.index.segment import Integers, expand
-from citewell.adapters.index.view import SegmentView
 from citewell.ports import Vector, Vectors, products
 from citewell.ports.reading import MANY_ROWS
 

@@ -12,14 +12,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.adapters.index.block_maxima import BlockMaxima, floor
 from citewell.adapters.index.bm25 import TUNING, Bm25Settings, Matches, Scores, match
-from citewell.adapters.index.compact import CompactIndex, compact, is_quick, is_small
+from citewell.adapters.index.candidate_list import Passages
+from citewell.adapters.index.compact_scope import CompactIndex, compact, is_quick, is_small
 from citewell.adapters.index.dense import Scored, cosines_of, nearest, scored_together
-from citewell.adapters.index.hands import HelperThreads, core_count
-from citewell.adapters.index.heights import BlockMaxima, floor
-from citewell.adapters.index.listing import Passages
+from citewell.adapters.index.helper_threads import HelperThreads, core_count
+from citewell.adapters.index.scope_view import SegmentView, look
 from citewell.adapters.index.segment import ROUGH_ROWS, Integers, Segment, build, join, keep, read
-from citewell.adapters.index.view import SegmentView, look
 from citewell.errors import EmbedderMismatch, LibraryBusy, LibraryError
 from citewell.ports import Asked, Candidate, Shelf, Vector
 from citewell.types import Scope

@@ -16,12 +16,12 @@ from typing import Protocol
 import numpy as np
 
 from citewell.adapters.index.bm25 import TUNING, Bm25Settings, match
-from citewell.adapters.index.compact import CompactIndex
+from citewell.adapters.index.candidate_list import Passages
+from citewell.adapters.index.compact_scope import CompactIndex
 from citewell.adapters.index.dense import cosines_of
 from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, _best, _checked, _ranked, _too_busy
-from citewell.adapters.index.listing import Passages
+from citewell.adapters.index.scope_view import SegmentView, look
 from citewell.adapters.index.segment import Integers, build, read
-from citewell.adapters.index.view import SegmentView, look
 from citewell.ports import Asked, Candidate, IndexedVersion, Shelf, Vector
 from citewell.types import Scope
 

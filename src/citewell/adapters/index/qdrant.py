@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.index.bm25 import TUNING, Bm25Settings, Scores, asked, impact, weigh
+from citewell.adapters.index.candidate_list import Passages
 from citewell.adapters.index.exact import _checked, _ranked
-from citewell.adapters.index.listing import Passages
 from citewell.adapters.index.replica import ALIAS, Replica, ShelfWithFilings
 from citewell.adapters.index.replica_points import MEANING, WORDS, ReplicaLag, ReplicaVersion, word
 from citewell.errors import CitewellError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.rough import BLOCK, MAX_ROWS, LazyScoreBounds
+from citewell.adapters.index.score_bounds import BLOCK, MAX_ROWS, LazyScoreBounds
 from citewell.errors import EmbedderMismatch, LibraryError
 from citewell.ingest.postings import unpack
 from citewell.ports import IndexedVersion, Vectors

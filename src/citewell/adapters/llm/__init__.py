@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from citewell.adapters.llm.limits import allowed as limits_of
+from citewell.adapters.llm.model_limits import allowed as limits_of
 from citewell.errors import InputError, ModelError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def make_model(
     sleep: Sleep = time.sleep,
 ) -> RemoteModel:
     """The model that `vendor:name` says, if it is allowed; nothing is sent yet."""
-    from citewell.adapters.llm.patience import patience_for
+    from citewell.adapters.llm.timeouts import patience_for
 
     vendor, name = split_spec(spec)
     limits = limits_of(name, allowed)

@@ -11,8 +11,8 @@ from citewell.answer.select import AnswerScorer, select
 from citewell.answer.statements import Statement
 from citewell.clinical import Lexicon
 from citewell.minilm.tokenizer import WordPiece
+from citewell.sentences import sentences
 from citewell.types import Context
-from citewell.words import sentences
 
 WINDOW_TOKENS = 1_000_000
 """Nothing is sent anywhere, so all evidence fits."""

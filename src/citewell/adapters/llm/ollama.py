@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.llm.counting import least_tokens
 from citewell.adapters.llm.failures import Endpoint
-from citewell.adapters.llm.limits import exact
+from citewell.adapters.llm.model_limits import exact
 from citewell.adapters.llm.remote import (
     CONNECT_S,
     TEMPERATURE,

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from lxml import etree
 
 from citewell.adapters.parsers.dates import read_date
-from citewell.adapters.parsers.flow import (
+from citewell.adapters.parsers.markup_flow import (
     BULLETS,
     BlockReader,
     LineReader,

@@ -20,7 +20,7 @@ from citewell.adapters.parsers.docx_styles import (
     paragraph_style,
     value,
 )
-from citewell.adapters.parsers.flow import (
+from citewell.adapters.parsers.markup_flow import (
     BlockReader,
     SectionedText,
     child_named,
@@ -28,7 +28,7 @@ from citewell.adapters.parsers.flow import (
     local_name,
     walk,
 )
-from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
+from citewell.adapters.parsers.table_rows import Cell, guess_header_rows, table_lines
 from citewell.types import Document, Metadata, ParseLimits, Source
 
 MAX_BOLD_HEADING_CHARACTERS = 100

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from citewell.adapters.parsers.docx_styles import Numbering, Styles, is_on, paragraph_style, value
-from citewell.adapters.parsers.flow import LineReader, child_named, children_named, local_name, read_line
-from citewell.adapters.parsers.inline import Inline
+from citewell.adapters.parsers.markup_flow import LineReader, child_named, children_named, local_name, read_line
+from citewell.adapters.parsers.markup_line import Inline
 
 SKIPPED = frozenset(
     """del moveFrom instrText delText delInstrText pPr rPr sectPr tblPr tblGrid trPr tcPr sdtPr sdtEndPr Fallback

@@ -10,7 +10,7 @@ from io import BytesIO
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import local_name
+from citewell.adapters.parsers.markup_flow import local_name
 from citewell.adapters.parsers.xml_tree import read_tree
 from citewell.errors import DamagedFile, EncryptedFile, TooLarge
 from citewell.types import ParseLimits

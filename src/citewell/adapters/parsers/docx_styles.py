@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import BULLETS, child_named, children_named, descendants_named, local_name
+from citewell.adapters.parsers.markup_flow import BULLETS, child_named, children_named, descendants_named, local_name
 from citewell.adapters.parsers.numerals import letters, roman
 
 MAX_LEVELS = 9

@@ -10,10 +10,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from citewell.adapters.parsers.dates import read_date
-from citewell.adapters.parsers.flow import BULLETS, SectionedText
 from citewell.adapters.parsers.html import tree, write_blocks
-from citewell.adapters.parsers.inline import Inline
-from citewell.adapters.parsers.tables import Cell, table_lines
+from citewell.adapters.parsers.markup_flow import BULLETS, SectionedText
+from citewell.adapters.parsers.markup_line import Inline
+from citewell.adapters.parsers.table_rows import Cell, table_lines
 from citewell.errors import DamagedFile
 from citewell.ingest.decode import clean, decode
 from citewell.types import BlockKind, Document, Metadata, ParseLimits, Source

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import children_named, has_own_text, local_name
-from citewell.adapters.parsers.tables import Cell, guess_header_rows, table_lines
+from citewell.adapters.parsers.markup_flow import children_named, has_own_text, local_name
+from citewell.adapters.parsers.table_rows import Cell, guess_header_rows, table_lines
 
 SECTIONS = frozenset("thead tbody tfoot tgroup".split())
 ROWS = frozenset({"tr", "row"})

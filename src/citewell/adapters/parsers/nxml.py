@@ -8,7 +8,7 @@ from typing import cast
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import (
+from citewell.adapters.parsers.markup_flow import (
     BULLETS,
     BlockReader,
     SectionedText,

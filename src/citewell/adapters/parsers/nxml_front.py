@@ -8,7 +8,7 @@ from datetime import date
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import child_named, children_named, descendants_named, local_name
+from citewell.adapters.parsers.markup_flow import child_named, children_named, descendants_named, local_name
 from citewell.adapters.parsers.nxml_lines import line
 from citewell.types import Metadata
 

@@ -6,7 +6,7 @@ import re
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import (
+from citewell.adapters.parsers.markup_flow import (
     MATHS,
     LineReader,
     child_named,
@@ -15,7 +15,7 @@ from citewell.adapters.parsers.flow import (
     local_name,
     read_line,
 )
-from citewell.adapters.parsers.inline import Inline
+from citewell.adapters.parsers.markup_line import Inline
 
 INLINE = frozenset(
     """abbrev bold chem-struct email ext-link fixed-case hr inline-formula inline-graphic italic milestone-end

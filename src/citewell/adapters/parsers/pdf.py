@@ -11,16 +11,16 @@ from citewell.adapters.parsers.ocr import Ocr
 from citewell.adapters.parsers.pdf_blocks import Draft, Typography, folded_title, gathered, merged_rows
 from citewell.adapters.parsers.pdf_columns import columns
 from citewell.adapters.parsers.pdf_compose import Composer, Vocabulary
-from citewell.adapters.parsers.pdf_facts import PdfMetadata, chosen_title, read_facts, with_imprint
 from citewell.adapters.parsers.pdf_flow import mark_footnotes, run_on
 from citewell.adapters.parsers.pdf_forms import refuse_endless
+from citewell.adapters.parsers.pdf_glyphs import Sheet, read_sheet
 from citewell.adapters.parsers.pdf_headings import mark_contents, mark_headings, with_chapter_numbers
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK, opened
 from citewell.adapters.parsers.pdf_layout import PageLayout, laid_out
 from citewell.adapters.parsers.pdf_lines import TextLine
-from citewell.adapters.parsers.pdf_read import Sheet, read_sheet
-from citewell.adapters.parsers.pdf_rows import TableState, table_rows
+from citewell.adapters.parsers.pdf_metadata import PdfMetadata, chosen_title, read_facts, with_imprint
 from citewell.adapters.parsers.pdf_scans import named_pages, read_scans
+from citewell.adapters.parsers.pdf_table_rows import TableState, table_rows
 from citewell.adapters.parsers.pdf_tables import PdfTable
 from citewell.errors import DamagedFile, EmptyFile, TooLarge
 from citewell.types import Document, Layout, Page, ParseLimits, Source

@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from citewell import words
+from citewell import sentences
 from citewell.adapters.parsers.pdf_lines import LARGEST_STEP, TextLine
 from citewell.types import BlockKind
 
-BULLETS = f"{words.BULLETS}»›—"
+BULLETS = f"{sentences.BULLETS}»›—"
 _BULLET = re.compile(rf"^[{re.escape(BULLETS)}](?=\s|$)")
 _RULE_NUMBER = re.compile(r"^\d+(?:\.\d+){2,5}\.?(?=\s|$)")
 _ORDERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\d+\.\d+\.?)(?=\s|$)")

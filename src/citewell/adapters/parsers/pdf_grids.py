@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from citewell.adapters.parsers.pdf_cell_borders import SNAP, distinct, implied_edges
 from citewell.adapters.parsers.pdf_geometry import Rect
-from citewell.adapters.parsers.pdf_stacks import SNAP, distinct, implied_edges
 
 MAX_RULES, MAX_EDGES, MAX_CROSSINGS = 4_000, 600, 2_500
 """Joining lines takes time that grows with the square of their number; a page with more is a drawing."""

@@ -11,8 +11,8 @@ import pypdfium2 as pdfium
 
 from citewell.adapters.parsers.ocr import INSTALL, Ocr, SeenWord, is_installed
 from citewell.adapters.parsers.pdf_geometry import Rect
+from citewell.adapters.parsers.pdf_glyphs import Glyph, GlyphGap, GlyphStyle, Sheet
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK, page_pixels
-from citewell.adapters.parsers.pdf_read import Glyph, GlyphGap, GlyphStyle, Sheet
 from citewell.errors import EmptyFile, TooLarge
 
 DOTS_PER_INCH = 200

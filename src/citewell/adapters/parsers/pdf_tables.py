@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from citewell.adapters.parsers.pdf_blocks import begins_entry, merged_rows
+from citewell.adapters.parsers.pdf_cell_borders import distinct
 from citewell.adapters.parsers.pdf_geometry import PageTurn, Rect
+from citewell.adapters.parsers.pdf_glyphs import Glyph, GlyphGap, Sheet
 from citewell.adapters.parsers.pdf_grids import Cells, outline
 from citewell.adapters.parsers.pdf_lines import TextLine, text_lines
-from citewell.adapters.parsers.pdf_read import Glyph, GlyphGap, Sheet
-from citewell.adapters.parsers.pdf_stacks import distinct
 
 MAX_HEADER_CHARACTERS = 160
 MAX_HEADER_ROWS = 3

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from citewell.adapters.parsers.flow import SectionedText
 from citewell.adapters.parsers.markdown import write_markdown
+from citewell.adapters.parsers.markup_flow import SectionedText
 from citewell.adapters.parsers.pdf_blocks import BINDING, TERMINAL
 from citewell.ingest.decode import clean, decode
+from citewell.sentences import list_mark
 from citewell.types import Document, ParseLimits, Source
-from citewell.words import list_mark
 
 MAX_HEADING_CHARACTERS = 80
 MAX_TITLE_WORDS, MAX_LABEL_WORDS = 14, 3

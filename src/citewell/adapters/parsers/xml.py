@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from lxml import etree
 
-from citewell.adapters.parsers.flow import (
+from citewell.adapters.parsers.markup_flow import (
     LineReader,
     SectionedText,
     child_named,

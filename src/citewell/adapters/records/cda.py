@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from citewell.adapters.parsers.cda import CdaParser
-from citewell.adapters.parsers.flow import child_named
+from citewell.adapters.parsers.markup_flow import child_named
 from citewell.adapters.parsers.xml_tree import read_tree
 from citewell.adapters.records.cda_facts import READERS, read_people
 from citewell.adapters.records.cda_values import (
@@ -21,7 +21,7 @@ from citewell.adapters.records.cda_values import (
     template,
     templated,
 )
-from citewell.adapters.records.told import ImportedFacts
+from citewell.adapters.records.imported_facts import ImportedFacts
 from citewell.ingest.sniff import CDA
 from citewell.types import Document, ParseLimits, Source
 from citewell.types.facts import Fact, LabResult, fact_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from citewell.adapters.parsers.flow import child_named, children_named, descendants_named, local_name
+from citewell.adapters.parsers.markup_flow import child_named, children_named, descendants_named, local_name
 from citewell.adapters.records.cda_values import (
     Element,
     amount,
@@ -24,9 +24,9 @@ from citewell.adapters.records.cda_values import (
     template,
     templated,
 )
-from citewell.adapters.records.drugs import read_product
-from citewell.adapters.records.statuses import flag_of
-from citewell.adapters.records.told import NOT_YET
+from citewell.adapters.records.fhir_statuses import flag_of
+from citewell.adapters.records.imported_facts import NOT_YET
+from citewell.adapters.records.product_names import read_product
 from citewell.types.facts import (
     Allergy,
     Appointment,

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, or_, select, update
 
-from citewell.adapters.records.columns import ACTIVE, columns_of, folded, stored
+from citewell.adapters.records.fact_columns import ACTIVE, columns_of, folded, stored
 from citewell.adapters.records.facts_rows import (
     AS_READ,
     CONFIRMED,
@@ -23,7 +23,7 @@ from citewell.adapters.records.facts_rows import (
     stays,
 )
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.rows import now
+from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import dismissed, facts
 from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.ports.records import FactCounts

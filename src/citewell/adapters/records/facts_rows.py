@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from citewell.adapters.records.columns import columns_of
-from citewell.adapters.store.rows import now
+from citewell.adapters.records.fact_columns import columns_of
+from citewell.adapters.store.row_mapping import now
 from citewell.types.facts import Fact, fact_id
 from citewell.types.facts_json import fact_json
 

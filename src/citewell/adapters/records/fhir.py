@@ -10,8 +10,8 @@ from itertools import groupby
 
 from citewell.adapters.records.bundle import FACT_EXTENSION, Bundle, BundleEntry, Json, in_entry, read_bundle
 from citewell.adapters.records.fhir_facts import READERS, read_professional
-from citewell.adapters.records.told import ImportedFacts
-from citewell.adapters.records.values import ending, first, moment, must_name, name_of
+from citewell.adapters.records.fhir_values import ending, first, moment, must_name, name_of
+from citewell.adapters.records.imported_facts import ImportedFacts
 from citewell.ingest.canonical import Canonical
 from citewell.types import Document, Metadata, Source
 from citewell.types.facts import Fact, LabResult, PartialDate, RecordOwner

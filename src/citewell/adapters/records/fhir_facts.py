@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from citewell.adapters.records.bundle import Bundle, BundleEntry, Json
-from citewell.adapters.records.drugs import read_product
-from citewell.adapters.records.statuses import (
+from citewell.adapters.records.fhir_statuses import (
     ALLERGY_STATES,
     CONDITION_STATES,
     MEDICATION_STATES,
@@ -16,8 +15,7 @@ from citewell.adapters.records.statuses import (
     VISIT_STATES,
     flag_of,
 )
-from citewell.adapters.records.told import NOT_YET
-from citewell.adapters.records.values import (
+from citewell.adapters.records.fhir_values import (
     about,
     called,
     code_of,
@@ -30,6 +28,8 @@ from citewell.adapters.records.values import (
     name_of,
     person_name,
 )
+from citewell.adapters.records.imported_facts import NOT_YET
+from citewell.adapters.records.product_names import read_product
 from citewell.types.facts import (
     NO_KNOWN,
     Allergy,

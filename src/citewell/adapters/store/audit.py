@@ -5,24 +5,98 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
+import threading
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, insert, select, update
 
-from citewell.adapters.store.bound import unbound
+from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.engine import reading
-from citewell.adapters.store.heads import HEAD_FILE, AuditHeads, NoHeads
-from citewell.adapters.store.rows import hashed, now
+from citewell.adapters.store.row_mapping import hashed, now
 from citewell.adapters.store.schema import answers, audit_heads, conversations, messages, routed
-from citewell.adapters.store.seal import TextCipher
+from citewell.adapters.store.sealed_answers import unbound
 from citewell.answer.audit import quoted_words, without_words
 from citewell.errors import LibraryError, NotFound
-from citewell.keeping import AuditEntry, AuditHead, AuditRecord, KeptOutcome, Proof
+from citewell.history import AuditEntry, AuditHead, AuditRecord, KeptOutcome, Proof
 from citewell.types import User
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
+
+HEAD_FILE = "audit.head"
+ABOUT = "audit:heads"
+
+
+class NoHeads:
+    """Of a vault nothing lies beside its file: the sealed end in its own tables is all there is."""
+
+    is_missing = False
+
+    def of(self, _tenant: str) -> AuditHead | None:
+        """Nothing was noted."""
+        return None
+
+    def note(self, tenant: str, head: AuditHead) -> None:
+        """Nothing is noted."""
+
+
+class AuditHeads:
+    """Written after the commit, so it may be a record behind the log, never ahead of it.
+
+    The file is made together with the key, empty at first, so that a missing one was always taken away.
+    """
+
+    def __init__(self, home: Path, seal: TextCipher) -> None:
+        self._path, self._seal = home / HEAD_FILE, seal
+        self._writing = threading.Lock()
+        if seal.is_new:
+            with suppress(OSError):
+                self._write({})
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the file was taken away; the next note makes a new one."""
+        return not self._path.exists()
+
+    def of(self, tenant: str) -> AuditHead | None:
+        """The last head that was noted, or None where none was."""
+        told = self._read().get(tenant)
+        return None if told is None else AuditHead.read(told)
+
+    def note(self, tenant: str, head: AuditHead) -> None:
+        """Write the head down; a folder that cannot be written now is no reason to lose the answer."""
+        with self._writing, suppress(OSError):
+            told = self._known()
+            before = told.get(tenant)
+            if before is not None and AuditHead.read(before).count >= head.count:
+                return
+            told[tenant] = str(head)
+            self._write(told)
+
+    def _known(self) -> dict[str, str]:
+        try:
+            return self._read()
+        except (LibraryError, ValueError):
+            return {}  # damaged: `prove` has said so, and a new one begins
+
+    def _read(self) -> dict[str, str]:
+        if not self._path.exists():
+            return {}
+        found: dict[str, str] = json.loads(self._seal.open(self._path.read_bytes(), about=ABOUT))
+        return found
+
+    def _write(self, told: Mapping[str, str]) -> None:
+        sealed = self._seal.close(json.dumps(told), about=ABOUT)
+        draft = self._path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(sealed)
+            os.fsync(file.fileno())
+        draft.replace(self._path)
+
 
 log = logging.getLogger(__name__)
 

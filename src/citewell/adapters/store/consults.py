@@ -12,12 +12,12 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, insert, select, update
 
 from citewell.adapters.store.audit import SqlAudit
+from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.rows import now
+from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import consult_events, consults
-from citewell.adapters.store.seal import TextCipher
 from citewell.errors import ChangedMeanwhile, InputError, NotFound
-from citewell.keeping import KeptOutcome
+from citewell.history import KeptOutcome
 from citewell.ports.consult import ConsultEntry, ConsultEvent
 from citewell.types import User
 

@@ -12,14 +12,14 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, select, update
 
 from citewell.adapters.store import paging
-from citewell.adapters.store.bound import CHANGED, close_message, is_answer_to, open_message
+from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.rows import now
+from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import answers, conversations, messages
-from citewell.adapters.store.seal import TextCipher
+from citewell.adapters.store.sealed_answers import CHANGED, close_message, is_answer_to, open_message
 from citewell.answer.audit import cleaned_text
 from citewell.errors import LibraryError, NotFound
-from citewell.keeping import PAGE_LENGTH, Conversation, ConversationMessage, ConversationPlace, HistoryPage, KeptOutcome
+from citewell.history import PAGE_LENGTH, Conversation, ConversationMessage, ConversationPlace, HistoryPage, KeptOutcome
 from citewell.types import EVERY, Message, User
 
 TITLE_CHARACTERS = 80

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
-from citewell.adapters.store.characters import refuse_unkeepable
+from citewell.adapters.store.invalid_characters import refuse_unkeepable
 from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
 
 SCHEMA_VERSION = "0012"

@@ -7,8 +7,8 @@ from pathlib import Path
 from sqlalchemy import Engine, insert, select
 
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.people import SqlPeople, UserAccount
 from citewell.adapters.store.schema import identities
+from citewell.adapters.store.users import SqlPeople, UserAccount
 from citewell.errors import NotFound, SignInRefused
 from citewell.types import Role
 

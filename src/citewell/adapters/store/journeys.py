@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select, update
 
-from citewell.adapters.store import rows
+from citewell.adapters.store import row_mapping as rows
 from citewell.adapters.store.access import searchable, visible
-from citewell.adapters.store.catalogue import BATCH, chosen
 from citewell.adapters.store.conversations import NO_SUCH_CONVERSATION
+from citewell.adapters.store.document_history import note
+from citewell.adapters.store.document_lists import BATCH, chosen
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.history import note
 from citewell.adapters.store.schema import conversations, document_journeys, documents, journeys
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.errors import AlreadyThere, ChangedMeanwhile, DoesNotFit, NotFound

@@ -6,15 +6,16 @@ from pathlib import Path
 
 from sqlalchemy import Engine, and_, delete, select, update
 
-from citewell.adapters.store import originals, rows
+from citewell.adapters.store import original_files as originals
+from citewell.adapters.store import row_mapping as rows
 from citewell.adapters.store.access import visible
+from citewell.adapters.store.document_history import ERASED, note, refuse_stale, was_erased
+from citewell.adapters.store.document_versions import NO_SUCH_DOCUMENT, refuse_illegal
 from citewell.adapters.store.engine import PLAIN, Driver, open_engine, reading, writing
-from citewell.adapters.store.history import ERASED, note, refuse_stale, was_erased
+from citewell.adapters.store.integrity import verify
 from citewell.adapters.store.queue import SqlQueue
 from citewell.adapters.store.reindex import SqlReindex
 from citewell.adapters.store.schema import chunks, documents, generations
-from citewell.adapters.store.verify import verify
-from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, refuse_illegal
 from citewell.errors import BlobsUnavailable, NotFound
 from citewell.ports import Verification
 from citewell.types import OWNER_ID, Chunk, Document, Filing, LibraryEntry, LifecycleState, Scope, Source

@@ -9,12 +9,12 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, fun
 
 from citewell.adapters.store.access import visible
 from citewell.adapters.store.clock import clock
+from citewell.adapters.store.document_history import change_of, move, note, refuse_stale
+from citewell.adapters.store.document_versions import NO_SUCH_DOCUMENT, SqlVersions
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.history import change_of, move, note, refuse_stale
 from citewell.adapters.store.reindex import stale_for
 from citewell.adapters.store.schema import document_history, documents, generations, workers
 from citewell.adapters.store.schema import library as facts
-from citewell.adapters.store.versions import NO_SUCH_DOCUMENT, SqlVersions
 from citewell.errors import EmbedderMismatch, InputError, NotFound
 from citewell.types import LibraryEntry, LifecycleState, Scope
 from citewell.types.lifecycle import SYSTEM, Beat, LifecycleEvent, QueueStatus, Rework

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Row, and_, or_
 
 from citewell.errors import NotFound
-from citewell.keeping import HistoryPage
+from citewell.history import HistoryPage
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import ArgumentError
 
-from citewell.adapters.store.characters import refuse_unkeepable
 from citewell.adapters.store.engine import BUSY_TIMEOUT_MS, CONNECTION_TIMEOUT_S, bring_up_to_date
+from citewell.adapters.store.invalid_characters import refuse_unkeepable
 from citewell.errors import (
     DiskFull,
     EmbedderMismatch,

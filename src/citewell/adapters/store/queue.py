@@ -9,10 +9,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, exists, func, or_, select, update
 
-from citewell.adapters.store import originals, rows
+from citewell.adapters.store import original_files as originals
+from citewell.adapters.store import row_mapping as rows
 from citewell.adapters.store.clock import clock
+from citewell.adapters.store.document_history import move, note
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.history import move, note
 from citewell.adapters.store.lifecycle import TRIED_AGAIN, SqlLifecycle
 from citewell.adapters.store.schema import document_history, document_tags, documents, generations
 from citewell.errors import BlobsUnavailable, EmbedderMismatch, NotFound, ScopeRefused

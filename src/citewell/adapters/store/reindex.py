@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 
-from citewell.adapters.store import rows
+from citewell.adapters.store import row_mapping as rows
+from citewell.adapters.store.document_history import note
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.history import note
 from citewell.adapters.store.schema import documents, generations
 from citewell.adapters.store.schema import library as facts
 from citewell.adapters.store.shelf import SqlShelf

@@ -11,14 +11,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, insert, or_, select, update
 
 from citewell.adapters.store import paging
-from citewell.adapters.store.bound import close_reason, open_reason
+from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.rows import now
+from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import routed
-from citewell.adapters.store.seal import TextCipher
+from citewell.adapters.store.sealed_answers import close_reason, open_reason
 from citewell.answer.route import told_to_others
 from citewell.errors import DoesNotFit, InputError, NotFound
-from citewell.keeping import PAGE_LENGTH, HistoryPage, KeptOutcome, RoutedQuestion
+from citewell.history import PAGE_LENGTH, HistoryPage, KeptOutcome, RoutedQuestion
 from citewell.types import Route, User
 
 MAX_REPLY_CHARACTERS = 20_000

@@ -27,7 +27,7 @@ from citewell.adapters.store.access import searchable, visible
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.schema import chunks, document_tags, documents, generations, stamps
 from citewell.adapters.store.schema import library as facts
-from citewell.adapters.store.stamps import VersionStamps
+from citewell.adapters.store.version_stamps import VersionStamps
 from citewell.ports import Candidate, IndexedVersion, RankedCandidate, Sentences
 from citewell.types import Hit, Scope
 

@@ -8,8 +8,8 @@ from enum import IntEnum
 from itertools import combinations
 
 from citewell.answer.illnesses import illnesses
-from citewell.answer.verify.findings import Mismatch, MismatchGrade
-from citewell.answer.verify.read import ContentWord, ReadSentence, form, forms
+from citewell.answer.verify.claim_words import ContentWord, ReadSentence, form, forms
+from citewell.answer.verify.mismatches import Mismatch, MismatchGrade
 from citewell.clinical.quantities import BARE, CHANCE, Quantity
 
 

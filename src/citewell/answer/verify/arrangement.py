@@ -14,10 +14,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from citewell.answer.verify.amounts import AmountMatch, agreement
+from citewell.answer.verify.claim_words import ContentWord, ReadSentence, form, forms, is_light, read
 from citewell.answer.verify.coverage import WordProfile, profile
-from citewell.answer.verify.findings import MismatchGrade
-from citewell.answer.verify.matches import Match
-from citewell.answer.verify.read import ContentWord, ReadSentence, form, forms, is_light, read
+from citewell.answer.verify.mismatches import MismatchGrade
+from citewell.answer.verify.source_match import Match
 from citewell.clinical.quantities import Quantity
 from citewell.types import EvidenceSpan
 

@@ -8,16 +8,23 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
-from citewell.answer.rows import TableRow, tabled
+from citewell.answer.table_rows import TableRow, tabled
 from citewell.answer.verify.amounts import AmountMatch, agreement, amounts_missing, other_arm
+from citewell.answer.verify.claim_words import ContentWord, ReadSentence, forms, is_light, read
 from citewell.answer.verify.coverage import WordProfile, coverage, names_of, profile
-from citewell.answer.verify.edits import edits, opposites
-from citewell.answer.verify.findings import Mismatch, MismatchGrade
-from citewell.answer.verify.matches import Match, PairScores, SourceMatch, support
-from citewell.answer.verify.names import Topic, grades_differ, is_of_other_medicine, known_of, medicines_differ
-from citewell.answer.verify.read import ContentWord, ReadSentence, forms, is_light, read
-from citewell.answer.verify.rows import RowStatement, apart, denied, is_other_case, is_same_case, said, swapped
-from citewell.answer.verify.sources import in_context, is_heading, may_tell_one, of_others, only_names_it, parts_of
+from citewell.answer.verify.mismatches import Mismatch, MismatchGrade
+from citewell.answer.verify.named_things import Topic, grades_differ, is_of_other_medicine, known_of, medicines_differ
+from citewell.answer.verify.near_copies import edits, opposites
+from citewell.answer.verify.source_match import Match, PairScores, SourceMatch, support
+from citewell.answer.verify.source_sentences import (
+    in_context,
+    is_heading,
+    may_tell_one,
+    of_others,
+    only_names_it,
+    parts_of,
+)
+from citewell.answer.verify.table_claims import RowStatement, apart, denied, is_other_case, is_same_case, said, swapped
 from citewell.clinical import Lexicon
 from citewell.clinical.medicines import medicines
 from citewell.types import EvidenceSpan

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from citewell.answer.verify.names import Topic
-from citewell.answer.verify.read import ReadSentence, forms, meanings
+from citewell.answer.verify.claim_words import ReadSentence, forms, meanings
+from citewell.answer.verify.named_things import Topic
 from citewell.clinical.medicines import Medicine
 
 SYNONYM_CREDIT = 0.9
@@ -39,7 +39,7 @@ def coverage(
 ) -> float:
     """The weighted share of the claim's words that a source says, in its words or others, and of its quantities.
 
-    >>> from citewell.answer.verify.read import read
+    >>> from citewell.answer.verify.claim_words import read
     >>> coverage(read("Take the tablets with food"), (), profile("The tablets should be taken with a meal"))
     0.94...
     """

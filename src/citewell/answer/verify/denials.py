@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from citewell.answer.negation import Denial
-from citewell.answer.verify.findings import Mismatch, MismatchGrade
-from citewell.answer.verify.read import ContentWord, ReadSentence, meanings
+from citewell.answer.denial_cues import Denial
+from citewell.answer.verify.claim_words import ContentWord, ReadSentence, meanings
+from citewell.answer.verify.mismatches import Mismatch, MismatchGrade
 
 _LACK = re.compile(r"\b(?:lack\w*|absence|absent|without|devoid)\b", re.IGNORECASE)
 _WANT = re.compile(

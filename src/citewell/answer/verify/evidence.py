@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from citewell.answer.verify.amounts import AmountMatch, agreement
+from citewell.answer.verify.claim_words import ContentWord, ReadSentence, is_light
 from citewell.answer.verify.coverage import WordProfile, profile
-from citewell.answer.verify.names import Topic, is_of_other_medicine
-from citewell.answer.verify.read import ContentWord, ReadSentence, is_light
-from citewell.answer.verify.sources import in_context
+from citewell.answer.verify.named_things import Topic, is_of_other_medicine
+from citewell.answer.verify.source_sentences import in_context
 from citewell.clinical.quantities import Quantity, quantities
 from citewell.types import EvidenceSpan
 

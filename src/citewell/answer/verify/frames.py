@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from citewell import vocabulary
-from citewell.answer.negation import Denial
-from citewell.words import stem
+from citewell.answer.denial_cues import Denial
+from citewell.sentences import stem
 
 _WORD = re.compile(r"[^\W_]+")
 _SAYS_OF = re.compile(
@@ -40,7 +40,7 @@ def _frames() -> tuple[re.Pattern[str], dict[str, str], frozenset[str]]:
 def framed(text: str, plain: Sequence[Denial]) -> tuple[Denial, ...]:
     """The denials that judge or undo, besides the plain ones of a sentence.
 
-    >>> from citewell.answer.negation import denials
+    >>> from citewell.answer.denial_cues import denials
     >>> text = "It would be wrong not to give it"
     >>> [(text[one.start : one.end], text[one.reach_start : one.reach_end]) for one in framed(text, denials(text))]
     [('wrong', ' not to give it')]

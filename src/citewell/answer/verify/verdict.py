@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
-from citewell.answer.rows import is_title
-from citewell.answer.verify.align import aligned
+from citewell.answer.table_rows import is_title
 from citewell.answer.verify.arrangement import borrowed, rearranged
+from citewell.answer.verify.claim_words import forms, is_light, read, without_references
 from citewell.answer.verify.compare import (
     CLEAR_FROM,
     ApproximateReader,
@@ -20,15 +20,23 @@ from citewell.answer.verify.compare import (
     whole,
     with_reader,
 )
-from citewell.answer.verify.edits import added, replaced
 from citewell.answer.verify.evidence import beside
-from citewell.answer.verify.findings import MismatchGrade
-from citewell.answer.verify.matches import MOST_ODDS, REPEATED_FROM, Match, PairScores, SourceMatch, bearing, support
-from citewell.answer.verify.names import known_of
-from citewell.answer.verify.otherwise import otherwise
-from citewell.answer.verify.read import forms, is_light, read, without_references
-from citewell.answer.verify.score import Known, never_from, opposed_from, supported_from
-from citewell.answer.verify.sources import parts_of
+from citewell.answer.verify.mismatches import MismatchGrade
+from citewell.answer.verify.named_things import known_of
+from citewell.answer.verify.near_copies import added, replaced
+from citewell.answer.verify.opposites import otherwise
+from citewell.answer.verify.source_match import (
+    MOST_ODDS,
+    REPEATED_FROM,
+    Match,
+    PairScores,
+    SourceMatch,
+    bearing,
+    support,
+)
+from citewell.answer.verify.source_sentences import parts_of
+from citewell.answer.verify.source_wording import aligned
+from citewell.answer.verify.support_model import Known, never_from, opposed_from, supported_from
 from citewell.clinical import Lexicon
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from citewell.fields import unknown_fields
+from citewell.unknown_fields import unknown_fields
 
 Name = Annotated[str, Field(min_length=1, max_length=64)]
 Tags = Annotated[list[Name] | None, Field(max_length=64)]

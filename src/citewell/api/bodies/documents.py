@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StrictBool
 
-from citewell.adapters.store.catalogue import MAX_TITLE_CHARACTERS
+from citewell.adapters.store.document_lists import MAX_TITLE_CHARACTERS
 from citewell.answer.expand import Expansion
 from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody, Revision, SectionPath, Tags, rounded
 from citewell.api.bodies.journeys import Slug

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from citewell.api.bodies.base import SEEN, RequestBody, ResponseBody
-from citewell.keeping import AuditEntry, ListedQuestion
+from citewell.history import AuditEntry, ListedQuestion
 
 
 class Reply(RequestBody):

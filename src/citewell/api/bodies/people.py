@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool
 
-from citewell.adapters.store.people import ApiKey
+from citewell.adapters.store.users import ApiKey
 from citewell.api.bodies.base import Id, RequestBody, ResponseBody, SortedNames
 from citewell.types import Role
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
-from citewell.adapters.store.catalogue import DocumentFilter, ListOrder, Order
+from citewell.adapters.store.document_lists import DocumentFilter, ListOrder, Order
 from citewell.api.audit_search import AuditQuery, FoundRecords, search
 from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.documents import (

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 import citewell
-from citewell.adapters.store.catalogue import DocumentFilter, ListOrder
+from citewell.adapters.store.document_lists import DocumentFilter, ListOrder
 from citewell.api import document_changes
 from citewell.api.audit_search import AuditQuery, search
 from citewell.api.bodies.base import MAX_NUMBER

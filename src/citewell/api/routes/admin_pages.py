@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from citewell.adapters.store.catalogue import DocumentFilter, ListOrder, Order
+from citewell.adapters.store.document_lists import DocumentFilter, ListOrder, Order
 from citewell.api.bodies.base import Revision
 from citewell.api.bodies.documents import Outcome
 from citewell.api.document_changes import Action, acted, chosen, chunking, edited

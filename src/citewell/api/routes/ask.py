@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 
+from citewell.answer.answer_json import check_json, done_json
 from citewell.answer.service import may_open
-from citewell.answer.view import check_json, done_json
 from citewell.api.asking import Asking, answered, begun, event_stream, streamed
 from citewell.api.bodies.answers import AnswerResponse, ChecksResponse, Question, ToCheck
 from citewell.api.bodies.events import STREAMED

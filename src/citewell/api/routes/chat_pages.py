@@ -17,11 +17,11 @@ from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor
 from citewell.assistants.guidelines.chat_view import related_json
-from citewell.assistants.guidelines.kept import KEY, is_assessment, patient_of
+from citewell.assistants.guidelines.saved_assessments import KEY, is_assessment, patient_of
 from citewell.errors import CitewellError, NotFound
-from citewell.keeping import Conversation
+from citewell.history import Conversation
 from citewell.web.chat import ChatTurn, chat_turn, examples
-from citewell.web.source import SourceTarget
+from citewell.web.source_panel import SourceTarget
 
 router = APIRouter(prefix="/guidelines")
 

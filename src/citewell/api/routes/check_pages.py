@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from citewell.answer.view import check_json
+from citewell.answer.answer_json import check_json
 from citewell.api.check import Checking, checked
 from citewell.api.problems import Problem, Refused, problem_of
 from citewell.api.request_checks import require_our_form

@@ -6,14 +6,14 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.answer.kept_view import turns_json
+from citewell.answer.history_json import turns_json
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.kept import ConversationsResponse, TurnsResponse
 from citewell.api.paging import Wanted
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
-from citewell.keeping import Conversation, HistoryPage
+from citewell.history import Conversation, HistoryPage
 
 router = APIRouter(prefix="/api/v1/conversations")
 

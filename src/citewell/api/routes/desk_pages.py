@@ -17,7 +17,7 @@ from citewell.api.paging import Wanted
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Governor, Member, Visitor
-from citewell.keeping import AuditRecord, Proof
+from citewell.history import AuditRecord, Proof
 from citewell.web.answers import passage_chip, turn
 
 router = APIRouter()

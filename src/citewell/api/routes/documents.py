@@ -29,7 +29,7 @@ from citewell.api.uploads import FIELDS, take_in
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
 from citewell.types import Filing, LibraryEntry, LifecycleState
-from citewell.web.phrases import advice
+from citewell.web.wording import advice
 
 router = APIRouter(prefix="/api/v1/documents")
 

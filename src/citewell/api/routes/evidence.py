@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from citewell.answer.answer_json import done_json
 from citewell.answer.cite import Marks
-from citewell.answer.view import done_json
 from citewell.api.asking import answered, event_stream, streamed
 from citewell.api.bodies.answers import AnswerResponse, Words
 from citewell.api.bodies.base import Id, RequestBody, ResponseBody
@@ -21,7 +21,7 @@ from citewell.api.paging import Wanted
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
-from citewell.keeping import Conversation, HistoryPage
+from citewell.history import Conversation, HistoryPage
 
 
 class EvidenceQuestion(RequestBody):

@@ -22,8 +22,8 @@ from citewell.api.visitor import Member, Visitor
 from citewell.bootstrap.evidence import Talk
 from citewell.errors import CitewellError, NotFound
 from citewell.web.answers import turn, waiting
-from citewell.web.results import without_title
-from citewell.web.source import SourceTarget, view
+from citewell.web.search_results import without_title
+from citewell.web.source_panel import SourceTarget, view
 
 router = APIRouter(prefix="/evidence")
 

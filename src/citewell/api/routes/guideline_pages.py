@@ -20,12 +20,12 @@ from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices
 from citewell.assistants.guidelines.criteria import render
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.kept import KEY, editions_of, is_assessment
-from citewell.assistants.guidelines.view import counts_json
+from citewell.assistants.guidelines.guideline_json import counts_json
+from citewell.assistants.guidelines.saved_assessments import KEY, editions_of, is_assessment
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.types import EVERY, LibraryEntry, LifecycleState
 from citewell.web.guidelines import CONDITIONS, LEVELS, SMOKING, TypedPatient, rule_links
-from citewell.web.source import PDF, SourceTarget
+from citewell.web.source_panel import PDF, SourceTarget
 
 router = APIRouter(prefix="/guidelines")
 

@@ -21,7 +21,7 @@ from citewell.api.server_state import Here
 from citewell.api.visitor import Governor, Member, Reader
 from citewell.assistants.guidelines.browse import BrowseFilter, browse
 from citewell.assistants.guidelines.diff import diff_json
-from citewell.assistants.guidelines.view import counts_json, guideline_json, rule_json
+from citewell.assistants.guidelines.guideline_json import counts_json, guideline_json, rule_json
 from citewell.errors import NotFound
 
 router = APIRouter(prefix="/api/v1/guidelines")

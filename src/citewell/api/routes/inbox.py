@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Depends
 
-from citewell.answer.kept_view import with_questions
+from citewell.answer.history_json import with_questions
 from citewell.answer.service import Case
 from citewell.api.bodies.kept import Reply, RoutedListResponse
 from citewell.api.paging import Wanted
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
-from citewell.keeping import HistoryPage, ListedQuestion, RoutedQuestion
+from citewell.history import HistoryPage, ListedQuestion, RoutedQuestion
 
 router = APIRouter(prefix="/api/v1")
 

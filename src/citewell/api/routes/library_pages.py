@@ -19,8 +19,8 @@ from citewell.errors import InputError, NotFound
 from citewell.ingest.retries import may_heal
 from citewell.samples import sample_files, sample_filing
 from citewell.types import Filing, LibraryEntry, LifecycleState, Source
-from citewell.web.listing import PAGE_ROWS, Order, listed
-from citewell.web.results import without_title
+from citewell.web.library_table import PAGE_ROWS, Order, listed
+from citewell.web.search_results import without_title
 
 router = APIRouter()
 

@@ -15,7 +15,7 @@ from citewell.adapters.oidc.rights import role_of, values_of
 from citewell.api.guard import PROVIDER, PROVIDER_DONE, SIGN_IN, own_path
 from citewell.api.server_state import Here, ServerState
 from citewell.errors import InputError, SignInRefused
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
 from citewell.web.pages import page
 
 log = logging.getLogger(__name__)

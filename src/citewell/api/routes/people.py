@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path
 
-from citewell.adapters.store.people import UserAccount
+from citewell.adapters.store.users import UserAccount
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.people import (
     TAG,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from citewell.answer.view import done_json
+from citewell.answer.answer_json import done_json
 from citewell.api.bodies.answers import AnswerResponse
 from citewell.api.bodies.documents import DocumentsResponse, entry_json
 from citewell.api.bodies.records import (

@@ -11,12 +11,12 @@ from citewell.api.problems import Problem, problem_of
 from citewell.api.records import Opened, Owner, VaultSession
 from citewell.api.routes.records_pages import FORM, Line, room_page, see
 from citewell.api.visitor import Visitor
-from citewell.assistants.records.known import KnownFacts
+from citewell.assistants.records.known_facts import KnownFacts
 from citewell.errors import InputError
 from citewell.types.facts import LabResult, PartialDate, RecordOwner
-from citewell.web.corrections import correctable, corrected
-from citewell.web.plots import courses
+from citewell.web.fact_form import correctable, corrected
 from citewell.web.records import FactLine, UnreadPapers, fact_groups, summary_groups, timeline
+from citewell.web.result_charts import courses
 
 router = APIRouter(prefix="/records/{vault}")
 

@@ -20,8 +20,8 @@ from citewell.bootstrap.record_papers import Removed
 from citewell.errors import InputError
 from citewell.ports.records import PaperKind
 from citewell.types.facts_line import line_of
-from citewell.web.results import without_title
-from citewell.web.source import SourceTarget, view
+from citewell.web.search_results import without_title
+from citewell.web.source_panel import SourceTarget, view
 
 router = APIRouter(prefix="/records/{vault}")
 

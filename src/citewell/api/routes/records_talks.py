@@ -26,7 +26,7 @@ from citewell.api.bodies.records import (
 )
 from citewell.api.records import IS_LOCKED, Opened, Owner, begun
 from citewell.api.request_checks import our_request
-from citewell.keeping import Conversation, HistoryPage
+from citewell.history import Conversation, HistoryPage
 from citewell.ports.records import Paper, PaperKind, RecordSettings
 
 router = APIRouter(prefix="/api/v1/records/{vault}", responses=IS_LOCKED)

@@ -14,7 +14,7 @@ from citewell.api.visitor import Reader, Visitor
 from citewell.errors import CitewellError
 from citewell.samples import EXAMPLE_QUESTIONS, sample_files
 from citewell.types import LibraryEntry, Scope
-from citewell.web.results import added_phrases, shown
+from citewell.web.search_results import added_phrases, shown
 
 router = APIRouter()
 

@@ -18,7 +18,7 @@ from citewell.api.problems import Problem, Refused
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here
 from citewell.api.visitor import Reader
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
 router = APIRouter()

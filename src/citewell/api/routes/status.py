@@ -12,8 +12,8 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from citewell.adapters.llm.listing import Listing, ModelRow, unanswered, vendor_of
-from citewell.adapters.llm.once import LIMIT_S, PendingRequest
+from citewell.adapters.llm.model_list import Listing, ModelRow, unanswered, vendor_of
+from citewell.adapters.llm.shared_request import LIMIT_S, PendingRequest
 from citewell.api import metrics
 from citewell.api.bodies.base import ResponseBody
 from citewell.api.health import Health, Part, PartName, is_ready

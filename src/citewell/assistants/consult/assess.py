@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import combinations
 from pathlib import Path
 
 from citewell.answer.events import AnswerDone
@@ -23,16 +24,11 @@ from citewell.answer.gate import (
     whole_sentences,
 )
 from citewell.answer.retrieve import Search
-from citewell.assistants.consult.applies import fit
-from citewell.assistants.consult.conflicts import PatientMedicines, conflicts
-from citewell.assistants.consult.disagree import disagreements
-from citewell.assistants.consult.doses import doses, has_dose
-from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence, gather
-from citewell.assistants.consult.having import KnownConditions, known_of
-from citewell.assistants.consult.interview import missing
-from citewell.assistants.consult.lead import lead
-from citewell.assistants.consult.patient import patient_of
-from citewell.assistants.consult.quote import (
+from citewell.assistants.consult.advice_sentences import MIN_WORDS
+from citewell.assistants.consult.applicability import fit
+from citewell.assistants.consult.conflicts import PatientMedicines, conflicts, given
+from citewell.assistants.consult.doses import AMOUNTS, doses, has_dose
+from citewell.assistants.consult.extractive_plan import (
     GRADE,
     NAMELESS,
     context_of,
@@ -41,12 +37,19 @@ from citewell.assistants.consult.quote import (
     is_nameless,
     lists,
     quotes,
+    sentences_of,
     shut_out,
 )
-from citewell.assistants.consult.repeat import said_once
+from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence, gather
+from citewell.assistants.consult.interview import missing
+from citewell.assistants.consult.naming import key_of, named_in
+from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
+from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.patient_conditions import KnownConditions, known_of
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
-from citewell.assistants.consult.whole import CUT, in_first_paragraph
+from citewell.clinical.medicines import medicines
+from citewell.clinical.quantities import quantities
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
@@ -56,14 +59,140 @@ from citewell.types import (
     Claim,
     Context,
     EvidenceSpan,
+    Hit,
     LibraryEntry,
     Refuse,
     Scope,
     SentenceCheck,
     Verdict,
 )
-from citewell.types.consult import Consult, Differential, Patient
-from citewell.types.consult_plan import DiagnosisPlan, ExcludedPassage, Plan, PlanStatement, StatementPlace
+from citewell.types.consult import Category, Consult, Differential, Patient, Polarity
+from citewell.types.consult_plan import (
+    DiagnosisPlan,
+    Disagreement,
+    ExcludedPassage,
+    Plan,
+    PlanStatement,
+    SectionLead,
+    StatementPlace,
+)
+
+
+def disagreements(statements: Sequence[PlanStatement]) -> tuple[Disagreement, ...]:
+    """Each pair of statements from two documents that differ over a medicine."""
+    return tuple(
+        disagreement
+        for first, second in combinations(statements, 2)
+        if first.place.document_id != second.place.document_id
+        for disagreement in _between(first, second)
+    )
+
+
+def _between(first: PlanStatement, second: PlanStatement) -> Iterator[Disagreement]:
+    told = [
+        {medicine.name for medicine in medicines(statement.text) if not medicine.is_class}
+        for statement in (first, second)
+    ]
+    gives = [{medicine.name for medicine in given(statement.text)} for statement in (first, second)]
+    for name in sorted(told[0] & told[1]):
+        pair = (first.id, second.id)
+        if (name in gives[0]) != (name in gives[1]):
+            yield Disagreement(name, "one source advises it, the other advises against it", pair)
+        elif name in gives[0]:
+            amounts = [_amounts(statement.text, name) for statement in (first, second)]
+            if all(amounts) and amounts[0] != amounts[1]:
+                yield Disagreement(name, "the sources name different doses", pair)
+
+
+def _amounts(text: str, name: str) -> frozenset[tuple[str, tuple[float, ...]]]:
+    """The amounts that stand behind a medicine's name, up to the next medicine."""
+    named = medicines(text)
+    at = next(position for position, medicine in enumerate(named) if medicine.name == name)
+    end = named[at + 1].start if at + 1 < len(named) else len(text)
+    return frozenset(
+        (quantity.dimension, tuple(round(value, 9) for value in quantity.values))
+        for quantity in quantities(text)
+        if named[at].start <= quantity.start < end and quantity.dimension.partition("/")[0] in AMOUNTS
+    )
+
+
+def said_once(plans: Sequence[DiagnosisPlan]) -> list[DiagnosisPlan]:
+    """The same plans; a statement that stands under an earlier diagnosis is named there and not said again.
+
+    One that sources differ over is said again, so that both stand side by side.
+    """
+    known: dict[tuple[str, str], str] = {}
+    diagnosis_plans = []
+    for number, plan in enumerate(plans, 1):
+        disputed = {statement for pair in plan.disagreements for statement in pair.statements}
+        every = (*plan.offered, *plan.held_back)
+        shared = {
+            plan_statement.id: known[_key(plan_statement)]
+            for plan_statement in every
+            if _key(plan_statement) in known and plan_statement.id not in disputed
+        }
+        offered = tuple(statement for statement in plan.offered if statement.id not in shared)
+        held_back = tuple(statement for statement in plan.held_back if statement.id not in shared)
+        for one in (*offered, *held_back):
+            known.setdefault(_key(one), f"{number}.{one.id}")
+        diagnosis_plans.append(replace(plan, offered=offered, held_back=held_back, shared=tuple(shared.values())))
+    return diagnosis_plans
+
+
+def _key(statement: PlanStatement) -> tuple[str, str]:
+    return statement.place.document_id, " ".join(statement.text.casefold().split())
+
+
+MAX_LEADS = 3
+MIN_NAMED = 2
+"""Findings that a section must name, where the patient has as many: one alone, such as fever, points everywhere."""
+COMPLAINTS = (Category.SYMPTOM, Category.ASSOCIATED)
+
+
+def lead(hits: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Collection[str]) -> tuple[SectionLead, ...]:
+    """The sections that name most of what the patient complains of, with the sentence that does; none that is shown.
+
+    What is a differential already points at nothing new.
+    """
+    conditions = {differential.condition.casefold() for differential in consult.differentials}
+    present = {
+        key_of(finding): finding.name
+        for finding in consult.settled
+        if finding.category in COMPLAINTS
+        and finding.polarity is Polarity.PRESENT
+        and finding.name.casefold() not in conditions
+    }
+    leads: dict[tuple[str, tuple[str, ...]], SectionLead] = {}
+    for hit in hits:
+        if hit.source_id in taken:
+            continue
+        section_lead = _pointing(hit, present, patient)
+        place = (hit.document, hit.section)
+        if section_lead is not None and (place not in leads or len(section_lead.names) > len(leads[place].names)):
+            leads[place] = section_lead
+    least = max(min(MIN_NAMED, len(present)), 1)
+    return tuple(sorted((one for one in leads.values() if len(one.names) >= least), key=lambda one: -len(one.names)))[
+        :MAX_LEADS
+    ]
+
+
+def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> SectionLead | None:
+    """The passage as a lead: all that it names, and the sentence for this patient that names most."""
+    names: dict[str, None] = {}
+    best, quote = 0, ""
+    for sentence in sentences_of(hit):
+        own = dict.fromkeys(present[key] for key in named_in(sentence) if key in present)
+        if own and not _is_signpost(sentence) and fit(hit.section, sentence, patient).applies:
+            names |= own
+            if len(own) > best:
+                best, quote = len(own), sentence
+    return SectionLead(hit.document, hit.section, round(hit.relevance, 3), quote, tuple(names)) if names else None
+
+
+def _is_signpost(sentence: str) -> bool:
+    """Whether words are a heading, or lead to another section."""
+    return len(sentence.split()) < MIN_WORDS or sentence.casefold().startswith("see ")
+
 
 NO_GUIDELINE = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."

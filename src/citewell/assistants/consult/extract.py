@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from citewell.assistants.consult.details import Detail, find_details
-from citewell.assistants.consult.measures import Measure, find_measures
+from citewell.assistants.consult.complaint_details import Detail, find_details
+from citewell.assistants.consult.measurements import Measure, find_measures
 from citewell.assistants.consult.mentions import ANY, SentenceMention, all_mentions
-from citewell.clinical.context import AssertionContext, read_context
+from citewell.clinical.assertion import AssertionContext, read_context
 from citewell.clinical.populations import ADULT_YEARS, Trait, find_traits
 from citewell.clinical.quantities import ages
+from citewell.sentences import sentences
 from citewell.types.consult import QUALIFYING, Category, Finding, FindingSource, MessageWords, Polarity
-from citewell.words import sentences
 
 _REPLY = re.compile(
     r"\s*(?:(?:um|er|uh|well|oh)[\s,]+)*(?:(?:as|when|in|at|only|once|years) [\w\s']{1,25},\s*)?"

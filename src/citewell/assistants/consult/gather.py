@@ -10,19 +10,19 @@ from itertools import groupby, islice
 
 from citewell.answer.rank import CONTROLS, Controls, ScoredCandidate, is_near, without_copies
 from citewell.answer.retrieve import Search, retrieve_all
-from citewell.assistants.consult.advising import NUMBER, is_imprint, may_advise
-from citewell.assistants.consult.applies import Applicable, fit
-from citewell.assistants.consult.having import KnownConditions, known_of, on_another
-from citewell.assistants.consult.stages import LATER_LINE, line_of, other_stage
+from citewell.assistants.consult.advice_sections import NUMBER, is_imprint, may_advise
+from citewell.assistants.consult.advice_sentences import is_telling, states
+from citewell.assistants.consult.applicability import Applicable, fit
+from citewell.assistants.consult.disease_stages import LATER_LINE, line_of, other_stage
+from citewell.assistants.consult.paragraph_start import from_its_paragraph
+from citewell.assistants.consult.patient_conditions import KnownConditions, known_of, on_another
 from citewell.assistants.consult.tables import rows
-from citewell.assistants.consult.telling import is_telling, states
-from citewell.assistants.consult.whole import from_its_paragraph
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import conditions_in
+from citewell.sentences import terms
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Finding, Patient, Polarity
 from citewell.types.consult_plan import ExcludedPassage
-from citewell.words import terms
 
 FETCHED = 50
 """Passages that each query brings, so that the order is made among many."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from citewell.assistants.consult.patient import FERTILE_YEARS, patient_of
-from citewell.assistants.consult.reason import VISIT
+from citewell.assistants.consult.presenting_complaint import VISIT
 from citewell.assistants.consult.red_flags import features_for
 from citewell.assistants.consult.tables import rows
 from citewell.clinical.populations import CHILD_YEARS

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from citewell import clinical
-from citewell.clinical.context import AssertionContext, MentionSpan
+from citewell.clinical.assertion import AssertionContext, MentionSpan
 from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.quantities import person_words, results
 from citewell.types.consult import Category, Polarity

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from citewell.assistants.consult.extract import ExtractedFindings, InterviewMessage, extract
-from citewell.assistants.consult.hear import Reader
 from citewell.assistants.consult.mentions import concept_of
+from citewell.assistants.consult.messages import Reader
 from citewell.assistants.consult.summary import summary
 from citewell.assistants.consult.tools import (
     COLLECT_DEMOGRAPHICS,
@@ -18,7 +18,7 @@ from citewell.assistants.consult.tools import (
     MalformedReply,
     call,
 )
-from citewell.clinical.context import read_context
+from citewell.clinical.assertion import read_context
 from citewell.errors import MissingExtra, ModelError, TokenBudgetExceededError
 from citewell.types.consult import (
     Category,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citewell.answer.negation import denials
+from citewell.answer.denial_cues import denials
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.types.consult import Finding
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from citewell.assistants.consult.fold import fold
-from citewell.assistants.consult.hear import ask_next
 from citewell.assistants.consult.interview import InterviewQuestion, next_question
+from citewell.assistants.consult.messages import ask_next
 from citewell.assistants.consult.red_flags import emergencies_in, flags_of
+from citewell.assistants.consult.replay_events import fold
 from citewell.clinical import find_emergencies
 from citewell.errors import InputError, NotFound
 from citewell.ports.consult import ConsultEntry, ConsultEvent, Consults

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 from citewell.answer.replay import Replay
 from citewell.assistants.guidelines.assess import Assessment, assess
-from citewell.assistants.guidelines.edition import is_newer
+from citewell.assistants.guidelines.editions import is_newer
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.kept import again, editions_of
 from citewell.assistants.guidelines.patient import Complaint, PatientInput
-from citewell.assistants.guidelines.read import read
+from citewell.assistants.guidelines.read_guideline import read
+from citewell.assistants.guidelines.saved_assessments import again, editions_of
 from citewell.errors import InputError, NotFound
-from citewell.keeping import AuditRecord
+from citewell.history import AuditRecord
 from citewell.ports import Library
 from citewell.types import EVERY, LibraryEntry, LifecycleState, Scope, User
 

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from citewell.assistants.guidelines.account import Account, account
+from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.evaluate_tests import notes_on_results
 from citewell.assistants.guidelines.guideline import Action, Guideline, GuidelineRule
 from citewell.assistants.guidelines.patient import PatientInput, notes_on_age_and_sex
-from citewell.assistants.guidelines.state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.tables import rows
+from citewell.assistants.guidelines.taken_into_account import Account, account
 from citewell.clinical.misspellings import corrections
 from citewell.types import Emergency
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from citewell.assistants.guidelines.entries import SearchEntry, pieces
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.search_entries import SearchEntry, pieces
 
 
 @dataclass(frozen=True, slots=True)

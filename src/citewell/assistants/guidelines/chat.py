@@ -16,23 +16,139 @@ from citewell.answer.events import AnswerDone, Event, Notice, StageStarted
 from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, of_people, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.screen import is_suspicious
-from citewell.assistants.guidelines.chat_search import ChatSearch, hit, noted, with_tables
-from citewell.assistants.guidelines.chat_unused import chat_unused
-from citewell.assistants.guidelines.chat_words import ChatTexts
+from citewell.assistants.guidelines.chat_queries import (
+    Query,
+    Rewrite,
+    build_query,
+    has_own_entity,
+    named_plainly,
+    rewritten,
+)
+from citewell.assistants.guidelines.chat_texts_filled import ChatTexts
+from citewell.assistants.guidelines.chat_topic import mark, topic, without_marks
+from citewell.assistants.guidelines.class_examples import Embed
 from citewell.assistants.guidelines.classify import ClassifiedMessage, Nearness, classify
-from citewell.assistants.guidelines.examples import Embed
-from citewell.assistants.guidelines.loaded import GuidelineTopics, topics_covered
-from citewell.assistants.guidelines.quality import limit, quality
-from citewell.assistants.guidelines.queries import Query, Rewrite, build_query, has_own_entity, named_plainly, rewritten
-from citewell.assistants.guidelines.quote import Quoter, whole, worth_quoting
+from citewell.assistants.guidelines.concept_match import is_clinical, placed
+from citewell.assistants.guidelines.extractive_answer import Quoter, whole, worth_quoting
+from citewell.assistants.guidelines.guideline_topics import GuidelineTopics, topics_covered
+from citewell.assistants.guidelines.retrieval_gate import Quality, limit, quality
 from citewell.assistants.guidelines.retrieve import RetrievedEntry, retrieve
-from citewell.assistants.guidelines.shelve import SearchableGuideline
+from citewell.assistants.guidelines.search_entries import SearchEntry
+from citewell.assistants.guidelines.search_index import SearchableGuideline
+from citewell.assistants.guidelines.shared_terms import question_words
 from citewell.assistants.guidelines.tables import fingerprint
-from citewell.assistants.guidelines.topic import mark, topic, without_marks
+from citewell.clinical import broader
+from citewell.clinical.phrases import content_words, measured
+from citewell.clinical.quantities import results
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.types import Claim, Context, Emergency, Message, Refuse, Scope
+from citewell.types import Claim, Context, Emergency, Hit, MatchReason, Message, Refuse, Scope
+
+VALUE = "the chat does not compare values; assess the patient instead"
+NOT_UNDERSTOOD = "not understood"
+
+
+def chat_unused(message: str, books: Sequence[SearchableGuideline]) -> Iterator[dict[str, str]]:
+    """The words of a message that no piece of the guidelines has, and its values."""
+    names = " or ".join(dict.fromkeys(book.guideline.name for book in books))
+    for places, unit in placed(message):
+        words = message[places[0][0] : max(end for _, end in places)]
+        if unit <= question_words() or any(book.shared.counts[one] for book in books for one in unit | broader(unit)):
+            continue
+        if is_clinical(unit):
+            yield {"words": words, "why": f"{names} does not mention it"}
+        elif content_words(words, without=("function", "talk")) and not any(char.isdigit() for char in words):
+            yield {"words": words, "why": NOT_UNDERSTOOD}
+    for value in dict.fromkeys([*measured(message), *_beside_tests(message)]):
+        yield {"words": value, "why": VALUE}
+
+
+def _beside_tests(message: str) -> Iterator[str]:
+    """The value of a test that has no unit: “PSA of 12”."""
+    for result in results(message):
+        if result.written and not measured(result.text):
+            yield f"{result.written[0]:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSearch:
+    """What was looked for, what came of it, and whether that is enough."""
+
+    query: Query
+    found: Sequence[RetrievedEntry]
+    quality: Quality
+
+
+def hit(retrieved_entry: RetrievedEntry) -> Hit:
+    """A piece as evidence, at its place in the library; its label is the innermost section, and so is kept with it."""
+    piece, book = retrieved_entry.piece, retrieved_entry.book
+    around = (piece.rules[0].section,) if piece.kind == "rule" else ()
+    return Hit(
+        document_id=book.document_id,
+        document=book.guideline.title,
+        version=book.version,
+        chunk_index=book.chunk_at(piece.start),
+        start=piece.start,
+        end=piece.end,
+        text=piece.text,
+        page=piece.page or None,
+        section=(*around, piece.label),
+        tags=(),
+        raw_cosine=retrieved_entry.score,
+        rank_score=retrieved_entry.rank,
+        relevance=min(1.0, max(0.0, retrieved_entry.score)),
+        why=MatchReason(None, None, (), None),
+    )
+
+
+def with_tables(retrieved_entries: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
+    """What was found, each rule followed by the table that stands below it and that it refers to."""
+    return [each for retrieved_entry in retrieved_entries for each in (retrieved_entry, *_table_of(retrieved_entry))]
+
+
+def _table_of(retrieved_entry: RetrievedEntry) -> Iterator[RetrievedEntry]:
+    piece = retrieved_entry.piece
+    table = piece.rules[0].table if piece.kind == "rule" else None
+    if table is not None:
+        below = (f"{piece.label}, table", table.page, table.start, table.end)
+        yield replace(retrieved_entry, piece=SearchEntry(piece.kind, piece.id, table.text, *below, piece.rules))
+
+
+def noted(sorted_: ClassifiedMessage, searched: ChatSearch | None = None) -> dict[str, Any]:
+    """How an answer came about, as the API and the record tell it."""
+    if searched is None:
+        outside = "out_of_scope" if sorted_.input_class == "medical_out_of_scope" else None
+        return {
+            "input_class": sorted_.input_class,
+            "query_strategy": None,
+            "search_query": None,
+            "guardrail_result": outside,
+            "top_score": None,
+            "chunks": [],
+        }
+    is_outside = searched.quality == "none" and bool(sorted_.topics)
+    return {
+        "input_class": sorted_.input_class,
+        "query_strategy": searched.query.strategy,
+        "search_query": searched.query.text,
+        "guardrail_result": "out_of_scope" if is_outside else searched.quality,
+        "top_score": round(max((retrieved_entry.score for retrieved_entry in searched.found), default=0.0), 4),
+        "chunks": [_chunk(retrieved_entry) for retrieved_entry in searched.found],
+    }
+
+
+def _chunk(retrieved_entry: RetrievedEntry) -> dict[str, Any]:
+    return {
+        "guideline": retrieved_entry.book.guideline.name,
+        "kind": retrieved_entry.piece.kind,
+        "id": retrieved_entry.piece.id,
+        "label": retrieved_entry.piece.label,
+        "page": retrieved_entry.piece.page,
+        "score": round(retrieved_entry.score, 4),
+        "boost": round(retrieved_entry.boost, 4),
+    }
+
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from citewell.answer.answer_json import citation_json
 from citewell.answer.events import AnswerDone
-from citewell.answer.view import citation_json
 from citewell.assistants.guidelines.retrieve import RetrievedEntry
-from citewell.keeping import ConversationMessage
+from citewell.history import ConversationMessage
 
 DEBUG = ("input_class", "query_strategy", "search_query", "guardrail_result", "top_score", "chunks")
 """How an answer came about, as the API tells it."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
-from citewell.assistants.guidelines.loaded import NOTHING, TOPICS, GuidelineTopics
-from citewell.assistants.guidelines.match import is_clinical
-from citewell.assistants.guidelines.queries import goes_on, is_follow_up
+from citewell.assistants.guidelines.chat_queries import goes_on, is_follow_up
+from citewell.assistants.guidelines.concept_match import is_clinical
+from citewell.assistants.guidelines.guideline_topics import NOTHING, TOPICS, GuidelineTopics
 from citewell.assistants.guidelines.retrieve import RULE_ID
-from citewell.assistants.guidelines.words_shared import focus
+from citewell.assistants.guidelines.shared_terms import focus
 from citewell.clinical import broader, mentions
 from citewell.clinical.emergencies import EmergencyReading, find_emergencies
 from citewell.clinical.medicines import medicine_words

@@ -23,6 +23,7 @@ from citewell.assistants.guidelines.criteria import (
     Threshold,
     described,
 )
+from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.evaluate_finding import (
     READ_IT,
     PatientRecord,
@@ -34,9 +35,8 @@ from citewell.assistants.guidelines.evaluate_finding import (
 from citewell.assistants.guidelines.evaluate_score import judge_score
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.tables import rows
-from citewell.clinical.context import SURE, read_context
+from citewell.clinical.assertion import SURE, read_context
 from citewell.clinical.populations import has_organ, with_article
 from citewell.types.consult import Polarity
 

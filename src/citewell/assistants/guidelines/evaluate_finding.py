@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from itertools import chain
 
+from citewell.assistants.guidelines.concept_match import Unit, holds, is_clinical, names, units
 from citewell.assistants.guidelines.criteria import (
     Absence,
     Condition,
@@ -17,14 +18,13 @@ from citewell.assistants.guidelines.criteria import (
     Quality,
     described,
 )
+from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.evaluate_tests import MeasuredResult, is_test, judge_by_test, measured
-from citewell.assistants.guidelines.match import Unit, holds, is_clinical, names, units
 from citewell.assistants.guidelines.patient import PatientInput, Sex, age_in_words, sex_in_words
-from citewell.assistants.guidelines.said import RecordClause, as_read, cue, qualities, said
-from citewell.assistants.guidelines.state import CriteriaOutcome, CriterionState, JudgedCriterion
+from citewell.assistants.guidelines.record_clauses import RecordClause, as_read, cue, qualities, said
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader
-from citewell.clinical.context import read_context, read_contexts
+from citewell.clinical.assertion import read_context, read_contexts
 from citewell.clinical.lexicon import Lexicon, ids_of, named_concept
 from citewell.clinical.meanings import meant
 

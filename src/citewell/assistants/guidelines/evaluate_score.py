@@ -6,11 +6,11 @@ import re
 from functools import cache
 
 from citewell.assistants.guidelines.criteria import Threshold
+from citewell.assistants.guidelines.criterion_state import CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
-from citewell.assistants.guidelines.said import as_read
-from citewell.assistants.guidelines.state import CriterionState, JudgedCriterion
+from citewell.assistants.guidelines.record_clauses import as_read
 from citewell.assistants.guidelines.tables import rows
-from citewell.clinical.context import read_context
+from citewell.clinical.assertion import read_context
 from citewell.types.consult import Polarity
 
 _COUNTS = (Polarity.PRESENT, Polarity.UNCLEAR)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from citewell.assistants.guidelines.concept_match import is_known
 from citewell.assistants.guidelines.criteria import (
     Absence,
     AllOf,
@@ -19,7 +20,6 @@ from citewell.assistants.guidelines.criteria import (
     all_of,
     any_of,
 )
-from citewell.assistants.guidelines.match import is_known
 from citewell.assistants.guidelines.parse_numbers import parse_age, parse_banded, parse_threshold
 from citewell.assistants.guidelines.parse_phrase import parse_phrase, qualified
 from citewell.assistants.guidelines.populations import Terms

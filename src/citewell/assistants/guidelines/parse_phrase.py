@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from citewell.assistants.guidelines.concept_match import is_known
 from citewell.assistants.guidelines.criteria import (
     Absence,
     Criteria,
@@ -14,8 +15,7 @@ from citewell.assistants.guidelines.criteria import (
     all_of,
     any_of,
 )
-from citewell.assistants.guidelines.match import is_known
-from citewell.assistants.guidelines.said import qualities
+from citewell.assistants.guidelines.record_clauses import qualities
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import concept_ids
 from citewell.clinical.quantities import days_in

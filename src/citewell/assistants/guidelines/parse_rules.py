@@ -16,7 +16,7 @@ from citewell.assistants.guidelines.populations import Terms
 from citewell.assistants.guidelines.read_rules import SECTION, Item, RawRule
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.populations import organ_of, people_pattern, sex_with, with_article
-from citewell.words import sentences
+from citewell.sentences import sentences
 
 __all__ = ["Terms", "parse_rules"]
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from citewell.clinical.quantities import Age, ages
 from citewell.errors import InputError
-from citewell.fields import unknown_fields
+from citewell.unknown_fields import unknown_fields
 
 OLDEST = 125
 MAX_ITEMS = 500

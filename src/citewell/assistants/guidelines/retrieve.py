@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.assistants.guidelines.entries import SearchEntry
+from citewell.assistants.guidelines.boosts import asks_for, boost_for_patient, boost_for_question, intent_pattern
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.patient import PatientInput
-from citewell.assistants.guidelines.rank import asks_for, boost_for_patient, boost_for_question, intent_pattern
-from citewell.assistants.guidelines.shelve import SearchableGuideline
+from citewell.assistants.guidelines.search_entries import SearchEntry
+from citewell.assistants.guidelines.search_index import SearchableGuideline
 from citewell.ports import Vector, products
 
 FETCHED_FOR_EACH = 3

@@ -8,11 +8,11 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
 
-from citewell.assistants.records.known import KnownFacts
-from citewell.assistants.records.limits import beyond_limits, gaps
-from citewell.assistants.records.mentions import PaperMention, speaks_of
+from citewell.assistants.records.fact_places import is_coded
+from citewell.assistants.records.known_facts import KnownFacts
+from citewell.assistants.records.paper_mentions import PaperMention, speaks_of
 from citewell.assistants.records.paper_values import critical_values
-from citewell.assistants.records.place import is_coded
+from citewell.assistants.records.result_limits import beyond_limits, gaps
 from citewell.clinical.medicines import reacts, substances
 from citewell.clinical.quantities import quantities
 from citewell.types import Document, LibraryEntry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citewell.answer.cite import MARK
+from citewell.sentences import terms
 from citewell.types import Evidence
-from citewell.words import terms
 
 MIN_SHARE = 0.6
 """A passage that has a smaller share of a sentence's words is not what it rests on."""

@@ -19,22 +19,22 @@ from citewell.answer.gate import Verify, finish
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.align import align
-from citewell.assistants.records.asked import GatheredFacts
-from citewell.assistants.records.examples import Nearness
+from citewell.assistants.records.fact_places import FactDocuments, unread
+from citewell.assistants.records.fact_query import GatheredFacts
 from citewell.assistants.records.fetch import allergies, fetch
 from citewell.assistants.records.intents import Intent
-from citewell.assistants.records.kinds import QuestionKindRule
-from citewell.assistants.records.known import KnownFacts
+from citewell.assistants.records.kind_examples import Nearness
+from citewell.assistants.records.known_facts import KnownFacts
 from citewell.assistants.records.look_up import look_up
-from citewell.assistants.records.mentions import on_topic
-from citewell.assistants.records.names import Names
+from citewell.assistants.records.named_facts import Names
 from citewell.assistants.records.newer import newer
 from citewell.assistants.records.notes import notes
-from citewell.assistants.records.place import FactDocuments, unread
+from citewell.assistants.records.paper_mentions import on_topic
+from citewell.assistants.records.question_kinds import QuestionKindRule
 from citewell.assistants.records.release import release
-from citewell.assistants.records.safety import counted
+from citewell.assistants.records.safety_filter import counted
 from citewell.assistants.records.screening import screen
-from citewell.assistants.records.sources import Sources
+from citewell.assistants.records.source_sentences import Sources
 from citewell.assistants.records.turn import NOTHING, RecordExchange
 from citewell.assistants.records.unused import unused
 from citewell.clinical.languages import Language
@@ -54,7 +54,7 @@ from citewell.types import (
 )
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
-from citewell.types.logged import logged
+from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
 

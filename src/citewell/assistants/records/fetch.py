@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from citewell.assistants.records.known import LONG_AGO, KnownFacts, T, when
+from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, T, when
 from citewell.assistants.records.strategy import Part, Strategy
 from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, DiagnosisStatus, Fact, LabResult, Symptom
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from citewell.assistants.records.asked import FactQuery, GatheredFacts, listed, not_mentioned
+from citewell.assistants.records.answer_facts import TELLERS, of_named
+from citewell.assistants.records.fact_query import FactQuery, GatheredFacts, listed, not_mentioned
 from citewell.assistants.records.intents import Intent, Intents
-from citewell.assistants.records.known import KnownFacts
-from citewell.assistants.records.names import Names
-from citewell.assistants.records.tell import TELLERS, of_named
+from citewell.assistants.records.known_facts import KnownFacts
+from citewell.assistants.records.named_facts import Names
 from citewell.clinical import Lexicon
 
 ASK_FIRST = (

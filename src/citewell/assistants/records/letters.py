@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.assistants.records.intents import Intent, Intents
-from citewell.assistants.records.known import LONG_AGO
-from citewell.assistants.records.mentions import Paper, PaperMention, said_in, spoken_of
-from citewell.assistants.records.names import Names, surname
+from citewell.assistants.records.known_facts import LONG_AGO
+from citewell.assistants.records.named_facts import Names, surname
+from citewell.assistants.records.paper_mentions import Paper, PaperMention, said_in, spoken_of
 from citewell.assistants.records.papers import day_of, tells, writer_of
 
 MOST = 10

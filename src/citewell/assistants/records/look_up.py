@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from citewell.assistants.records.asked import GatheredFacts
+from citewell.assistants.records.fact_places import is_coded
+from citewell.assistants.records.fact_query import GatheredFacts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import Intent
-from citewell.assistants.records.known import LONG_AGO, KnownFacts, when
+from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
-from citewell.assistants.records.mentions import Paper, PaperMention, mentions
-from citewell.assistants.records.names import Names
+from citewell.assistants.records.named_facts import Names
+from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
-from citewell.assistants.records.place import is_coded
 from citewell.types import Hit
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from citewell.assistants.records.asked import GatheredFacts
-from citewell.assistants.records.known import LONG_AGO, when
+from citewell.assistants.records.fact_query import GatheredFacts
+from citewell.assistants.records.known_facts import LONG_AGO, when
 from citewell.types import Hit
 
 PAPERS_FIRST = (

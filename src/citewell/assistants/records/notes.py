@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from citewell.assistants.records.asked import GatheredFacts
+from citewell.assistants.records.fact_query import GatheredFacts
 from citewell.assistants.records.intents import Intent, Intents
-from citewell.assistants.records.known import KnownFacts, when
+from citewell.assistants.records.known_facts import KnownFacts, when
 from citewell.types import LibraryEntry
 from citewell.types.facts import RecordOwner
 from citewell.types.facts_line import shown

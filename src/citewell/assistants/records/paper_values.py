@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from citewell.assistants.records.known import LONG_AGO, KnownFacts, when
-from citewell.assistants.records.limits import Limit, is_adult, limits
-from citewell.assistants.records.mentions import Paper, PaperMention, said_in
+from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
+from citewell.assistants.records.paper_mentions import Paper, PaperMention, said_in
 from citewell.assistants.records.papers import day_of
+from citewell.assistants.records.result_limits import Limit, is_adult, limits
 from citewell.clinical.quantities import TestReading, first_day, results
 from citewell.types import LibraryEntry
 from citewell.types.facts import LabResult

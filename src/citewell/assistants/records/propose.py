@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from citewell.assistants.records.sources import is_denied
+from citewell.assistants.records.source_sentences import is_denied
 from citewell.prompts import Template
 from citewell.types.facts import (
     Allergy,

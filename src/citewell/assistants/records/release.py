@@ -10,7 +10,7 @@ from typing import Literal
 
 from citewell.answer.cite import MARK
 from citewell.answer.gate import whole_sentences
-from citewell.assistants.records.boundary import (
+from citewell.assistants.records.boundary_check import (
     REGENERATIONS,
     Boundary,
     DeclaredReply,
@@ -19,9 +19,9 @@ from citewell.assistants.records.boundary import (
     parse_boundary,
     without_lines,
 )
-from citewell.assistants.records.phrases import UnsafePhrase
-from citewell.assistants.records.safety import BlockedText, RephrasedText, check_sentence, template
-from citewell.assistants.records.sources import Sources
+from citewell.assistants.records.safety_filter import BlockedText, RephrasedText, check_sentence, template
+from citewell.assistants.records.source_sentences import Sources
+from citewell.assistants.records.unsafe_phrases import UnsafePhrase
 from citewell.clinical.languages import Language
 from citewell.errors import LLMTimeoutError
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
-from citewell.assistants.records.kinds import QuestionKindRule
+from citewell.assistants.records.question_kinds import QuestionKindRule
 from citewell.assistants.records.tables import rows
 
 Part = Literal["allergies", "medications", "labs", "diagnoses", "symptoms", "conversations"]

@@ -15,17 +15,17 @@ from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, re
 from citewell.assistants.records.agree import agree
 from citewell.assistants.records.confidence import confidence
 from citewell.assistants.records.intents import Intents, intents_of
-from citewell.assistants.records.kinds import QuestionKindRule, classify
-from citewell.assistants.records.mentions import Paper
-from citewell.assistants.records.names import Names
+from citewell.assistants.records.named_facts import Names
+from citewell.assistants.records.paper_mentions import Paper
+from citewell.assistants.records.question_kinds import QuestionKindRule, classify
 from citewell.assistants.records.release import ReleaseCounts
-from citewell.assistants.records.safety import counted, template
+from citewell.assistants.records.safety_filter import counted, template
 from citewell.assistants.records.screening import FILTERED, ScreenedQuestion
 from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.clinical.languages import Language, language_of
+from citewell.sentences import sentences
 from citewell.types import Claim, Context, Evidence, LibraryEntry, Message, Refuse, Scope, Verdict
 from citewell.types.facts import Fact
-from citewell.words import sentences
 
 if TYPE_CHECKING:
     from citewell.assistants.records.ask import Records

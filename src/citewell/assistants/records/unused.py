@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from citewell.assistants.records.names import Names
+from citewell.assistants.records.named_facts import Names
 from citewell.clinical import Lexicon
 from citewell.clinical.phrases import measured
 from citewell.types import Hit

@@ -12,8 +12,8 @@ from citewell.bootstrap.bookshelf.files import Done, books_in, read_json
 from citewell.bootstrap.bookshelf.text import document_of, source_of
 from citewell.bootstrap.home import size_of
 from citewell.errors import InputError
-from citewell.ingest.library import AddedDocument, Work, check_embedder, in_turn, refiled, unwatched
-from citewell.ingest.read import FileReader, Step
+from citewell.ingest.library_changes import AddedDocument, Work, check_embedder, in_turn, refiled, unwatched
+from citewell.ingest.read_file import FileReader, Step
 from citewell.types import Filing
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from citewell.bootstrap.bookshelf.files import Done, books_in, hash_of, read_jso
 from citewell.bootstrap.bookshelf.text import document_of, source_of
 from citewell.errors import CitewellError, InputError
 from citewell.ingest.chunk import chunk, default_chunking
-from citewell.ingest.describe import describe
+from citewell.ingest.passage_metadata import describe
 from citewell.types import Document
 
 if TYPE_CHECKING:

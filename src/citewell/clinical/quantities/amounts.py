@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from citewell.clinical.quantities.aged import Told, is_bare_age, told_of
-from citewell.clinical.quantities.periods import (
+from citewell.clinical.quantities.frequencies_and_dates import (
     NUMBER,
     NUMBER_WORD,
     PeriodMark,
@@ -20,6 +19,7 @@ from citewell.clinical.quantities.periods import (
     number,
     periods,
 )
+from citewell.clinical.quantities.person_words import Told, is_bare_age, told_of
 from citewell.clinical.quantities.units import (
     FLAT,
     LOOK_BACK,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from citewell.clinical.quantities.periods import NUMBER_WORD, number, periods
+from citewell.clinical.quantities.frequencies_and_dates import NUMBER_WORD, number, periods
 from citewell.clinical.quantities.results import ALSO_TAKEN, named_test
 from citewell.clinical.quantities.units import FLAT
 

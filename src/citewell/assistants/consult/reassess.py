@@ -1,0 +1,66 @@
+"""Assesses a signed consult again on the versions of then, and tells the difference sentence by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from citewell.answer.audit import Documents, numbers_of, scope_of
+from citewell.answer.replay import Replay, compare, erased_since
+from citewell.assistants.consult.assess import AssessmentParts, assess
+from citewell.assistants.consult.contradictions import contradictions
+from citewell.assistants.consult.events_json import differential_of, finding_of
+from citewell.assistants.consult.signed_record import KEY, claims_of
+from citewell.history import AuditRecord
+from citewell.types import User
+from citewell.types.consult import Consult, ConsultState
+
+
+def again(
+    record: AuditRecord,
+    asker: User,
+    *,
+    parts: Callable[[int, Collection[int] | None], AssessmentParts],
+    library: Documents,
+    setup: Mapping[str, Any],
+) -> Replay:
+    """The same findings and differentials on the same versions, beside what was signed; edits stay with the record."""
+    words = record.words
+    then = words[KEY]
+    findings = tuple(finding_of(one) for one in then["findings"])
+    consult = Consult(
+        then["id"],
+        "",
+        "",
+        ConsultState.ASSESSING,
+        then["setting"],
+        then["country"],
+        findings=findings,
+        contradictions=contradictions(findings),
+        differentials=tuple(differential_of(one) for one in then["differentials"]),
+        despite=then["despite"],
+    )
+    stamp, generations = int(words["library"]["stamp"]), numbers_of(words["library"]["generations"])
+    scope = scope_of(words["scope"])
+    scope = scope if asker.is_admin else replace(scope, tags=scope.tags & asker.scope.tags, subject=None)
+    plan, _ = assess(consult, scope=scope, parts=parts(stamp, generations or None))
+    now = asdict(plan)
+    erased = erased_since(words["evidence"], library, scope.tenant)
+    notes = [
+        f"Version {erased_source.version} of “{erased_source.document}” has since been erased."
+        for erased_source in erased
+    ]
+    if words["setup"] != {key: value for key, value in setup.items() if key != "library"}:
+        notes.append("Citewell or the model has different settings from then.")
+    return Replay(
+        record=record,
+        now=now,
+        text_then=then["plan"]["summary"],
+        text_now=plan.summary,
+        action_then="signed",
+        action_now="signed",
+        changes=tuple(compare(words["claims"], claims_of(now))),
+        erased=erased,
+        notes=tuple(notes),
+    )

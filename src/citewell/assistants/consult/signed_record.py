@@ -1,0 +1,108 @@
+"""What is written down when a consult is signed: enough to show it as it was, and to assess it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from citewell.answer.audit import scope_json, text_hash
+from citewell.history import AuditRecord
+from citewell.types import User
+from citewell.types.consult import Consult
+
+KEY = "consult"
+"""Under which a record holds it; records of questions have no such key."""
+
+
+def is_consult(record: AuditRecord) -> bool:
+    """Whether a record is of a signed consult."""
+    return KEY in record.words
+
+
+def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, Any]) -> dict[str, Any]:
+    """The words of an audit record."""
+    claims = list(claims_of(consult.plan or {}))
+    return {
+        "ended": "signed",
+        "question": f"consult {consult.id}",
+        "history": [{"role": message.role, "text": message.text} for message in consult.messages],
+        "asker": {"user_id": asker.user_id, "role": asker.role.value},
+        "scope": scope_json(asker.scope),
+        "library": dict(setup["library"]),
+        "setup": {key: value for key, value in setup.items() if key != "library"},
+        "evidence": [_evidence(number, claim) for number, claim in enumerate(claims, 1)],
+        "claims": claims,
+        "answer": None,
+        KEY: {
+            "id": consult.id,
+            "signed_by": name,
+            "setting": consult.setting,
+            "country": consult.country,
+            "consent": None if consult.consent is None else asdict(consult.consent),
+            "findings": [asdict(finding) for finding in consult.findings],
+            "gone": [{"finding": asdict(finding), "why": why} for finding, why in consult.gone],
+            "differentials": [asdict(differential) for differential in consult.differentials],
+            "acknowledged": list(consult.acknowledged),
+            "despite": consult.despite,
+            "notes": list(consult.notes),
+            "plan": consult.plan,
+            "edits": [dict(edit) for edit in consult.edits],
+            "meant": consult.meant,
+        },
+    }
+
+
+def claims_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every statement of a plan as a checked claim, in order."""
+    found = []
+    for at, diagnosis in enumerate(plan.get("diagnoses", ()), 1):
+        both = [*diagnosis["offered"], *diagnosis["held_back"]]
+        for one in sorted(both, key=lambda statement: int(statement["id"])):
+            place = one["place"]
+            found.append(
+                {
+                    "text": f"{diagnosis['condition']}: {one['text']}",
+                    "verdict": "supported",
+                    "reasons": [conflict["text"] for conflict in one["conflicts"]],
+                    "is_shown": True,
+                    "citations": [at],
+                    "span": {"source_id": place["document_id"], "start": place["start"], "end": place["end"]},
+                    "place": {key: place[key] for key in ("document_id", "document", "version", "page")},
+                    "quote": place["quote"],
+                }
+            )
+    return found
+
+
+def _evidence(number: int, claim: Mapping[str, Any]) -> dict[str, Any]:
+    span = {key: claim["span"][key] for key in ("start", "end")}
+    return {"number": number, **claim["place"], **span, "hash": text_hash(claim["quote"])}
+
+
+def statement_at(consult: Consult, statement_id: str) -> dict[str, Any] | None:
+    """A statement of the plan by its number, such as 1.2: the second of the first diagnosis."""
+    first, _, second = statement_id.strip().partition(".")
+    plan: Mapping[str, Any] = consult.plan or {}
+    diagnoses = plan.get("diagnoses", ())
+    if not (first.isdecimal() and 1 <= int(first) <= len(diagnoses)):
+        return None
+    diagnosis = diagnoses[int(first) - 1]
+    found = [one for one in (*diagnosis["offered"], *diagnosis["held_back"]) if one["id"] == second]
+    return found[0] if found else None
+
+
+def text_now(consult: Consult, statement_id: str) -> str | None:
+    """What a statement says now: its last edit, else its own words; None where there is no such statement."""
+    statement = statement_at(consult, statement_id)
+    if statement is None:
+        return None
+    edit = consult.edit_of(statement_id)
+    return str((edit or statement)["text"])
+
+
+def quoted_in(consult: Consult) -> list[tuple[str, str]]:
+    """Every sentence of the plan's sources, with its document."""
+    plan: Any = consult.plan or {"diagnoses": []}
+    statements = [one for diagnosis in plan["diagnoses"] for one in (*diagnosis["offered"], *diagnosis["held_back"])]
+    return [(statement["text"], statement["place"]["document"]) for statement in statements]

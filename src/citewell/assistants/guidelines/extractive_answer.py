@@ -1,0 +1,98 @@
+"""The writer without a model: whole rules, rows and definitions, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from citewell.assistants.guidelines.boosts import described_person
+from citewell.assistants.guidelines.criteria import Criteria
+from citewell.assistants.guidelines.criterion_state import CriterionState
+from citewell.assistants.guidelines.evaluate import evaluate
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
+from citewell.assistants.guidelines.retrieve import RetrievedEntry
+from citewell.assistants.guidelines.search_entries import facts
+from citewell.types import Context
+
+WINDOW_TOKENS = 1_000_000
+"""Nothing is sent anywhere, so all evidence fits."""
+CHARACTERS_PER_TOKEN = 4
+MAX_QUOTED = 4
+SHARE_OF_BEST = 0.75
+"""A rule is quoted when it holds nearly as much of what is asked for as the best one."""
+RANK_BELOW_BEST = 0.35
+
+
+class Quoter:
+    """Quotes each passage whole: half a rule may say the opposite of all of it."""
+
+    @property
+    def name(self) -> str:
+        return "extractive"
+
+    @property
+    def digest(self) -> str | None:
+        return None
+
+    @property
+    def window(self) -> int:
+        return WINDOW_TOKENS
+
+    @property
+    def reply(self) -> int:
+        return 0
+
+    def count(self, text: str) -> int:
+        """About as many tokens as a model would count."""
+        return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+    def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
+        """One piece for each passage, with its mark."""
+        for evidence in context.evidence:
+            yield f"{evidence.text} [{evidence.alias}]"
+
+    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
+        """None: it has no opinion of its own words."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def whole(pieces: Iterable[str]) -> Iterable[str]:
+    """A quoted passage is checked and shown as one."""
+    return pieces
+
+
+def worth_quoting(question: str, retrieved_entries: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
+    """What answers: all that was named, or those that come near the best and are open to the person asked about."""
+    named = [retrieved_entry for retrieved_entry in retrieved_entries if retrieved_entry.is_named]
+    if named or not retrieved_entries:
+        return named
+    best_share, best_rank = (
+        max(retrieved_entry.share for retrieved_entry in retrieved_entries),
+        retrieved_entries[0].rank,
+    )
+    near = [
+        retrieved_entry
+        for retrieved_entry in retrieved_entries
+        if retrieved_entry.share >= SHARE_OF_BEST * best_share and retrieved_entry.rank >= best_rank - RANK_BELOW_BEST
+    ]
+    person = PatientRecord(described_person(question))
+    return [retrieved_entry for retrieved_entry in near if not _is_closed(retrieved_entry, person)][
+        :MAX_QUOTED
+    ] or near[:1]
+
+
+def _is_closed(retrieved_entry: RetrievedEntry, person: PatientRecord) -> bool:
+    """Whether a rule is for people whom the one asked about can never be among: children, or the other sex."""
+    for rule in retrieved_entry.piece.rules:
+        known = facts(rule)
+        people: tuple[Criteria, ...] = (*known.ages, *known.sexes)
+        judged = [evaluate(condition, person, retrieved_entry.book.guideline) for condition in people]
+        closed = [
+            outcome.state is CriterionState.NOT_MET and all(each.is_fixed for each in outcome.judged)
+            for outcome in judged
+        ]
+        if closed and all(closed):
+            return True
+    return False

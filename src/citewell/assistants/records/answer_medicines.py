@@ -1,0 +1,144 @@
+"""What the facts tell about medicines and allergies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from citewell.assistants.records.fact_query import (
+    FACTS,
+    RECORD,
+    FactQuery,
+    GatheredFacts,
+    count,
+    denied,
+    listed,
+    not_mentioned,
+    told,
+)
+from citewell.assistants.records.intents import Intent
+from citewell.assistants.records.known_facts import LONG_AGO, when
+from citewell.clinical.medicines import reacts, substances
+from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, Medication, MedicationStatus, Symptom
+from citewell.types.facts_line import shown
+
+NO_ALLERGIES = f"{RECORD} has no entry about allergies"
+SILENCE = "That does not mean you have none."
+
+
+def allergies(asked: FactQuery) -> GatheredFacts | None:
+    """Allergies that hold; silence is told apart from “none are known”."""
+    every = asked.known.of(Allergy)
+    all_of_them = [allergy for allergy in every if allergy.is_active and allergy.code not in NO_KNOWN]
+    if not all_of_them:
+        none_known = [allergy for allergy in every if allergy.code in NO_KNOWN]
+        if none_known:
+            return denied(f"{RECORD} says that no allergies are known", facts=none_known)
+        return replace(denied(NO_ALLERGIES, after=_of_medicine(asked)), if_silent=SILENCE)
+    hit = [allergy for allergy in all_of_them if allergy in asked.named]
+    if hit:
+        lead = f"{RECORD} lists this allergy:" if len(hit) == 1 else f"{RECORD} lists these allergies:"
+        return told(lead, hit)
+    if kin := _kin(asked, all_of_them):
+        groups = listed(list(dict.fromkeys(group for _, group in kin if group))) or "the same substance"
+        return denied(
+            f"{RECORD} does not list {listed(list(asked.said), last='or')} by that name among your allergies",
+            beside=f"It lists this, and both are {groups}:",
+            facts=[allergy for allergy, _ in kin],
+        )
+    words = asked.unknown or asked.about or asked.said
+    what = listed(list(words), last="or") if words else "that"
+    if not asked.names_nothing or Intent.MEDICINES in asked.wanted:
+        medicines = asked.named_of(Medication)
+        beside = f"It lists {count(all_of_them, 'allergy', 'allergies')}"
+        return denied(
+            f"{RECORD} does not list {what} among your allergies",
+            beside=f"{beside}, and {count(medicines, 'medicine')} of that name:" if medicines else f"{beside}:",
+            facts=[*all_of_them, *medicines],
+            after=_of_medicine(asked),
+        )
+    return told(f"{RECORD} lists {count(all_of_them, 'allergy', 'allergies')}:", all_of_them)
+
+
+def _kin(asked: FactQuery, held: list[Allergy]) -> list[tuple[Allergy, str]]:
+    """Allergies to something of the same group as a medicine that is named, each with the group."""
+    found = [(allergy, reacts(allergy.allergen, [said])) for allergy in held for said in asked.said]
+    return [(allergy, group) for allergy, group in found if group is not None]
+
+
+def _of_medicine(asked: FactQuery) -> str:
+    """Whether a medicine that may or may not be taken is on record at all."""
+    if Intent.MAY not in asked.wanted or not asked.unknown:
+        return ""
+    return f"{FACTS} does not mention {listed(list(asked.unknown), last='or')}."
+
+
+def prescriber(asked: FactQuery) -> GatheredFacts | None:
+    """Who prescribed what is named, or all that is taken now."""
+    medicines = asked.named_of(Medication) or (asked.known.taken if asked.names_nothing else [])
+    if not medicines:
+        return not_mentioned(asked, among="" if asked.unknown else "your medicines")
+    known = [medicine for medicine in medicines if medicine.prescriber]
+    if not known:
+        return told(f"{RECORD} does not say who prescribed this:", medicines)
+    people = list(dict.fromkeys(medication.prescriber for medication in known if medication.prescriber))
+    return told(f"According to your record, this was prescribed by {listed(people)}:", known)
+
+
+def medicines(asked: FactQuery) -> GatheredFacts | None:
+    """Medicines that are named, are given for what is named, are past, or are taken now."""
+    if medications := asked.named_of(Medication):
+        active = [medication for medication in medications if medication.status is MedicationStatus.ACTIVE]
+        if not active:
+            return told(f"{RECORD} lists this as past:", medications)
+        first = _first(asked, active)
+        since = f" The earliest entry for it is from {shown(first.start)}:" if first else ""
+        lead = f"{RECORD} lists this among your current medicines"
+        return told(f"{lead}.{since}" if first else f"{lead}:", [*active, *([first] if first else [])])
+    if asked.unknown or (asked.named and Intent.MEDICINES not in asked.wanted):
+        return not_mentioned(asked) if asked.unknown else None
+    if asked.about or any(isinstance(fact, Diagnosis | Symptom) for fact in asked.named):
+        return _for_it(asked)
+    if Intent.PAST in asked.wanted:
+        past = [
+            medication
+            for medication in asked.inside(asked.known.of(Medication))
+            if medication.status is not MedicationStatus.ACTIVE
+        ]
+        return told(f"{RECORD} lists {count(past, 'medicine')} that you no longer take:", past)
+    taken = asked.inside(asked.known.taken)
+    return told(f"{RECORD} lists {count(taken, 'medicine')} that you take now:", taken)
+
+
+def _first(asked: FactQuery, active: list[Medication]) -> Medication | None:
+    """The oldest entry of the same substance that is over: what is prescribed anew every year is one medicine."""
+    taken = substances(*(medication.generic_name for medication in active))
+    past = [medication for medication in asked.known.of(Medication) if medication.start and medication not in active]
+    same = [medication for medication in past if substances(medication.generic_name) & taken]
+    oldest = min(same, key=lambda medication: when(medication) or LONG_AGO, default=None)
+    begun = min((when(medication) or LONG_AGO for medication in active), default=LONG_AGO)
+    return oldest if oldest is not None and (when(oldest) or begun) < begun else None
+
+
+def _for_it(asked: FactQuery) -> GatheredFacts | None:
+    """The medicines for something; that none is for it is no reason to list the others."""
+    if for_it := _given_for(asked):
+        return told(f"{RECORD} lists {count(for_it, 'medicine')} for this:", for_it)
+    if asked.about:
+        return not_mentioned(asked, among="your medicines")
+    return denied(f"{RECORD} lists no current medicine for this")
+
+
+def _given_for(asked: FactQuery) -> list[Medication]:
+    """The medicines of now that the record gives a named condition or symptom as the reason for."""
+    names = [one.name.casefold() for one in asked.named if isinstance(one, Diagnosis)]
+    names += [one.specific.casefold() for one in asked.named if isinstance(one, Symptom)]
+    names += [*asked.about]
+    return [
+        medication
+        for medication in asked.known.taken
+        if any(
+            name in (said or "").casefold()
+            for name in names
+            for said in (medication.reason_start, medication.condition)
+        )
+    ]

@@ -1,0 +1,164 @@
+"""What the facts tell about visits, changes, the person, and what is open before an appointment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from citewell.assistants.records.answer_results import unjudged
+from citewell.assistants.records.fact_query import (
+    RECORD,
+    FactQuery,
+    GatheredFacts,
+    count,
+    denied,
+    listed,
+    not_mentioned,
+    told,
+)
+from citewell.assistants.records.intents import Intent
+from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, is_abnormal, when
+from citewell.assistants.records.named_facts import surname
+from citewell.assistants.records.result_limits import beyond_limits
+from citewell.types.facts import (
+    Allergy,
+    Appointment,
+    Diagnosis,
+    Fact,
+    LabResult,
+    Medication,
+    Procedure,
+    Professional,
+    RecordOwner,
+    Referral,
+    Symptom,
+    Vaccination,
+    VisitStatus,
+)
+
+RECENT_DAYS = 183
+
+
+def visits(asked: FactQuery) -> GatheredFacts | None:
+    """Visits, by doctor and date; what else happened on the days that are asked for stands with them."""
+    people = [surname(one.name).casefold() for one in asked.named if isinstance(one, Professional)]
+    appointments = asked.inside(asked.known.of(Appointment))
+    if people:
+        appointments = [
+            appointment for appointment in appointments if surname(appointment.professional or "").casefold() in people
+        ]
+    elif asked.named:
+        appointments = [appointment for appointment in appointments if appointment in asked.named]
+    elif asked.about:
+        return not_mentioned(asked, among="your visits")
+    if Intent.LATEST in asked.wanted and appointments:
+        return told(
+            "The last visit in your record:",
+            [appointment for appointment in appointments if appointment.status is VisitStatus.DONE][:1],
+        )
+    if Intent.SAID in asked.wanted:
+        that_day = _dated(asked) if appointments and asked.wanted.words else []
+        of = (
+            f"It has {count(that_day)} of {asked.wanted.words}:"
+            if that_day
+            else f"It lists {count(appointments, 'visit')}:"
+        )
+        return denied(f"{RECORD} does not include what was said at a visit", beside=of, facts=that_day or appointments)
+    of = f" of {asked.wanted.words}" if asked.wanted.words else ""
+    return told(f"{RECORD} lists {count(appointments, 'visit')}{of}:", appointments)
+
+
+def person(asked: FactQuery) -> GatheredFacts | None:
+    """Whom the record is about."""
+    return told(f"{RECORD} is about:", asked.known.of(RecordOwner))
+
+
+def changes(asked: FactQuery) -> GatheredFacts:
+    """What began or ended since a day, or what happened within a time."""
+    if asked.wanted.since is not None and asked.wanted.until is not None:
+        return _within(asked)
+    since = asked.wanted.since or asked.known.last_visit
+    if since is None:
+        return GatheredFacts("Your record has no visit to compare with. Give a date, such as “since March 2024”.")
+    new = [
+        one
+        for kind in (Medication, Diagnosis, Allergy, Procedure, LabResult)
+        for one in asked.known.of(kind)
+        if ((when(one) or LONG_AGO) >= since and (not isinstance(one, LabResult) or is_abnormal(one)))
+        or (isinstance(one, Medication) and one.end is not None and one.end.at >= since)
+    ]
+    return told(f"Since {since.day} {since:%B %Y} your record has {count(new, 'new entry', 'new entries')}:", new)
+
+
+def _within(asked: FactQuery) -> GatheredFacts:
+    """Everything that the record dates to a day, a month or a year."""
+    facts = _dated(asked)
+    if not facts:
+        return denied(f"{RECORD} has no entry of {asked.wanted.words}")
+    return told(f"{RECORD} has {count(facts)} of {asked.wanted.words}:", facts)
+
+
+def _dated(asked: FactQuery) -> list[Fact]:
+    kinds = (Appointment, Diagnosis, Procedure, Medication, Allergy, Vaccination, Referral, Symptom, LabResult)
+    return [
+        one
+        for kind in kinds
+        for one in asked.known.of(kind)
+        if asked.is_inside(when(one)) or (isinstance(one, Medication) and one.end and asked.is_inside(one.end.at))
+    ]
+
+
+def prepare(asked: FactQuery) -> GatheredFacts:
+    """What is open before an appointment."""
+    known = asked.known
+    last = known.last_visit
+    since = max(filter(None, (last and last - timedelta(days=RECENT_DAYS), LONG_AGO)))
+    newest = known.latest(known.of(LabResult))
+    groups: list[tuple[str, str, Sequence[Fact]]] = [
+        (
+            "result out of range",
+            "results out of range",
+            [lab_result for lab_result in newest if is_abnormal(lab_result)],
+        ),
+        ("result beyond usual limits", "results beyond usual limits", beyond_limits(known.facts)),
+        (
+            "symptom that you noted",
+            "symptoms that you noted",
+            [symptom for symptom in known.of(Symptom) if symptom.still_active],
+        ),
+        (
+            "recent medicine",
+            "recent medicines",
+            [medication for medication in known.taken if last and (when(medication) or LONG_AGO) >= since],
+        ),
+        ("open appointment or referral", "open appointments or referrals", planned(known)),
+        ("entry to confirm", "entries to confirm", [one for one in known.facts if not one.is_verified]),
+    ]
+    found = [(one if len(facts) == 1 else many, facts) for one, many, facts in groups if facts]
+    after = unjudged(newest).replace("these tests", "your tests")
+    if not found:
+        none = "no result is marked as out of range" if newest else "no result"
+        mentioned = (
+            "Your list of facts has nothing outstanding, but your documents have values that laboratories usually call "
+            "a doctor about:"
+        )
+        nothing = f"{RECORD} has nothing outstanding: {none}, no symptom, no recent medicine."
+        return GatheredFacts(nothing, if_mentioned=mentioned, after=after)
+    said = listed([f"{len(facts)} {words}" for words, facts in found])
+    lead = f"You might want to talk about this at your next appointment. {RECORD} shows"
+    facts = list(dict.fromkeys(fact for _, facts in found for fact in facts))
+    told_of = told(f"{lead} {said}:", facts, after=after)
+    return replace(
+        told_of, with_papers=f"{lead} values in documents that laboratories usually call a doctor about; also {said}:"
+    )
+
+
+def planned(known: KnownFacts) -> list[Fact]:
+    """Visits, procedures and referrals that are still to come."""
+    every: list[Appointment | Procedure | Referral] = [
+        *known.of(Appointment),
+        *known.of(Procedure),
+        *known.of(Referral),
+    ]
+    return [one for one in every if one.status is VisitStatus.PLANNED]

@@ -1,0 +1,141 @@
+"""A question as the facts see it, what they answer, and the words that lead to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from citewell.assistants.records.intents import Intents
+from citewell.assistants.records.known_facts import KnownFacts, T, when
+from citewell.types.facts import Fact
+from citewell.types.facts_line import line_of
+
+MAX_SHOWN = 12
+"""Facts of one answer; what is left out is counted."""
+NEAR = 4
+"""Letters above which a word inside another tells something."""
+RECORD, FACTS = "Your record", "Your list of facts"
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredFacts:
+    """Facts that answer a question, and the words that lead to them."""
+
+    lead: str
+    facts: tuple[Fact, ...] = ()
+    left_out: int = 0
+    if_mentioned: str = ""
+    """What leads instead where a paper speaks of what no fact does; empty where nothing is denied."""
+    with_papers: str = ""
+    """What leads instead where papers that may be newer stand first; empty is what usually does."""
+    after: str = ""
+    """What is said at the end."""
+    if_silent: str = ""
+    """What is said besides where papers do not speak of it either."""
+    is_letter: bool = False
+    """Whether the words that lead name the one paper that is quoted."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactQuery:
+    """A question as the facts see it: what it wants, and which of them it names."""
+
+    wanted: Intents
+    known: KnownFacts
+    named: tuple[Fact, ...]
+    unknown: tuple[str, ...] = ()
+    """Medicines, kinds of medicines and tests that the record does not have."""
+    about: tuple[str, ...] = ()
+    """Words that say what exactly is asked for, and that are no name in the record."""
+    said: tuple[str, ...] = ()
+    """Medicines and kinds of medicines, as the question calls them."""
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def names_nothing(self) -> bool:
+        """Whether the question is about all facts of a kind."""
+        return not self.named and not self.unknown and not self.about
+
+    def named_of(self, kind: type[T]) -> list[T]:
+        named = {fact.id for fact in self.named}
+        return [one for one in self.inside(self.known.of(kind)) if one.id in named]
+
+    def outside(self, kind: type[T]) -> list[T]:
+        """Those that are named, whatever the time."""
+        named = {fact.id for fact in self.named}
+        return [one for one in self.known.of(kind) if one.id in named]
+
+    def inside(self, facts: Iterable[T]) -> list[T]:
+        """Those of the time that is asked for."""
+        return [fact for fact in facts if self.wanted.since is None or self.is_inside(when(fact))]
+
+    def is_inside(self, day: datetime | None) -> bool:
+        """Whether a day is in the time that is asked for."""
+        return day is not None and self.wanted.is_inside(day)
+
+
+def told(lead: str, facts: Sequence[Fact], *, after: str = "") -> GatheredFacts:
+    """Facts under the words that lead to them; without any, the words deny."""
+    if not facts:
+        return denied(lead.rstrip(":"), after=after)
+    return GatheredFacts(lead, tuple(facts[:MAX_SHOWN]), max(0, len(facts) - MAX_SHOWN), after=after)
+
+
+def denied(sentence: str, *, beside: str = "", facts: Sequence[Fact] = (), after: str = "") -> GatheredFacts:
+    """That no fact says it, and what stands beside; a paper may still say it, which changes the words.
+
+    >>> found = denied("Your record does not mention inr")
+    >>> found.lead, found.if_mentioned
+    ('Your record does not mention inr.', 'Your list of facts does not mention inr, but your documents have this:')
+    """
+    end = f". {beside}" if beside and facts else "." if not facts else ":"
+    mentioned = f"{sentence.replace(RECORD, FACTS, 1)}, but your documents have this"
+    return GatheredFacts(
+        sentence + end,
+        tuple(facts[:MAX_SHOWN]),
+        max(0, len(facts) - MAX_SHOWN),
+        if_mentioned=mentioned + (f". {beside}" if beside and facts else ":"),
+        after=after,
+    )
+
+
+def not_mentioned(asked: FactQuery, *, among: str = "", after: str = "") -> GatheredFacts | None:
+    """What is said of something that no fact has; what has its word inside a name stands beside."""
+    missing = list(asked.unknown or asked.about)
+    if not missing:
+        return None
+    near = [] if asked.unknown else _near(asked)
+    where = f" among {among}" if among else ""
+    return denied(
+        f"{RECORD} does not mention {listed(missing, last='or')}{where}",
+        beside="It has this, which is worded similarly:",
+        facts=near,
+        after=after,
+    )
+
+
+def _near(asked: FactQuery) -> list[Fact]:
+    """Facts that have a word that is asked for inside their line: “Prediabetes”, a medicine for asthma."""
+    roots = [word.rstrip("s") for phrase in asked.about for word in phrase.split() if len(word) > NEAR]
+    facts = [fact for fact in asked.known.facts if any(root in line_of(fact).casefold() for root in roots)]
+    return asked.known.newest_of(facts)
+
+
+def count(facts: Sequence[Fact], one: str = "entry", many: str | None = None) -> str:
+    """How many there are, in words.
+
+    >>> count([], "medicine"), count([1, 2], "allergy", "allergies")
+    ('no medicines', '2 allergies')
+    """
+    plural = many or (f"{one[:-1]}ies" if one == "entry" else f"{one}s")
+    return f"{len(facts) or 'no'} {one if len(facts) == 1 else plural}"
+
+
+def listed(words: Sequence[str], *, last: str = "and") -> str:
+    """Words as a list in a sentence.
+
+    >>> listed(["one", "two", "three"])
+    'one, two and three'
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"

@@ -1,0 +1,113 @@
+"""What all verbs share: the home, JSON out, errors in one sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from pydantic import BaseModel
+
+from citewell.config import Settings
+from citewell.errors import CitewellError, InputError
+
+if TYPE_CHECKING:
+    from citewell.bootstrap import App
+    from citewell.history import HistoryPage
+
+Home = Annotated[
+    Path | None,
+    typer.Option("--home", help="Folder that holds the library [CITEWELL_HOME, else ~/.citewell].", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag. Repeat for several.", show_default=False)]
+Journey = Annotated[str | None, typer.Option("--journey", help="A care journey.", show_default=False)]
+Subject = Annotated[
+    str | None, typer.Option("--subject", help="The person the documents are about.", show_default=False)
+]
+Limit = Annotated[int, typer.Option("--limit", help="Maximum number to show.", min=1)]
+After = Annotated[
+    str | None,
+    typer.Option("--after", help="Continue after this point, as printed by the previous page.", show_default=False),
+]
+NO_DOCUMENTS = "No documents yet. Add one with `citewell add FILE`, or add samples with `citewell add --samples`."
+DocumentId = Annotated[
+    str, typer.Argument(help="The document's ID, its first characters, or its hash in a log.", show_default=False)
+]
+
+
+def settings(context: typer.Context, home: Path | None) -> Settings:
+    """The settings, with the home named on the command line."""
+    from pydantic import ValidationError
+    from pydantic_settings import SettingsError
+
+    chosen = home or context.obj
+    try:
+        return Settings() if chosen is None else Settings(home=chosen)
+    except ValidationError as error:
+        wrong = ", ".join(f"CITEWELL_{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors())
+        raise CitewellError(f"A setting is invalid. {wrong}.") from error
+    except SettingsError as error:  # it names the field in its message alone
+        named = re.search(r'field "(\w+)"', str(error))
+        which = f"CITEWELL_{named.group(1).upper()}" if named else "One that holds a list"
+        raise CitewellError(f"A setting is invalid. {which}: write it as JSON, such as '[\"one\"]'.") from error
+
+
+@contextmanager
+def opened(context: typer.Context, home: Path | None) -> Iterator[App]:
+    """The library, open."""
+    from citewell.bootstrap import build
+
+    with build(settings(context, home)) as app:
+        yield app
+
+
+def need_documents(app: App) -> None:
+    """Say how to begin where the library holds nothing that could answer."""
+    if not app.library.visible(app.scope_of_owner()) and not app.entries():
+        raise InputError(NO_DOCUMENTS)
+
+
+def print_json(value: object) -> None:
+    """One JSON object on standard output."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return str(value)
+
+
+def tell(error: CitewellError, *, as_json: bool) -> int:
+    """Say what went wrong; the exit status to leave with."""
+    if as_json:
+        print_json({"error": {"kind": type(error).__name__, "message": str(error)}})
+    else:
+        typer.echo(str(error), err=True)
+    return 1
+
+
+def printable(text: str) -> str:
+    r"""A text that may hold anything, without what a terminal would obey.
+
+    >>> printable("a\x1b[2Jb")
+    'a�[2Jb'
+    """
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def print_next(page: HistoryPage[Any]) -> None:
+    """Say how to read on, where a list is longer than what was shown."""
+    if page.next is not None:
+        typer.echo(f"There are more. To continue: --after {page.next}")
