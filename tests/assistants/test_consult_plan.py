@@ -13,6 +13,7 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
+from citewell.answer.replay import EMBEDDED_ANEW
 from citewell.assistants.consult.applicability import fit
 from citewell.assistants.consult.doses import AMOUNTS
 from citewell.assistants.consult.gather import gather
@@ -298,6 +299,16 @@ def test_a_signed_plan_cannot_be_changed_and_comes_out_the_same_from_the_audit_l
     again = app.replay(consult.answer_id, asker=asker)
     assert again.is_same
     assert app.desk.audit.prove("local").problems == ()
+
+
+def test_a_signed_plan_comes_out_the_same_after_everything_was_embedded_anew(
+    desk: ConsultService, asker: User, app: App
+) -> None:
+    answer_id = signed(desk, asker).consult.answer_id
+    assert answer_id is not None
+    app.reindex()
+    again = app.replay(answer_id, asker=asker)
+    assert (again.is_same, again.notes) == (True, (EMBEDDED_ANEW,))
 
 
 def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultService, asker: User) -> None:

@@ -12,8 +12,6 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import create_engine, text
 
 from citewell.adapters.store import audit, schema
@@ -25,6 +23,7 @@ from citewell.history import AuditHead, ConversationPlace, KeptOutcome
 from citewell.types import User
 from tests.contracts.conftest import Office, opened_office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
+from tests.contracts.schemas import make_schema
 
 ELSEWHERE = replace(ANN, scope=STRANGER.scope)
 
@@ -260,11 +259,8 @@ def test_records_are_found_by_the_first_characters_of_their_id(office: Office) -
 def test_a_library_of_the_schema_before_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "library.sqlite"
     engine = create_engine(f"sqlite:///{path}")
-    config = Config()
-    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
     with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0002")
+        make_schema(connection, "0002")
         for number in (1, 2):
             values = {"n": number, "id": f"a{number}", "at": "2026-01-01 00:00:00.000000"}
             row = "INSERT INTO answers VALUES (:n, :id, 'clinic', 'u', :at, 'h', 'r', 'p', 'h')"

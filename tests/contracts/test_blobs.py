@@ -13,14 +13,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import create_engine, text
 
 from citewell.adapters.blobs.folder import FolderBlobs
 from citewell.adapters.blobs.s3 import S3Blobs
 from citewell.adapters.store import original_files as originals
-from citewell.adapters.store import schema
 from citewell.adapters.store.library import SqlLibrary
 from citewell.bootstrap import build
 from citewell.config import Settings
@@ -30,6 +27,7 @@ from citewell.ingest.read_file import FileReader
 from citewell.ingest.worker import Worker
 from citewell.ports.blobs import Blobs
 from citewell.types import Filing, LifecycleState, Scope, Source
+from tests.contracts.schemas import make_schema
 
 OWNER = Scope.owner("clinic")
 IRON = Source(b"Iron\n\nFerrous sulfate 200 mg is taken with water.", "iron.txt")
@@ -203,13 +201,10 @@ def test_a_file_goes_only_once_its_erasing_is_for_good_and_is_told_of_while_it_s
 def test_files_that_were_kept_before_each_had_a_key_of_its_own_are_read_and_erased(tmp_path: Path) -> None:
     path, blobs = tmp_path / "library.sqlite", FolderBlobs(tmp_path / "papers")
     engine = create_engine(f"sqlite:///{path}")
-    config = Config()
-    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
     content_hash = hashlib.sha256(IRON.data).hexdigest()
     tenant = hashlib.sha256(b"clinic").hexdigest()[:16]
     with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0011")
+        make_schema(connection, "0011")
         connection.execute(text(f"INSERT INTO originals VALUES ('clinic', '{content_hash}', '', 'folder')"))
         row = {"id": "d", "tenant": "clinic", "lineage": "d", "version": 1, "is_current": False, "state": "failed"}
         row |= {"name": "iron.txt", "title": "Iron", "media_type": "", "content_hash": content_hash, "size_bytes": 49}

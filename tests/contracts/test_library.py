@@ -527,14 +527,3 @@ def test_a_file_that_is_no_library_is_said_to_be_none(tmp_path: Path) -> None:
     path.write_bytes(b"This is not a database at all. " * 100)
     with pytest.raises(LibraryError, match="not a Citewell library"):
         SqlLibrary(path)
-
-
-def test_the_migrations_make_the_tables_that_the_code_expects(library: SqlLibrary) -> None:
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-
-    from citewell.adapters.store.schema import metadata
-
-    options = {"include_name": lambda name, kind, _parents: kind != "table" or name != "chunk_vectors"}
-    with library.engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection, opts=options), metadata) == []

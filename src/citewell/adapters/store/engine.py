@@ -1,4 +1,4 @@
-"""Opens the database of a library: pragmas, migrations, transactions, and SQL errors in plain words."""
+"""Opens the database of a library: pragmas, transactions, and SQL errors in plain words."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ PLAIN = Driver()
 
 
 def open_engine(path: Path, driver: Driver = PLAIN) -> Engine:
-    """An engine on the SQLite file at `path`, made and migrated where needed."""
+    """An engine on the SQLite file at `path`, made or brought up to date where needed."""
     read_only = path.exists() and not os.access(path.parent, os.W_OK)
     pool = {"poolclass": QueuePool, "pool_size": CONNECTIONS, "max_overflow": 0, "pool_timeout": CONNECTION_TIMEOUT_S}
     engine = create_engine(
@@ -113,36 +113,37 @@ def _begin(connection: Connection) -> None:
 
 
 def bring_up_to_date(engine: Engine) -> None:
-    """Bring the tables to this version; Alembic is imported only when there is something to do."""
+    """Make the tables, or bring those of an earlier version to this one."""
     with engine.connect() as connection:
-        version = None
-        if inspect(connection).has_table("alembic_version"):
-            version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    if version == SCHEMA_VERSION:
-        return
-    _refuse_newer(version)
-    from alembic import command
-    from alembic.config import Config
+        if _version(connection) == SCHEMA_VERSION:
+            return
+    from citewell.adapters.store.upgrade import make_tables, upgrade_tables
 
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.connect().execution_options(writing=True) as connection, connection.begin():
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        version = _version(connection)  # asked again: another process may have been first
+        if version is None:
+            make_tables(connection, SCHEMA_VERSION)
+        elif version < SCHEMA_VERSION:
+            upgrade_tables(connection, version, SCHEMA_VERSION)
 
 
 def refuse_newer(engine: Engine, place: Path) -> None:
     """Refuse a library that a newer version has brought up to date while it was open here."""
     with reading(engine, place) as connection:
-        _refuse_newer(connection.execute(text("SELECT version_num FROM alembic_version")).scalar())
+        _version(connection)
 
 
-def _refuse_newer(version: str | None) -> None:
+def _version(connection: Connection) -> str | None:
+    """The version of the tables, unless it is a newer one; None where there are none yet."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     if version is not None and version > SCHEMA_VERSION:
         raise SchemaTooNew(
             f"This library was written by a newer version of Citewell (schema {version}; this one supports "
             f"{SCHEMA_VERSION}). Nothing was changed. Upgrade Citewell to open it."
         )
+    return version
 
 
 @contextmanager

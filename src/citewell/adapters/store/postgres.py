@@ -108,7 +108,7 @@ def place_of(url: URL) -> str:
 
 
 def open_postgres(address: str) -> Engine:
-    """An engine on the database at this address, its tables made and migrated where needed."""
+    """An engine on the database at this address, its tables made or brought up to date where needed."""
     engine = connect(address)
     try:
         with engine.connect().execution_options(writing=True) as connection, connection.begin():

@@ -1,4 +1,4 @@
-"""The tables of a library. A change here comes with a migration beside it; a test compares the two."""
+"""The tables of a library. What a change here puts into older ones is in `upgrade.py`; a test compares the two."""
 
 from __future__ import annotations
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
-from citewell.answer.audit import Documents, numbers_of, scope_of
-from citewell.answer.replay import Replay, compare, erased_since
+from citewell.answer.replay import EMBEDDED_ANEW, RecordedQuestion, Replay, compare, erased_since
+from citewell.answer.service import ServiceLibrary
 from citewell.assistants.consult.assess import AssessmentParts, assess
 from citewell.assistants.consult.contradictions import contradictions
 from citewell.assistants.consult.events_json import differential_of, finding_of
@@ -22,7 +22,7 @@ def again(
     asker: User,
     *,
     parts: Callable[[int, Collection[int] | None], AssessmentParts],
-    library: Documents,
+    library: ServiceLibrary,
     setup: Mapping[str, Any],
 ) -> Replay:
     """The same findings and differentials on the same versions, beside what was signed; edits stay with the record."""
@@ -41,13 +41,13 @@ def again(
         differentials=tuple(differential_of(one) for one in then["differentials"]),
         despite=then["despite"],
     )
-    stamp, generations = int(words["library"]["stamp"]), numbers_of(words["library"]["generations"])
-    scope = scope_of(words["scope"])
-    scope = scope if asker.is_admin else replace(scope, tags=scope.tags & asker.scope.tags, subject=None)
-    plan, _ = assess(consult, scope=scope, parts=parts(stamp, generations or None))
+    asked = RecordedQuestion.of(record, asker)
+    still = library.at(asked.stamp).versions(asked.scope)
+    plan, _ = assess(consult, scope=asked.scope, parts=parts(asked.stamp, asked.only(still)))
     now = asdict(plan)
-    erased = erased_since(words["evidence"], library, scope.tenant)
-    notes = [
+    erased = erased_since(words["evidence"], library, asked.scope.tenant)
+    notes = [EMBEDDED_ANEW] if asked.is_embedded_anew(still) else []
+    notes += [
         f"Version {erased_source.version} of “{erased_source.document}” has since been erased."
         for erased_source in erased
     ]

@@ -1,0 +1,127 @@
+"""Programs and scripts written for an earlier version go on working: routes, fields and verbs are still there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from citewell.cli.commands import app
+from tests.contracts.earlier import FOLDER, MADE, read
+from tests.contracts.fitting import Contract, differences
+
+DELIBERATE: dict[str, str] = {}
+"""What may differ from fb3ed9f, as `differences` tells it, and why; one that is no more must leave."""
+
+
+@pytest.fixture(scope="module")
+def today(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    told = MADE["contract"](MADE["openapi"](tmp_path_factory.mktemp("contract") / "home"))
+    contract: dict[str, Any] = json.loads(json.dumps(told))
+    return contract
+
+
+def test_every_route_takes_what_it_took_and_answers_with_what_it_answered_with(today: dict[str, Any]) -> None:
+    before = Contract(**read("openapi"))
+    assert len(before.routes) == 132
+    assert set(differences(before, Contract(**today))) == set(DELIBERATE)
+
+
+def without_route(told: dict[str, Any]) -> str:
+    del told["routes"]["GET /api/v1/search"]
+    return "GET /api/v1/search: gone"
+
+
+def without_status(told: dict[str, Any]) -> str:
+    told["routes"]["GET /api/v1/search"]["responses"]["201"] = told["routes"]["GET /api/v1/search"]["responses"].pop(
+        "200"
+    )
+    return "GET /api/v1/search 200: gone"
+
+
+def without_parameter(told: dict[str, Any]) -> str:
+    del told["routes"]["GET /api/v1/search"]["parameters"]["query tag"]
+    return "GET /api/v1/search ?query tag: gone"
+
+
+def with_a_duty(told: dict[str, Any]) -> str:
+    told["routes"]["GET /api/v1/search"]["parameters"]["query why"] = {"type": "string", "required": True}
+    return "GET /api/v1/search ?query why: now required"
+
+
+def inside(told: dict[str, Any], schema: Any, *path: str) -> Any:
+    """The schema itself of a field; of an array, what is in it."""
+    contract = Contract(**told)
+    (found,) = contract.kinds(schema)
+    for name in path:
+        (found,) = contract.kinds(found["properties"][name])
+        (found,) = contract.kinds(found["items"]) if found.get("type") == "array" else (found,)
+    return found
+
+
+def hits(told: dict[str, Any], *path: str) -> Any:
+    schema = told["routes"]["GET /api/v1/search"]["responses"]["200"]["application/json"]
+    return inside(told, schema, "hits", *path)
+
+
+def question(told: dict[str, Any], *path: str) -> Any:
+    return inside(told, told["routes"]["POST /api/v1/ask"]["body"]["application/json"], *path)
+
+
+def without_field(told: dict[str, Any]) -> str:
+    del hits(told)["properties"]["text"]
+    return "GET /api/v1/search 200.hits[].text: gone"
+
+
+def with_another_type(told: dict[str, Any]) -> str:
+    hits(told, "start")["type"] = "string"
+    return "GET /api/v1/search 200.hits[].start: integer became string"
+
+
+def with_a_field_left_out_at_times(told: dict[str, Any]) -> str:
+    hits(told)["required"].remove("text")
+    return "GET /api/v1/search 200.hits[].text: no longer always there"
+
+
+def with_a_field_that_must_be_sent(told: dict[str, Any]) -> str:
+    question(told)["required"].append("tags")
+    return "POST /api/v1/ask body.tags: now required"
+
+
+def with_shorter_words(told: dict[str, Any]) -> str:
+    question(told, "question")["maxLength"] = 10
+    return "POST /api/v1/ask body.question: narrower limits"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without_route, without_status, without_parameter, with_a_duty, without_field, with_another_type,
+        with_a_field_left_out_at_times, with_a_field_that_must_be_sent, with_shorter_words,
+    ],
+)  # fmt: skip
+def test_a_break_would_be_told(change: Callable[[dict[str, Any]], str]) -> None:
+    changed = read("openapi")
+    problem = change(changed)
+    assert problem in set(differences(Contract(**read("openapi")), Contract(**changed)))
+
+
+def parts(line: str) -> tuple[str, set[str], int]:
+    """A verb, its options and the number of its arguments."""
+    words = line.split()
+    options = {word for word in words if word.startswith("-")}
+    arguments = [word for word in words if word.startswith("<")]
+    return " ".join(word for word in words if word not in options and word not in arguments), options, len(arguments)
+
+
+def test_every_verb_with_its_options_is_still_there() -> None:
+    today = {verb: (options, count) for verb, options, count in map(parts, MADE["verbs"](get_command(app)))}
+    before = [parts(line) for line in (FOLDER / "verbs.txt").read_text().splitlines()]
+    assert len(before) == 109
+    for verb, options, count in before:
+        assert verb in today, verb
+        assert options <= today[verb][0], verb
+        assert count == today[verb][1], verb
