@@ -13,7 +13,7 @@ from citewell.adapters.llm.remote import RETRY_AFTER_S
 from citewell.answer.answer_json import answer_json
 from citewell.answer.confidence import overall
 from citewell.answer.events import AnswerDone
-from citewell.api.health import Health, Part
+from citewell.api.health import Health, PartHealth
 from citewell.api.server_state import ServerState
 from citewell.api.session_keys import TokenSigner
 from citewell.bootstrap import App
@@ -128,7 +128,7 @@ def test_health_check(opening: Opening) -> None:
     ollama = Server(Ollama, Script(models=("llama3.2:latest",)))
     site = ServerState(opening(ollama.url, "ollama:llama3.2"), TokenSigner("a-token-for-tests"))
 
-    def model() -> Part:
+    def model() -> PartHealth:
         return run(Health.of(site).parts())["model"]
 
     assert model().state == "ok"

@@ -168,9 +168,9 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     site.state.site = here
     site.state.safe = safe
     site.state.health = Health.of(here)
-    told, short = [*(part.router for part in API), status.exposition], [shortened(part.router) for part in SHORT]
+    documented, short = [*(part.router for part in API), status.exposition], [shortened(part.router) for part in SHORT]
     pages = [page.router for page in PAGES]
-    for router in told:
+    for router in documented:
         site.include_router(router, dependencies=[Depends(known_names)])
     for router in short:
         site.include_router(router, dependencies=[Depends(known_names)], include_in_schema=False)
@@ -178,7 +178,9 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
         site.include_router(router, include_in_schema=False)
     site.openapi = partial(described, site)  # type: ignore[method-assign]
     site.mount("/static", Assets(directory=STATIC), name="static")
-    routes = [route for router in (*told, *short, *pages) for route in router.routes if isinstance(route, APIRoute)]
+    routes = [
+        route for router in (*documented, *short, *pages) for route in router.routes if isinstance(route, APIRoute)
+    ]
     problem_responses.install(site, routes)
     records_pages.install(site)
     site.add_middleware(Guard, site=here, host=host or app.settings.host)

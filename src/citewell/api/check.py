@@ -41,9 +41,9 @@ async def checked(site: ServerState, visitor: Visitor, asked: Checking) -> list[
         def work() -> list[tuple[str, SentenceCheck]]:
             app = site.loaded()
             started = time.perf_counter()
-            found = app.check(asked.text, against=asked.against, evidence=asked.evidence, scope=asked.scope)
-            site.note_check((time.perf_counter() - started) * 1000, len(found))
-            return found
+            results = app.check(asked.text, against=asked.against, evidence=asked.evidence, scope=asked.scope)
+            site.note_check((time.perf_counter() - started) * 1000, len(results))
+            return results
 
         running = site.writers.submit(work)
     except BaseException:

@@ -55,4 +55,4 @@ def findings_in(site: ServerState, visitor: Visitor, safe: OpenVaults, vault_id:
 
 def open_vaults(visitor: Visitor, safe: OpenVaults) -> list[Header]:
     """The vaults that a visitor may begin a consult from; none for anybody but the owner."""
-    return [one for one in safe.vaults.all() if safe.is_open(one.id)] if visitor.is_owner else []
+    return [vault for vault in safe.vaults.all() if safe.is_open(vault.id)] if visitor.is_owner else []

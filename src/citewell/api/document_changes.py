@@ -73,14 +73,14 @@ def refile(
 def _followed(site: ServerState, document_id: str, visitor: Visitor) -> frozenset[str]:
     """The tags of a document that the visitor may give a next version to: one that puts away no other's."""
     entry = site.entry(document_id, visitor.whole)
-    standing = [one for one in _family(site, entry) if one.is_current or one.state in UNDER_WAY]
+    standing = [version for version in _family(site, entry) if version.is_current or version.state in UNDER_WAY]
     refuse_unless_theirs([entry, *standing], visitor)
     return frozenset(entry.tags)
 
 
 def _family(site: ServerState, entry: LibraryEntry) -> list[LibraryEntry]:
     """All versions of a document, whoever may see them."""
-    return [one for one in site.app.entries(Scope.owner(entry.tenant)) if one.lineage == entry.lineage]
+    return [version for version in site.app.entries(Scope.owner(entry.tenant)) if version.lineage == entry.lineage]
 
 
 def erasable(site: ServerState, document_id: str, visitor: Visitor) -> list[LibraryEntry]:

@@ -66,8 +66,8 @@ def refuse_unless_open(site: ServerState, document_id: str, scope: Scope) -> Non
     """Say why a cited document is no longer shown, where it is not; not whether there is one that is hidden."""
     standing = site.app.evidence.standing([document_id], scope)[document_id]
     if not standing.is_open:
-        told = CitationStanding.ELSEWHERE if standing is CitationStanding.ERASED else standing
-        raise NotFound(told.words)
+        shown = CitationStanding.ELSEWHERE if standing is CitationStanding.ERASED else standing
+        raise NotFound(shown.words)
 
 
 def recent(site: ServerState, visitor: Visitor) -> list[Conversation]:
@@ -82,28 +82,28 @@ def talk_json(talk: Talk) -> dict[str, Any]:
         "journey": talk.journey,
         "turns": [
             {
-                "question": one.question,
-                "answer_id": one.answer_id,
-                "action": one.answer and one.answer["action"],
-                "text": one.answer and one.answer["text"],
-                "reply": one.reply,
-                "citations": [_cited(talk, told) for told in (one.answer or {}).get("citations", ())],
+                "question": turn.question,
+                "answer_id": turn.answer_id,
+                "action": turn.answer and turn.answer["action"],
+                "text": turn.answer and turn.answer["text"],
+                "reply": turn.reply,
+                "citations": [_cited(talk, citation) for citation in (turn.answer or {}).get("citations", ())],
             }
-            for one in talk.turns
+            for turn in talk.turns
         ],
     }
 
 
-def _cited(talk: Talk, told: Mapping[str, Any]) -> dict[str, Any]:
-    standing = talk.standing.get(told["document_id"], CitationStanding.ERASED)
-    place = SourceTarget(chunk_of(told["source_id"]), told["start"], told["end"])
-    url = f"{base_of(talk.journey)}/documents/{told['document_id']}/source?{place.query}#marked"
+def _cited(talk: Talk, citation: Mapping[str, Any]) -> dict[str, Any]:
+    standing = talk.standing.get(citation["document_id"], CitationStanding.ERASED)
+    place = SourceTarget(chunk_of(citation["source_id"]), citation["start"], citation["end"])
+    url = f"{base_of(talk.journey)}/documents/{citation['document_id']}/source?{place.query}#marked"
     return {
-        "index": told["n"],
-        "document_id": told["document_id"],
-        "title": told["document"],
-        **{name: told[name] for name in ("version", "page", "section", "start", "end")},
-        "excerpt": told["quote"],
+        "index": citation["n"],
+        "document_id": citation["document_id"],
+        "title": citation["document"],
+        **{name: citation[name] for name in ("version", "page", "section", "start", "end")},
+        "excerpt": citation["quote"],
         "standing": standing.value,
         "note": standing.words,
         "url": url if standing.is_open else None,

@@ -124,8 +124,8 @@ class Guard:
             if begun:
                 # The status is out already; ending the connection is all that can still be said.
                 raise ConnectionResetError("an answer broke off") from None
-            told = answer(scope["path"], problem, form=self._site.door.form, visitor=scope.get(VISITOR))
-            await told(scope, receive, send_with_headers)
+            refusal = answer(scope["path"], problem, form=self._site.door.form, visitor=scope.get(VISITOR))
+            await refusal(scope, receive, send_with_headers)
 
     async def _looked_at(self, asked: HTTPConnection) -> Response | None:
         """The answer to a request that goes no further, or None."""

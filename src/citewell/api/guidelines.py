@@ -31,10 +31,10 @@ def patients_on_file(site: ServerState, visitor: Visitor) -> Roster:
 
 def patient_on_file(site: ServerState, visitor: Visitor, patient_id: str) -> PatientInput:
     """The patient of exactly this id."""
-    found = patients_on_file(site, visitor).patients.get(patient_id)
-    if found is None:
+    patient = patients_on_file(site, visitor).patients.get(patient_id)
+    if patient is None:
         raise NotFound("Patient not found. Check the ID, or send the patient's details in the request body.")
-    return found
+    return patient
 
 
 async def assessed(
@@ -61,10 +61,10 @@ def whole_asker(visitor: Visitor) -> User:
 def recent_assessments(site: ServerState, visitor: Visitor) -> list[AuditRecord]:
     """The visitor's own last assessments, the newest first."""
     audit, asker = site.desk().audit, visitor.asker()
-    found: list[AuditRecord] = []
+    records: list[AuditRecord] = []
     for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
         if entry.user_id == visitor.user_id and is_assessment(record := audit.read(entry.answer_id, asker)):
-            found.append(record)
-            if len(found) == RECENT:
+            records.append(record)
+            if len(records) == RECENT:
                 break
-    return found
+    return records

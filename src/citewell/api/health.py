@@ -38,7 +38,7 @@ Ask = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartHealth:
     """How one part is."""
 
     state: Literal["ok", "slow", "away", "failed"]
@@ -52,8 +52,8 @@ class Health:
 
     def __init__(self, asked: Mapping[PartName, Ask], *, limits_s: Mapping[PartName, float] = LIMITS_S) -> None:
         self._asked, self._limits_s = asked, limits_s
-        self._known: dict[PartName, tuple[float, Part]] = {}
-        self._running: dict[PartName, asyncio.Task[Part]] = {}
+        self._known: dict[PartName, tuple[float, PartHealth]] = {}
+        self._running: dict[PartName, asyncio.Task[PartHealth]] = {}
 
     @classmethod
     def of(cls, site: ServerState) -> Health:
@@ -75,12 +75,12 @@ class Health:
                 asked[name] = partial(ask, site)
         return cls(asked)
 
-    async def parts(self) -> dict[PartName, Part]:
+    async def parts(self) -> dict[PartName, PartHealth]:
         """The state of every part, within the longest of the limits."""
-        found = await asyncio.gather(*map(self._part, self._asked))
-        return dict(zip(self._asked, found, strict=True))
+        parts = await asyncio.gather(*map(self._part, self._asked))
+        return dict(zip(self._asked, parts, strict=True))
 
-    async def _part(self, name: PartName) -> Part:
+    async def _part(self, name: PartName) -> PartHealth:
         at_s, known = self._known.get(name, (0.0, None))
         if known is not None and time.monotonic() - at_s < KEPT_S:
             return known
@@ -91,7 +91,7 @@ class Health:
         try:
             part = await asyncio.wait_for(asyncio.shield(running), limit_s)
         except TimeoutError:
-            part = Part("slow", limit_s * 1000, f"No response within {limit_s:g} seconds.")
+            part = PartHealth("slow", limit_s * 1000, f"No response within {limit_s:g} seconds.")
             return replace(part, state="away") if name in DONE_WITHOUT else part
         if part.state == "failed" and name in DONE_WITHOUT:
             part = replace(part, state="away")
@@ -99,19 +99,19 @@ class Health:
         return part
 
 
-def is_ready(parts: Mapping[PartName, Part]) -> bool:
+def is_ready(parts: Mapping[PartName, PartHealth]) -> bool:
     """Whether everything answers that questions need."""
     return all(part.state in ("ok", "away") for part in parts.values())
 
 
-def _asked(ask: Ask) -> Part:
+def _asked(ask: Ask) -> PartHealth:
     """What came of asking; an error is told in its own calm words."""
     started = time.perf_counter()
     try:
         detail = ask()
-        part = Part("ok", 0.0, detail if isinstance(detail, str) else None)
+        part = PartHealth("ok", 0.0, detail if isinstance(detail, str) else None)
     except Exception as error:
-        part = Part("failed", 0.0, problem_of(error).detail)
+        part = PartHealth("failed", 0.0, problem_of(error).detail)
     return replace(part, took_ms=round((time.perf_counter() - started) * 1000, 1))
 
 

@@ -70,11 +70,11 @@ def advised(detail: str, *, is_program: bool) -> str:
     'There is no such document here. Library shows what there is.'
     """
 
-    def way(found: re.Match[str]) -> str:
-        if found["command"] not in WAYS:
-            return found[0]
-        route, page = WAYS[found["command"]]
-        ids = found["ids"] or ""
+    def way(match: re.Match[str]) -> str:
+        if match["command"] not in WAYS:
+            return match[0]
+        route, page = WAYS[match["command"]]
+        ids = match["ids"] or ""
         return f"`{route}`{ids}" if is_program else f"{page}{' shows what there is' if ids else ''}"
 
     return _COMMAND.sub(way, detail)
@@ -86,15 +86,19 @@ def pieces(detail: str) -> list[tuple[str, str | None]]:
     >>> pieces("There is no such document here. `citewell list` shows the ids.")
     [('There is no such document here. ', None), ('Library', '/library'), (' shows what there is', None), ('.', None)]
     """
-    found: list[tuple[str, str | None]] = []
+    parts: list[tuple[str, str | None]] = []
     at = 0
-    for one in _COMMAND.finditer(detail):
-        page = WAYS.get(one["command"], ("", ""))[1]
-        told = advised(one[0], is_program=False)
+    for match in _COMMAND.finditer(detail):
+        page = WAYS.get(match["command"], ("", ""))[1]
+        words_of_page = advised(match[0], is_program=False)
         named = page if page in PAGES else ""
-        found += [(detail[at : one.start()], None), (named, PAGES.get(page)), (told.removeprefix(named), None)]
-        at = one.end()
-    return [(words, to) for words, to in [*found, (detail[at:], None)] if words]
+        parts += [
+            (detail[at : match.start()], None),
+            (named, PAGES.get(page)),
+            (words_of_page.removeprefix(named), None),
+        ]
+        at = match.end()
+    return [(words, to) for words, to in [*parts, (detail[at:], None)] if words]
 
 
 def answer(
@@ -138,9 +142,9 @@ def _template(path: str, problem: Problem) -> str:
 
 def methods(path: str, routes: Iterable[APIRoute]) -> list[str]:
     """All that an address takes, by the routes that name it most closely: `…/actions` is no id of `…/{id}`."""
-    found = [(len(one.param_convertors), one.methods) for one in routes if one.path_regex.match(path)]
-    closest = min((holes for holes, _ in found), default=0)
-    taken = {method for holes, named in found if holes == closest for method in named or ()}
+    matching = [(len(route.param_convertors), route.methods) for route in routes if route.path_regex.match(path)]
+    closest = min((holes for holes, _ in matching), default=0)
+    taken = {method for holes, named in matching if holes == closest for method in named or ()}
     return sorted(taken) or ["GET", "HEAD"]  # files are only read
 
 

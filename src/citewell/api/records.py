@@ -58,10 +58,10 @@ class OpenVaults:
 
     def header(self, vault_id: str) -> Header:
         """A vault by its whole id."""
-        found = next((one for one in self.vaults.all() if one.id == vault_id), None)
-        if found is None:
+        header = next((vault for vault in self.vaults.all() if vault.id == vault_id), None)
+        if header is None:
             raise NotFound(NO_SUCH_VAULT)
-        return found
+        return header
 
     def is_open(self, vault_id: str) -> bool:
         """Whether a vault is open; to ask does not keep it so."""

@@ -35,7 +35,7 @@ def known_names(request: Request) -> None:
 
 def _query_fields(dependant: Dependant) -> list[Any]:
     """What a route and all that it depends on read from the address."""
-    inner = [field for one in dependant.dependencies for field in _query_fields(one)]
+    inner = [field for inner_dependant in dependant.dependencies for field in _query_fields(inner_dependant)]
     return [*dependant.query_params, *inner]
 
 

@@ -211,13 +211,13 @@ class ServerState:
         settings = self.app.settings
         is_local = settings.embedder == "minilm" and settings.model == "extractive"
         elsewhere = (settings.database_url, settings.qdrant_url, settings.blobs, settings.hosts, settings.oidc_issuer)
-        told: dict[str, Any] = {
+        common: dict[str, Any] = {
             "is_local": is_local,
             "stays_here": is_local and not any(elsewhere),
             "runs_site": self.is_run_by(visitor),
             "attribution": ATTRIBUTION,
         }
-        return page(template, visitor=visitor, csrf=visitor.csrf, **told, **values)
+        return page(template, visitor=visitor, csrf=visitor.csrf, **common, **values)
 
     def set_cookie(self, response: Response, session: str) -> None:
         """Give a browser its session."""

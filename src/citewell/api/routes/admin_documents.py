@@ -31,11 +31,11 @@ from citewell.api.visitor import Editor, Governor
 from citewell.types import LifecycleState
 
 
-def _iso(said: str) -> str:
+def _iso(text: str) -> str:
     """A day as it is written; a number would be taken for seconds since 1970."""
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", said):
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
         raise ValueError("enter a date as 2025-03-12")
-    return said
+    return text
 
 
 Day = Annotated[date, BeforeValidator(_iso)]
@@ -102,12 +102,12 @@ def document(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
 @router.patch("/documents/{document_id}", response_model=KeptDocumentResponse, dependencies=[Depends(our_request)])
 def edit(site: Here, visitor: Editor, document_id: str, given: DocumentEdit) -> dict[str, Any]:
     """Change the name, tags, journeys or how it is split next time; 409 if someone else has changed it since."""
-    said: dict[str, Any] = {"title": given.title}
-    said["tags"] = None if given.tags is None else frozenset(given.tags)
-    said["journeys"] = given.journeys
+    fields: dict[str, Any] = {"title": given.title}
+    fields["tags"] = None if given.tags is None else frozenset(given.tags)
+    fields["journeys"] = given.journeys
     cut = given.chunking
-    said["chunking"] = None if cut is None else chunking(cut.strategy, cut.size, cut.overlap)
-    entry = edited(site, visitor, document_id, said, given.revision)
+    fields["chunking"] = None if cut is None else chunking(cut.strategy, cut.size, cut.overlap)
+    entry = edited(site, visitor, document_id, fields, given.revision)
     return entry_json(entry, site.progress(entry))
 
 

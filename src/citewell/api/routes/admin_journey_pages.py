@@ -34,9 +34,9 @@ def _page(
     site: ServerState, visitor: Visitor, *, problem: Problem | None = None, typed: str = "", edited: str | None = None
 ) -> Response:
     """The journeys as they are now; after a refusal with what was typed, and the form of `edited` open."""
-    found = site.app.journeys.all(visitor.whole)
-    told = {"journeys": found, "problem": problem, "typed": typed, "edited": edited}
-    response = site.page("admin_journeys.html", visitor, nav="admin", **told)
+    journeys = site.app.journeys.all(visitor.whole)
+    values = {"journeys": journeys, "problem": problem, "typed": typed, "edited": edited}
+    response = site.page("admin_journeys.html", visitor, nav="admin", **values)
     if problem is not None:
         response.status_code = problem.status
     return response

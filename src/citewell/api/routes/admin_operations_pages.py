@@ -74,16 +74,16 @@ def audit(
 ) -> Response:
     """Answers on record by words, person, assistant and day."""
     query = AuditQuery(words, user, assistant, _day(since), _day(until), before)
-    found = search(site, visitor, query)
+    matches = search(site, visitor, query)
     return site.page(
         "admin_audit.html",
         visitor,
         nav="admin",
         sought=query,
-        found=found,
+        found=matches,
         users=site.people.all(tenant=visitor.tenant),
         assistants=ASSISTANTS,
-        names=names(site, visitor, (record.user_id for record in found.records)),
+        names=names(site, visitor, (record.user_id for record in matches.records)),
         asked={name: value for name, value in request.query_params.items() if value and name != "before"},
     )
 

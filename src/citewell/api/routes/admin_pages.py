@@ -117,7 +117,7 @@ def _list(
         sorting=sorting,
         asked=asked,
         journeys=journeys,
-        names={one.slug: one.name for one in journeys},
+        names={known.slug: known.name for known in journeys},
         tags=site.app.catalogue.tags(scope),
         states=list(LifecycleState),
         outcomes=outcomes,
@@ -239,12 +239,12 @@ def edit(
     require_our_form(request, csrf)
     try:
         before = site.entry(document_id, visitor.whole)
-        said: dict[str, Any] = {"title": title, "journeys": journey or []}
+        fields: dict[str, Any] = {"title": title, "journeys": journey or []}
         given = frozenset(tags.replace(",", " ").split())
-        said["tags"] = given if given != frozenset(before.tags) else None
+        fields["tags"] = given if given != frozenset(before.tags) else None
         cut = chunking(strategy, size, overlap) if strategy else None
-        said["chunking"] = cut if cut != before.chunking else None
-        edited(site, visitor, document_id, said, revision)
+        fields["chunking"] = cut if cut != before.chunking else None
+        edited(site, visitor, document_id, fields, revision)
     except NotFound:
         raise
     except CitewellError as error:

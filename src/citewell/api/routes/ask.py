@@ -54,5 +54,5 @@ async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingR
 async def check(site: Here, visitor: Member, given: ToCheck) -> dict[str, Any]:
     """Check a text sentence by sentence against the library, one document, or text sent with it."""
     scope = visitor.whole if given.against else visitor.scope(tags=given.tags)
-    found = await checked(site, visitor, Checking(given.text, scope, given.against, given.evidence))
-    return {"sentences": [check_json(sentence, result) for sentence, result in found]}
+    results = await checked(site, visitor, Checking(given.text, scope, given.against, given.evidence))
+    return {"sentences": [check_json(sentence, result) for sentence, result in results]}

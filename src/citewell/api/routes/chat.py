@@ -169,5 +169,5 @@ def forget(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
 async def rules_near(site: Here, visitor: Member, patient: PatientRequest) -> dict[str, Any]:
     """The recommendations closest to a patient, met or not: the fields in docs/guidelines.md, or a FHIR R4 bundle."""
     given = patient_from_object(patient.model_dump(exclude_unset=True))
-    found = await related(site, visitor, given)
-    return {"rules": [related_json(one) for one in found]}
+    entries = await related(site, visitor, given)
+    return {"rules": [related_json(entry) for entry in entries]}

@@ -81,8 +81,8 @@ async def rules_near(site: Here, visitor: Member, answer_id: str) -> Response:
     if not is_assessment(record):
         raise NotFound("Assessment not found. It may be an answer to a question: look in Audit.")
     patient = patient_of(record.words[KEY]["patient"])
-    found = await related(site, visitor, patient)
-    rules = [(related_json(one), SourceTarget(None, one.piece.start, one.piece.end).query) for one in found]
+    entries = await related(site, visitor, patient)
+    rules = [(related_json(entry), SourceTarget(None, entry.piece.start, entry.piece.end).query) for entry in entries]
     return site.page(
         "related.html", visitor, nav="guidelines", tab="assess", answer_id=answer_id, patient=patient.id, rules=rules
     )
@@ -133,9 +133,9 @@ def _sessions(site: ServerState, visitor: Visitor) -> list[Conversation]:
 def _turns(site: ServerState, visitor: Visitor, session_id: str) -> list[ChatTurn]:
     """What was said in a session, each message with what it got."""
     desk, asker = site.chat_desk(), visitor.asker()
-    found = []
-    for one in desk.conversations.turns(session_id, asker):
-        if one.message.role == "user":
-            record = None if one.answer_id is None else desk.audit.read(one.answer_id, asker)
-            found.append(chat_turn(one.message.text, None if record is None else record.words["answer"]))
-    return found
+    exchanges = []
+    for message in desk.conversations.turns(session_id, asker):
+        if message.message.role == "user":
+            record = None if message.answer_id is None else desk.audit.read(message.answer_id, asker)
+            exchanges.append(chat_turn(message.message.text, None if record is None else record.words["answer"]))
+    return exchanges

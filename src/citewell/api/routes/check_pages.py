@@ -52,10 +52,10 @@ async def check(
     scope = visitor.whole if against else visitor.scope()
     asked = Checking(text, scope, against or None, evidence.strip() or None)
     try:
-        found = await checked(site, visitor, asked)
+        results = await checked(site, visitor, asked)
     except (CitewellError, Refused) as error:
         return await run_in_threadpool(_page, site, visitor, given, problem=problem_of(error))
-    shown = [check_json(sentence, result) for sentence, result in found]
+    shown = [check_json(sentence, result) for sentence, result in results]
     return await run_in_threadpool(_page, site, visitor, given, shown=shown)
 
 

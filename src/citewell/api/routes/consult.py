@@ -105,7 +105,7 @@ def differentials(site: Here, visitor: Member, consult_id: str, sent: Differenti
     site.take_ask(visitor)
     turn = desk_of(site).differentials(
         consult_id,
-        [(one.condition, one.confidence) for one in sent.entered],
+        [(entered.condition, entered.confidence) for entered in sent.entered],
         holder(visitor),
         removed=sent.removed,
         despite=sent.despite,

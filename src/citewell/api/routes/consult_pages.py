@@ -103,25 +103,25 @@ def _page(
     typed: str = "",
     place: str = "",
 ) -> Response:
-    found = turn.consult
-    asked = turn.question is not None and found.messages[-1:] and found.messages[-1].text == turn.question.text
+    consult = turn.consult
+    asked = turn.question is not None and consult.messages[-1:] and consult.messages[-1].text == turn.question.text
     return site.page(
         "consult.html",
         visitor,
         nav="consult",
         turn=turn,
-        consult=found,
-        messages=found.messages[:-1] if asked and found.state is not ConsultState.SIGNED else found.messages,
-        state=found.state.value,
-        summary=summary(found),
-        groups=grouped(found),
-        diagnoses=plan_of(found),
-        waiting=[one for one in turn.flags if one.id not in found.acknowledged],
+        consult=consult,
+        messages=consult.messages[:-1] if asked and consult.state is not ConsultState.SIGNED else consult.messages,
+        state=consult.state.value,
+        summary=summary(consult),
+        groups=grouped(consult),
+        diagnoses=plan_of(consult),
+        waiting=[flag for flag in turn.flags if flag.id not in consult.acknowledged],
         steps=[(name, STEP_WORDS[name]) for name in STEPS],
         step_words=STEP_WORDS,
         confidences=CONFIDENCES,
-        categories=[one.value for one in Category],
-        polarities=[(one.value, words) for one, (_, words) in HOLDS.items()],
+        categories=[category.value for category in Category],
+        polarities=[(polarity.value, words) for polarity, (_, words) in HOLDS.items()],
         problem=problem,
         typed=typed,
         place=place,

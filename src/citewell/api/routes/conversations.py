@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends
 from citewell.answer.history_json import turns_json
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.kept import ConversationsResponse, TurnsResponse
-from citewell.api.paging import Wanted
+from citewell.api.paging import Paging
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1/conversations")
 
 
 @router.get("", response_model=ConversationsResponse)
-def list_conversations(site: Here, visitor: Member, part: Wanted) -> HistoryPage[Conversation]:
+def list_conversations(site: Here, visitor: Member, part: Paging) -> HistoryPage[Conversation]:
     """Your own conversations, most recent first."""
     return site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
 

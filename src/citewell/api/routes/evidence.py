@@ -17,7 +17,7 @@ from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.events import STREAMED
 from citewell.api.bodies.journeys import Slug
 from citewell.api.evidence import Asking, begun, talk_json
-from citewell.api.paging import Wanted
+from citewell.api.paging import Paging
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
@@ -113,7 +113,7 @@ async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> St
 
 
 @router.get("/conversations", response_model=EvidenceTalksResponse)
-def conversations(site: Here, visitor: Member, part: Wanted) -> HistoryPage[Conversation]:
+def conversations(site: Here, visitor: Member, part: Paging) -> HistoryPage[Conversation]:
     """Your own conversations, most recent first."""
     return site.app.evidence.desk.conversations.page(visitor.asker(), limit=part.limit, after=part.after)
 

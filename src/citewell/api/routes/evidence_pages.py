@@ -54,12 +54,14 @@ def _page(
     problem: Problem | None = None,
 ) -> Response:
     journeys = site.app.journeys.all(visitor.whole)
-    chosen = next((one for one in journeys if one.slug == journey), None)
+    chosen = next((known for known in journeys if known.slug == journey), None)
     if journey is not None and chosen is None and talk is None:
         raise NotFound(f"Journey “{journey[:64]}” not found. Choose one on the Evidence page.")
     turns = [
-        waiting(one.question) if one.answer is None else turn(one.question, one.answer, reply=one.reply)
-        for one in (talk.turns if talk else ())
+        waiting(exchange.question)
+        if exchange.answer is None
+        else turn(exchange.question, exchange.answer, reply=exchange.reply)
+        for exchange in (talk.turns if talk else ())
     ]
     standing = talk.standing if talk else {}
     return site.page(
@@ -74,7 +76,7 @@ def _page(
         question=question,
         conversation_id=talk.id if talk else None,
         turns=turns,
-        closed={one: told.words for one, told in standing.items() if told.words},
+        closed={document_id: state.words for document_id, state in standing.items() if state.words},
         problem=problem,
         talks=recent(site, visitor),
         passages=site.passages(visitor.scope(journey=journey)),
@@ -125,8 +127,8 @@ def delete(request: Request, site: Here, visitor: Member, conversation_id: str, 
     require_our_form(request, csrf)
     journey = site.app.evidence.talk(conversation_id, visitor.asker()).journey
     site.app.evidence.desk.conversations.erase(conversation_id, visitor.asker())
-    told = "?" + urlencode({"journey": journey}) if journey else ""
-    return RedirectResponse(f"/evidence{told}", status_code=HTTPStatus.SEE_OTHER)
+    query = "?" + urlencode({"journey": journey}) if journey else ""
+    return RedirectResponse(f"/evidence{query}", status_code=HTTPStatus.SEE_OTHER)
 
 
 # ---------------------------------------------------------------------------- what is cited, opened in the same scope
@@ -156,10 +158,10 @@ def _shown(template: str, site: ServerState, visitor: Visitor, named: tuple[str,
     scope = scope_in(site, visitor, journey)
     refuse_unless_open(site, document_id, scope)
     opened = site.opened(document_id, scope)
-    found = view(opened.entry, opened.document, opened.chunks, place)
-    section = without_title(found.section, found.title)
+    shown = view(opened.entry, opened.document, opened.chunks, place)
+    section = without_title(shown.section, shown.title)
     base = base_of(scope.journey)
-    return site.page(template, visitor, nav="evidence", view=found, section=section, place=place.query, base=base)
+    return site.page(template, visitor, nav="evidence", view=shown, section=section, place=place.query, base=base)
 
 
 @router.get("/in/{journey}/documents/{document_id}/pages/{number}.png")

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends
 from citewell.answer.history_json import with_questions
 from citewell.answer.service import Case
 from citewell.api.bodies.kept import Reply, RoutedListResponse
-from citewell.api.paging import Wanted
+from citewell.api.paging import Paging
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api/v1")
 
 
 @router.get("/inbox", response_model=RoutedListResponse)
-def waiting(site: Here, visitor: Member, part: Wanted) -> HistoryPage[ListedQuestion]:
+def waiting(site: Here, visitor: Member, part: Paging) -> HistoryPage[ListedQuestion]:
     """Questions you can answer, open ones first: those about your tags, or all in the tenant for an administrator."""
     desk, asker = site.desk(), visitor.asker()
     page = desk.inbox.waiting(asker, limit=part.limit, after=part.after)
@@ -25,7 +25,7 @@ def waiting(site: Here, visitor: Member, part: Wanted) -> HistoryPage[ListedQues
 
 
 @router.get("/asked", response_model=RoutedListResponse)
-def asked(site: Here, visitor: Member, part: Wanted) -> HistoryPage[ListedQuestion]:
+def asked(site: Here, visitor: Member, part: Paging) -> HistoryPage[ListedQuestion]:
     """Questions of yours that were sent on, newest first, with the replies."""
     desk, asker = site.desk(), visitor.asker()
     page = desk.inbox.asked(asker, limit=part.limit, after=part.after)

@@ -78,10 +78,10 @@ async def add(request: Request, site: Here, visitor: Editor) -> Response:
 def _thanked(taken: Taken) -> Response:
     if taken.refused and not taken.added:
         raise taken.refused[0].error
-    known = sum(one.was_there for one in taken.added)
+    known = sum(added.was_there for added in taken.added)
     news = {"queued": len(taken.added) - known, "known": known, "refused": len(taken.refused)}
-    told = urlencode({name: count for name, count in news.items() if count})
-    return RedirectResponse(f"/library?{told}", status_code=HTTPStatus.SEE_OTHER)
+    query = urlencode({name: count for name, count in news.items() if count})
+    return RedirectResponse(f"/library?{query}", status_code=HTTPStatus.SEE_OTHER)
 
 
 @router.post("/library/samples")
@@ -100,7 +100,7 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
 def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
     """Say what would go, before it goes."""
     entries = _chosen(site, visitor, ids)
-    gone = {one.id for entry in entries for one in document_changes.erasable(site, entry.id, visitor)}
+    gone = {version.id for entry in entries for version in document_changes.erasable(site, entry.id, visitor)}
     return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(gone))
 
 
@@ -127,7 +127,7 @@ def delete(
         document_changes.erasable(site, entry.id, visitor)
     for entry in chosen:
         if entry.id not in gone:  # it may have gone with another version
-            gone.update(one.id for one in document_changes.delete(site, entry.id, visitor))
+            gone.update(version.id for version in document_changes.delete(site, entry.id, visitor))
             count += 1
     return RedirectResponse(f"/library?deleted={count}", status_code=HTTPStatus.SEE_OTHER)
 
@@ -136,7 +136,7 @@ def delete(
 def document_page(site: Here, visitor: Reader, document_id: str, first: Annotated[int, Query(ge=0)] = 0) -> Response:
     """What is known of a document, its versions and its passages."""
     entry = site.entry(document_id, visitor.whole)
-    versions = [one for one in site.app.entries(visitor.whole) if one.lineage == entry.lineage]
+    versions = [version for version in site.app.entries(visitor.whole) if version.lineage == entry.lineage]
     try:
         chunks = site.opened(document_id, visitor.whole).chunks
     except NotFound:
@@ -147,7 +147,7 @@ def document_page(site: Here, visitor: Reader, document_id: str, first: Annotate
         nav="library",
         entry=entry,
         progress=site.progress(entry),
-        versions=sorted(versions, key=lambda one: -one.version),
+        versions=sorted(versions, key=lambda version: -version.version),
         chunks=[(chunk, without_title(chunk.section, entry.title)) for chunk in chunks[first : first + PASSAGES_SHOWN]],
         first=first,
         shown=PASSAGES_SHOWN,

@@ -170,8 +170,8 @@ async def take_in(request: Request, _visitor: Owner, safe: Vaulted, vault_id: Va
 @router.post("/documents/{document_id}/propose", response_model=ProposedResponse, dependencies=OURS)
 async def propose(_visitor: Owner, room: Opened, document_id: str) -> dict[str, Any]:
     """Let the configured model find facts in a document; they are listed to confirm, with their source words."""
-    found, change = await proposed(room, document_id)
-    return {"proposed": [fact_json(fact) for fact in found.facts], "dropped": found.dropped, "facts": change}
+    proposal, change = await proposed(room, document_id)
+    return {"proposed": [fact_json(fact) for fact in proposal.facts], "dropped": proposal.dropped, "facts": change}
 
 
 @router.get("/import/progress", response_model=ImportProgressResponse)

@@ -179,7 +179,7 @@ def _picker(
         "records_picker.html",
         visitor,
         nav="records",
-        vaults=[(one, safe.is_open(one.id)) for one in safe.vaults.all()],
+        vaults=[(vault, safe.is_open(vault.id)) for vault in safe.vaults.all()],
         unreadable=safe.vaults.unreadable(),
         label=label,
         problem=problem,
@@ -293,10 +293,10 @@ def _chat(
 
 def _turns(room: VaultSession, conversation_id: str) -> list[RecordTurn]:
     """What was asked in a conversation, each question with what it got."""
-    desk, helped, found = room.desk, room.record.feedback, []
-    for one in desk.conversations.turns(conversation_id, room.asker):
-        if one.message.role == "user":
-            record = None if one.answer_id is None else desk.audit.read(one.answer_id, room.asker)
+    desk, helped, exchanges = room.desk, room.record.feedback, []
+    for message in desk.conversations.turns(conversation_id, room.asker):
+        if message.message.role == "user":
+            record = None if message.answer_id is None else desk.audit.read(message.answer_id, room.asker)
             answer = None if record is None else record.words["answer"]
-            found.append(record_turn(one.message.text, answer, is_helpful=helped.get(one.answer_id or "")))
-    return found
+            exchanges.append(record_turn(message.message.text, answer, is_helpful=helped.get(message.answer_id or "")))
+    return exchanges

@@ -53,7 +53,7 @@ def search_page(
     subject: str = "",
 ) -> Response:
     """One box, and what was found."""
-    chosen = [one for one in tag or () if one]
+    chosen = [name for name in tag or () if name]
     scope = visitor.scope(tags=chosen or None, journey=journey or None, subject=subject or None)
     entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
     values: dict[str, Any] = {
@@ -93,8 +93,8 @@ def _more(values: dict[str, Any], limit: int, asked: dict[str, object]) -> str |
     longer = next((step for step in LIMITS if step > limit), None)
     if not isinstance(results, list) or len(results) < limit or longer is None:
         return None
-    told = {name: value for name, value in asked.items() if value}
-    return "/search?" + urlencode(told | {"limit": longer}, doseq=True)
+    query = {name: value for name, value in asked.items() if value}
+    return "/search?" + urlencode(query | {"limit": longer}, doseq=True)
 
 
 def examples(entries: list[LibraryEntry]) -> list[str]:

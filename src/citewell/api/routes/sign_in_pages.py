@@ -63,12 +63,12 @@ async def sign_in(
         site.metrics.count("sign_ins", outcome="throttled")
         raise
     look = partial(site.people.sign_in, tenant=own, email=email.strip(), password=password)
-    found = await asyncio.wrap_future(site.hashers.submit(look))
-    if found is None:
+    signed_in = await asyncio.wrap_future(site.hashers.submit(look))
+    if signed_in is None:
         site.metrics.count("sign_ins", outcome="wrong")
         raise Refused(WRONG)
     site.give_back_try(account, machine)
-    user, session = found
+    user, session = signed_in
     site.metrics.count("sign_ins", outcome="right")
     log.info("user %s signed in", logged(user.id))
     clean = own_path(leads_to)

@@ -44,6 +44,6 @@ def source_panel(site: Here, visitor: Reader, document_id: str, place: Named) ->
 
 def _shown(template: str, site: ServerState, visitor: Visitor, document_id: str, place: SourceTarget) -> Response:
     opened = site.opened(document_id, visitor.whole)
-    found = view(opened.entry, opened.document, opened.chunks, place)
-    section = without_title(found.section, found.title)
-    return site.page(template, visitor, nav="search", view=found, section=section, place=place.query)
+    shown = view(opened.entry, opened.document, opened.chunks, place)
+    section = without_title(shown.section, shown.title)
+    return site.page(template, visitor, nav="search", view=shown, section=section, place=place.query)

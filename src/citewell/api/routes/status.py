@@ -16,7 +16,7 @@ from citewell.adapters.llm.model_list import Listing, ModelRow, unanswered, vend
 from citewell.adapters.llm.shared_request import LIMIT_S, PendingRequest
 from citewell.api import metrics
 from citewell.api.bodies.base import ResponseBody
-from citewell.api.health import Health, Part, PartName, is_ready
+from citewell.api.health import Health, PartHealth, PartName, is_ready
 from citewell.api.problems import Refused
 from citewell.api.server_state import UNDER_WAY, Here, ServerState
 from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
@@ -34,7 +34,7 @@ class HealthResponse(ResponseBody):
     status: Literal["ok", "degraded"]
     live: bool
     ready: bool
-    parts: dict[PartName, Part]
+    parts: dict[PartName, PartHealth]
 
 
 class ModelsResponse(ResponseBody):

@@ -97,14 +97,14 @@ LABEL_TAKEN = Problem(
 @router.get("", response_model=VaultsResponse)
 def vaults(_visitor: Owner, safe: Vaulted) -> dict[str, Any]:
     """Every vault by label, and whether it is unlocked."""
-    found = [vault_json(one, safe) for one in safe.vaults.all()]
-    return {"vaults": found, "unreadable": safe.vaults.unreadable()}
+    shown = [vault_json(header, safe) for header in safe.vaults.all()]
+    return {"vaults": shown, "unreadable": safe.vaults.unreadable()}
 
 
 @router.post("", status_code=HTTPStatus.CREATED, response_model=MadeResponse, dependencies=OURS)
 def create(_visitor: Owner, safe: Vaulted, new: NewVault) -> dict[str, Any]:
     """Create a vault; its recovery words are shown only once."""
-    if label_of(new.label).casefold() in {one.label.casefold() for one in safe.vaults.all()}:
+    if label_of(new.label).casefold() in {header.label.casefold() for header in safe.vaults.all()}:
         raise Refused(LABEL_TAKEN)
     made, phrase = safe.vaults.create(new.label, new.passphrase)
     return {"vault": vault_json(made, safe), "recovery_phrase": phrase}
