@@ -15,7 +15,7 @@ import citewell
 from citewell.api import document_changes
 from citewell.api.app import create_app
 from citewell.api.server_state import ServerState
-from citewell.api.uploads import Turned
+from citewell.api.uploads import RefusedFile
 from citewell.api.visitor import Visitor
 from citewell.bootstrap import build
 from citewell.config import Settings
@@ -186,7 +186,7 @@ def test_a_form_of_our_own_page_is_taken_and_leads_back(small: httpx.Client) -> 
 def test_turned_away_files_keep_their_reason() -> None:
     from citewell.api.multipart import over_limit
 
-    assert "100 MiB" in str(Turned("a", over_limit(100 * MIB)).error)
+    assert "100 MiB" in str(RefusedFile("a", over_limit(100 * MIB)).error)
 
 
 def test_the_same_bytes_twice_are_queued_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, assert_never
 
 from citewell.adapters.store.document_lists import Edit
 from citewell.adapters.store.library import NEVER_READ
-from citewell.api.bodies.documents import Outcome
+from citewell.api.bodies.documents import DocumentOutcome
 from citewell.api.server_state import UNDER_WAY, ServerState
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.errors import CitewellError, InputError, NotFound, ScopeRefused
@@ -163,7 +163,7 @@ def chosen(site: ServerState, visitor: Visitor, document_ids: Sequence[str]) -> 
     return entries
 
 
-def acted(site: ServerState, visitor: Visitor, action: Action, document_ids: Sequence[str]) -> list[Outcome]:
+def acted(site: ServerState, visitor: Visitor, action: Action, document_ids: Sequence[str]) -> list[DocumentOutcome]:
     """Do the same to every document of a selection; one that it cannot be done to does not stop the others."""
     entries = chosen(site, visitor, document_ids)
     deed = _deed(site, visitor, action)
@@ -171,14 +171,14 @@ def acted(site: ServerState, visitor: Visitor, action: Action, document_ids: Seq
     outcomes = []
     for entry in entries:
         if entry.id in gone:  # it went with another version
-            outcomes.append(Outcome(entry.id, entry.title, is_done=True, detail="erased"))
+            outcomes.append(DocumentOutcome(entry.id, entry.title, is_done=True, detail="erased"))
             continue
         try:
             detail, more = deed(entry)
             gone |= more
-            outcomes.append(Outcome(entry.id, entry.title, is_done=True, detail=detail))
+            outcomes.append(DocumentOutcome(entry.id, entry.title, is_done=True, detail=detail))
         except CitewellError as error:
-            outcomes.append(Outcome(entry.id, entry.title, is_done=False, detail=str(error)))
+            outcomes.append(DocumentOutcome(entry.id, entry.title, is_done=False, detail=str(error)))
     if action == "ingest":
         site.worker().nudge()
     return outcomes

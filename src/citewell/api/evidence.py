@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -23,25 +22,17 @@ from citewell.web.source_panel import SourceTarget
 TALKS_SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A question, in which journey, and in which conversation; None begins one."""
+async def begun(
+    site: ServerState, visitor: Visitor, question: str, *, journey: str | None, conversation_id: str | None
+) -> Iterator[Event]:
+    """An answer that will be written as it is read; what is wrong with the question is raised now.
 
-    question: str
-    journey: str | None
-    conversation_id: str | None
-
-
-async def begun(site: ServerState, visitor: Visitor, asking: Asking) -> Iterator[Event]:
-    """An answer that will be written as it is read; what is wrong with the question is raised now."""
+    Without a conversation, one begins.
+    """
 
     def begin() -> Iterator[Event]:
-        return site.loaded().evidence.ask(
-            asking.question,
-            asker=visitor.asker(),
-            journey=asking.journey,
-            conversation_id=asking.conversation_id,
-        )
+        ask = site.loaded().evidence.ask
+        return ask(question, asker=visitor.asker(), journey=journey, conversation_id=conversation_id)
 
     return await run_in_threadpool(begin)
 

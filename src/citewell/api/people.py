@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from citewell.adapters.store.users import UserAccount
-from citewell.api.bodies.people import NewUser
+from citewell.api.bodies.people import NewUserRequest
 from citewell.api.problems import Problem, Refused
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
@@ -53,7 +53,7 @@ def own_id(visitor: Visitor) -> str:
     return visitor.user_id
 
 
-def added(site: ServerState, visitor: Visitor, new: NewUser) -> UserAccount:
+def added(site: ServerState, visitor: Visitor, new: NewUserRequest) -> UserAccount:
     """A new user of the visitor's tenant."""
     with suppress(NotFound):
         site.people.by_email(new.email, tenant=visitor.tenant)

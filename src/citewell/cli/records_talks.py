@@ -126,7 +126,7 @@ def settings(
     json: Json = False,
 ) -> None:
     """Show or change the settings of a record."""
-    from citewell.api.bodies.records import ChoicesResponse
+    from citewell.api.bodies.records import RecordSettingsResponse
 
     if language not in (None, "en", "fr", "de", AS_SERVER):
         raise InputError("--language must be en, fr, de or default.")
@@ -136,7 +136,7 @@ def settings(
         if told:
             profile.choose(replace(profile.choices, **told))  # type: ignore[arg-type]
         chosen = profile.choices
-        shown = ChoicesResponse.of(profile)
+        shown = RecordSettingsResponse.of(profile)
         minutes = profile.lock_minutes
     if json:
         print_json(shown)

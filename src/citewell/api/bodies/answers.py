@@ -20,7 +20,7 @@ ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w./:
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CHECKED_CHARACTERS, pattern=SEEN)]
 
 
-class Question(RequestBody):
+class AskRequest(RequestBody):
     """A question, and how far to look; what is left out is as wide as the sender may see."""
 
     question: Words
@@ -36,7 +36,7 @@ class Question(RequestBody):
     """Passages that the answer may rest on."""
 
 
-class ToCheck(RequestBody):
+class CheckRequest(RequestBody):
     """A text to check: against the library, one document, or words sent with it, not both of these."""
 
     model_config = ConfigDict(

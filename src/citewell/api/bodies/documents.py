@@ -21,7 +21,7 @@ AnyCaseTag = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-
 """A tag as it may be sent; it is stored in lower case."""
 
 
-class Refiling(RequestBody):
+class RefileRequest(RequestBody):
     """Where a document belongs now; what is left out stays as it is."""
 
     tags: Annotated[list[AnyCaseTag] | None, Field(min_length=1, max_length=64)] = None
@@ -118,13 +118,13 @@ class IndexedResponse(DocumentResponse):
     indexing_ms: float | None
 
 
-class TakenResponse(IndexedResponse):
+class UploadedDocumentResponse(IndexedResponse):
     """A document that was taken in."""
 
     was_there: bool
 
 
-class TurnedResponse(ResponseBody):
+class RefusedFileResponse(ResponseBody):
     """A file that was not taken in, and why."""
 
     name: str
@@ -135,8 +135,8 @@ class TurnedResponse(ResponseBody):
 class UploadResponse(ResponseBody):
     """What became of the files of an upload."""
 
-    documents: list[TakenResponse]
-    refused: list[TurnedResponse]
+    documents: list[UploadedDocumentResponse]
+    refused: list[RefusedFileResponse]
 
 
 class DeletedResponse(ResponseBody):
@@ -145,7 +145,7 @@ class DeletedResponse(ResponseBody):
     deleted: list[str]
 
 
-class PartResponse(ResponseBody):
+class TextPartResponse(ResponseBody):
     """A part of a document's text."""
 
     start: int
@@ -160,13 +160,13 @@ class BoxesResponse(ResponseBody):
     boxes: list[Box]
 
 
-class Seen(RequestBody):
+class SeenRevision(RequestBody):
     """What the sender saw last; left out, nothing is checked."""
 
     revision: Revision | None = Field(default=None, description="The document's revision when it was opened.")
 
 
-class Rereading(RequestBody):
+class ReingestRequest(RequestBody):
     """A wish to read everything a second time."""
 
     dry_run: StrictBool = Field(default=False, description="Only say what would be read again.")
@@ -201,7 +201,7 @@ class RereadResponse(ResponseBody):
     is_queued: bool
 
 
-class Cut(RequestBody):
+class ChunkingRequest(RequestBody):
     """How a document is cut when it is read the next time."""
 
     strategy: Literal["sections", "headings", "characters"]
@@ -209,18 +209,18 @@ class Cut(RequestBody):
     overlap: Annotated[int, Field(ge=0, le=MAX_CHUNK // 2)] = 0
 
 
-class DocumentEdit(RequestBody):
+class DocumentEditRequest(RequestBody):
     """What is to change; what is left out stays. With a revision, only if nobody changed it since."""
 
     title: Annotated[str | None, Field(min_length=1, max_length=MAX_TITLE_CHARACTERS, pattern=SEEN)] = None
     tags: Annotated[list[Tag] | None, Field(min_length=1, max_length=64)] = None
     journeys: Annotated[list[Slug] | None, Field(max_length=64)] = None
     """None of them: for everyone."""
-    chunking: Cut | None = None
+    chunking: ChunkingRequest | None = None
     revision: Revision | None = None
 
 
-class Selection(RequestBody):
+class SelectionRequest(RequestBody):
     """An action on documents: read (again), take out of search, put back, or erase for good."""
 
     action: Literal["ingest", "withdraw", "restore", "erase"]
@@ -228,7 +228,7 @@ class Selection(RequestBody):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DocumentOutcome:
     """What became of one document of a selection."""
 
     document_id: str
@@ -240,7 +240,7 @@ class Outcome:
 class OutcomesResponse(ResponseBody):
     """What became of every document of a selection."""
 
-    outcomes: list[Outcome]
+    outcomes: list[DocumentOutcome]
 
 
 class KeptDocumentResponse(DocumentResponse):

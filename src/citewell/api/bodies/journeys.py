@@ -15,7 +15,7 @@ JourneyName = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS,
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARACTERS)]
 
 
-class NewJourney(RequestBody):
+class NewJourneyRequest(RequestBody):
     """A journey; without a slug it gets the one that its name suggests."""
 
     name: JourneyName
@@ -23,7 +23,7 @@ class NewJourney(RequestBody):
     description: Description = ""
 
 
-class JourneyEdit(RequestBody):
+class JourneyEditRequest(RequestBody):
     """What is to change; what is left out stays. With a revision, only if nobody changed it since."""
 
     name: JourneyName | None = None
@@ -32,7 +32,7 @@ class JourneyEdit(RequestBody):
     revision: Revision | None = None
 
 
-class Assigned(RequestBody):
+class AssignRequest(RequestBody):
     """Documents by their ids."""
 
     documents: Annotated[list[Id], Field(min_length=1, max_length=1_000)]

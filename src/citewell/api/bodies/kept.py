@@ -11,7 +11,7 @@ from citewell.api.bodies.base import SEEN, RequestBody, ResponseBody
 from citewell.history import AuditEntry, ListedQuestion
 
 
-class Reply(RequestBody):
+class ReplyRequest(RequestBody):
     """What a person answers to a question that was handed to them."""
 
     text: Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]

@@ -16,7 +16,7 @@ Tag = Annotated[str, Field(min_length=1, max_length=64, pattern=TAG)]
 Password = Annotated[str, Field(min_length=10, max_length=1_000)]
 
 
-class NewUser(RequestBody):
+class NewUserRequest(RequestBody):
     """A person who may come in."""
 
     email: Annotated[str, Field(min_length=3, max_length=255, pattern=EMAIL)]
@@ -26,7 +26,7 @@ class NewUser(RequestBody):
     password: Password | None = None
 
 
-class UserChange(RequestBody):
+class UserChangeRequest(RequestBody):
     """What is to change; what is left out stays."""
 
     role: Role | None = None
@@ -35,20 +35,20 @@ class UserChange(RequestBody):
     password: Password | None = None
 
 
-class NewPassword(RequestBody):
+class NewPasswordRequest(RequestBody):
     """The sender's password, and what it is to become."""
 
     current: Annotated[str, Field(max_length=1_000)]
     new: Password
 
 
-class NewKey(RequestBody):
+class NewKeyRequest(RequestBody):
     """A key to be made."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
 
 
-class TagOwner(RequestBody):
+class TagOwnerRequest(RequestBody):
     """Who answers questions about a tag."""
 
     owner_id: Id | None

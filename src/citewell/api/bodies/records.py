@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from citewell.api.bodies.answers import Words
 from citewell.api.bodies.base import Id, RequestBody, ResponseBody
-from citewell.api.bodies.documents import TurnedResponse
+from citewell.api.bodies.documents import RefusedFileResponse
 from citewell.assistants.records.alerts import Alert
 from citewell.bootstrap.profile import MAX_LOCK_MINUTES, Profile
 from citewell.bootstrap.record_models import elsewhere
@@ -33,39 +33,39 @@ Kind = Literal[
 Fields = Annotated[dict[str, Any], Field(max_length=40)]
 
 
-class RecordQuestion(RequestBody):
+class RecordAskRequest(RequestBody):
     """A question to a record; in a new conversation unless one is named."""
 
     question: Words
     conversation_id: Id | None = None
 
 
-class Dismissing(RequestBody):
+class DismissRequest(RequestBody):
     """Why an alert is put away."""
 
     why: Annotated[str, Field(max_length=200)] = ""
 
 
-class OwnFact(RequestBody):
+class NewFactRequest(RequestBody):
     """What the person says themselves, by the fields of docs/records.md."""
 
     kind: Literal["symptom", "medication", "allergy"]
     fields: Fields
 
 
-class Correction(RequestBody):
+class CorrectionRequest(RequestBody):
     """What is right instead, by the name of each field; null clears one."""
 
     fields: Fields
 
 
-class Helped(RequestBody):
+class FeedbackRequest(RequestBody):
     """Whether an answer helped; null takes it back."""
 
     is_helpful: StrictBool | None
 
 
-class Choosing(RequestBody):
+class RecordSettingsRequest(RequestBody):
     """What is set for a record; null is as the server is set."""
 
     lock_minutes: Annotated[int, Field(ge=1, le=MAX_LOCK_MINUTES)] | None = None
@@ -74,7 +74,7 @@ class Choosing(RequestBody):
     model: Annotated[str, Field(max_length=200)] | None = None
 
 
-class ChoicesResponse(ResponseBody):
+class RecordSettingsResponse(ResponseBody):
     """What is set for a record, and what it comes to."""
 
     lock_minutes: int | None
@@ -88,14 +88,14 @@ class ChoicesResponse(ResponseBody):
     """Who outside this machine gets words of the record; empty where nobody does."""
 
     @classmethod
-    def of(cls, profile: Profile) -> ChoicesResponse:
+    def of(cls, profile: Profile) -> RecordSettingsResponse:
         """What the owner of an open record has set."""
         used = profile.app.settings
         chosen = asdict(profile.choices)
         return cls(**chosen, models=list(profile.models), in_use=used.model, sent_to=elsewhere(used))
 
 
-class Sorting(RequestBody):
+class PaperKindRequest(RequestBody):
     """What kind of paper a document is."""
 
     kind: PaperKind
@@ -246,4 +246,4 @@ class ImportResponse(ResponseBody):
     """What became of the files of an import."""
 
     imported: list[ImportedResponse]
-    refused: list[TurnedResponse]
+    refused: list[RefusedFileResponse]

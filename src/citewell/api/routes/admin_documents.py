@@ -14,11 +14,11 @@ from citewell.api.audit_search import AuditQuery, FoundRecords, search
 from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.documents import (
     ChunksResponse,
-    DocumentEdit,
+    DocumentEditRequest,
     DocumentListResponse,
     KeptDocumentResponse,
     OutcomesResponse,
-    Selection,
+    SelectionRequest,
     WholeDocumentResponse,
     entry_json,
 )
@@ -81,7 +81,7 @@ def documents(
 
 
 @router.post("/documents/actions", response_model=OutcomesResponse, dependencies=[Depends(our_request)])
-def act(site: Here, visitor: Editor, given: Selection) -> dict[str, Any]:
+def act(site: Here, visitor: Editor, given: SelectionRequest) -> dict[str, Any]:
     """Re-process, withdraw, restore or erase documents, with the result for each."""
     return {"outcomes": acted(site, visitor, given.action, given.documents)}
 
@@ -100,7 +100,7 @@ def document(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
 
 
 @router.patch("/documents/{document_id}", response_model=KeptDocumentResponse, dependencies=[Depends(our_request)])
-def edit(site: Here, visitor: Editor, document_id: str, given: DocumentEdit) -> dict[str, Any]:
+def edit(site: Here, visitor: Editor, document_id: str, given: DocumentEditRequest) -> dict[str, Any]:
     """Change the name, tags, journeys or how it is split next time; 409 if someone else has changed it since."""
     fields: dict[str, Any] = {"title": given.title}
     fields["tags"] = None if given.tags is None else frozenset(given.tags)

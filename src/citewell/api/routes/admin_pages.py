@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.document_lists import DocumentFilter, ListOrder, Order
 from citewell.api.bodies.base import Revision
-from citewell.api.bodies.documents import Outcome
+from citewell.api.bodies.documents import DocumentOutcome
 from citewell.api.document_changes import Action, acted, chosen, chunking, edited
 from citewell.api.multipart import MAX_FILES
 from citewell.api.problems import Problem, problem_of
@@ -103,7 +103,7 @@ def _list(
     sorting: ListOrder,
     *,
     asked: Mapping[str, str],
-    outcomes: Sequence[Outcome] = (),
+    outcomes: Sequence[DocumentOutcome] = (),
     done: str = "",
 ) -> Response:
     scope = visitor.whole

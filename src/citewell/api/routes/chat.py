@@ -24,7 +24,7 @@ from citewell.assistants.guidelines.patient import patient_from_object
 from citewell.types import Emergency
 
 
-class ChatMessage(RequestBody):
+class ChatRequest(RequestBody):
     """A message; in a new session unless one is named, and to all guidelines unless one is."""
 
     message: Words
@@ -133,7 +133,7 @@ router = APIRouter(prefix="/api/v1")
 
 
 @router.post("/chat", response_model=ChatAnswerResponse, dependencies=[Depends(our_request)])
-async def chat(site: Here, visitor: Member, sent: ChatMessage) -> dict[str, Any]:
+async def chat(site: Here, visitor: Member, sent: ChatRequest) -> dict[str, Any]:
     """Answer a message with whole, cited recommendations, or say why there are none."""
     return chat_json(await chatted(site, visitor, sent.message, session_id=sent.session_id, guideline=sent.guideline))
 
@@ -144,7 +144,7 @@ async def chat(site: Here, visitor: Member, sent: ChatMessage) -> dict[str, Any]
     responses=STREAMED,
     dependencies=[Depends(our_request)],
 )
-async def chat_stream(site: Here, visitor: Member, sent: ChatMessage) -> StreamingResponse:
+async def chat_stream(site: Here, visitor: Member, sent: ChatRequest) -> StreamingResponse:
     """The same, streamed recommendation by recommendation; `started` gives the session."""
     events = await chatting(site, visitor, sent.message, session_id=sent.session_id, guideline=sent.guideline)
     return event_stream(streamed(site, events))

@@ -18,8 +18,8 @@ from citewell.api.bodies.documents import (
     DocumentResponse,
     DocumentsResponse,
     IndexedResponse,
-    PartResponse,
-    Refiling,
+    RefileRequest,
+    TextPartResponse,
     UploadResponse,
     entry_json,
 )
@@ -118,7 +118,7 @@ def delete(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
 
 
 @router.patch("/{document_id}", response_model=DocumentResponse, dependencies=[Depends(our_request)])
-def refile(site: Here, visitor: Editor, document_id: str, refiling: Refiling) -> dict[str, Any]:
+def refile(site: Here, visitor: Editor, document_id: str, refiling: RefileRequest) -> dict[str, Any]:
     """Change the tags and journeys of a document, with no re-indexing."""
     tags = None if refiling.tags is None else frozenset(refiling.tags)
     journeys = None if refiling.journeys is None else frozenset(refiling.journeys)
@@ -165,7 +165,7 @@ def page_image(
     return Response(image, media_type="image/png", headers={"Cache-Control": PRIVATE})
 
 
-@router.get("/{document_id}/text", response_model=PartResponse)
+@router.get("/{document_id}/text", response_model=TextPartResponse)
 def text(
     site: Here,
     visitor: Reader,

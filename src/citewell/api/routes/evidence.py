@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from fastapi import APIRouter, Depends
@@ -10,21 +11,22 @@ from pydantic import Field
 
 from citewell.answer.answer_json import done_json
 from citewell.answer.cite import Marks
+from citewell.answer.events import Event
 from citewell.api.asking import answered, event_stream, streamed
 from citewell.api.bodies.answers import AnswerResponse, Words
 from citewell.api.bodies.base import Id, RequestBody, ResponseBody
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.events import STREAMED
 from citewell.api.bodies.journeys import Slug
-from citewell.api.evidence import Asking, begun, talk_json
+from citewell.api.evidence import begun, talk_json
 from citewell.api.paging import Paging
 from citewell.api.request_checks import our_request
-from citewell.api.server_state import Here
-from citewell.api.visitor import Member
+from citewell.api.server_state import Here, ServerState
+from citewell.api.visitor import Member, Visitor
 from citewell.history import Conversation, HistoryPage
 
 
-class EvidenceQuestion(RequestBody):
+class EvidenceAskRequest(RequestBody):
     """A question; without a journey, of what is for everyone only."""
 
     question: Words
@@ -86,15 +88,15 @@ class EvidenceAnswerResponse(AnswerResponse):
 router = APIRouter(prefix="/api/v1/evidence")
 
 
-def _asking(asked: EvidenceQuestion) -> Asking:
-    return Asking(asked.question, asked.journey, asked.conversation_id)
+async def _begun(site: ServerState, visitor: Visitor, asked: EvidenceAskRequest) -> Iterator[Event]:
+    site.take_ask(visitor)
+    return await begun(site, visitor, asked.question, journey=asked.journey, conversation_id=asked.conversation_id)
 
 
 @router.post("/ask", response_model=EvidenceAnswerResponse, dependencies=[Depends(our_request)])
-async def ask(site: Here, visitor: Member, asked: EvidenceQuestion) -> dict[str, Any]:
+async def ask(site: Here, visitor: Member, asked: EvidenceAskRequest) -> dict[str, Any]:
     """Answer from the literature of a journey and that for everyone, with every sentence cited and checked."""
-    site.take_ask(visitor)
-    done = await answered(site, await begun(site, visitor, _asking(asked)))
+    done = await answered(site, await _begun(site, visitor, asked))
     return done_json(done, with_withheld=True, marks=asked.marks)
 
 
@@ -104,12 +106,9 @@ async def ask(site: Here, visitor: Member, asked: EvidenceQuestion) -> dict[str,
     responses=STREAMED,
     dependencies=[Depends(our_request)],
 )
-async def ask_stream(site: Here, visitor: Member, asked: EvidenceQuestion) -> StreamingResponse:
+async def ask_stream(site: Here, visitor: Member, asked: EvidenceAskRequest) -> StreamingResponse:
     """The same, streamed sentence by sentence."""
-    site.take_ask(visitor)
-    events = await begun(site, visitor, _asking(asked))
-    sending = streamed(site, events, marks=asked.marks)
-    return event_stream(sending)
+    return event_stream(streamed(site, await _begun(site, visitor, asked), marks=asked.marks))
 
 
 @router.get("/conversations", response_model=EvidenceTalksResponse)

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.events import AnswerStarted
 from citewell.api.asking import answered
-from citewell.api.evidence import Asking, base_of, begun, recent, refuse_unless_open, scope_in
+from citewell.api.evidence import base_of, begun, recent, refuse_unless_open, scope_in
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import require_our_form
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, PRIVATE, disposition
@@ -100,7 +100,7 @@ async def ask(
     site.take_ask(visitor)
     kept_in = conversation_id
     try:
-        events = await begun(site, visitor, Asking(question, journey or None, conversation_id or None))
+        events = await begun(site, visitor, question, journey=journey or None, conversation_id=conversation_id or None)
         started = next(events)
         assert isinstance(started, AnswerStarted)
         kept_in = started.conversation_id

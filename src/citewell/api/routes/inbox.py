@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends
 
 from citewell.answer.history_json import with_questions
 from citewell.answer.service import Case
-from citewell.api.bodies.kept import Reply, RoutedListResponse
+from citewell.api.bodies.kept import ReplyRequest, RoutedListResponse
 from citewell.api.paging import Paging
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
@@ -39,7 +39,7 @@ def one_question(site: Here, visitor: Member, routed_id: str) -> Case:
 
 
 @router.post("/inbox/{routed_id}/reply", dependencies=[Depends(our_request)])
-def reply(site: Here, visitor: Member, routed_id: str, given: Reply) -> RoutedQuestion:
+def reply(site: Here, visitor: Member, routed_id: str, given: ReplyRequest) -> RoutedQuestion:
     """Reply to it; the person who asked sees the reply."""
     return site.desk().inbox.reply(routed_id, given.text, visitor.asker())
 

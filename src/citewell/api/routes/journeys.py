@@ -12,12 +12,12 @@ from citewell.adapters.store.journeys import JourneyChange
 from citewell.api import document_changes
 from citewell.api.bodies.journeys import (
     SLUG,
-    Assigned,
+    AssignRequest,
     FiledAllResponse,
-    JourneyEdit,
+    JourneyEditRequest,
     JourneyGoneResponse,
     JourneysResponse,
-    NewJourney,
+    NewJourneyRequest,
 )
 from citewell.api.document_changes import who
 from citewell.api.request_checks import our_request
@@ -39,7 +39,7 @@ def all_journeys(site: Here, visitor: Reader) -> dict[str, Any]:
 
 
 @router.post("", status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
-def add_journey(site: Here, visitor: Governor, new: NewJourney) -> Journey:
+def add_journey(site: Here, visitor: Governor, new: NewJourneyRequest) -> Journey:
     """Add a journey."""
     return site.app.journeys.add(
         new.name, slug=new.slug, description=new.description, scope=visitor.whole, by=who(visitor)
@@ -53,7 +53,7 @@ def one_journey(site: Here, visitor: Reader, slug: Slug) -> Journey:
 
 
 @router.patch("/{slug}", dependencies=[Depends(our_request)])
-def edit_journey(site: Here, visitor: Governor, slug: Slug, edit: JourneyEdit) -> Journey:
+def edit_journey(site: Here, visitor: Governor, slug: Slug, edit: JourneyEditRequest) -> Journey:
     """Change the name, slug or description; documents and conversations move with it, with no re-indexing."""
     change = JourneyChange(edit.name, edit.slug, edit.description)
     return site.app.journeys.edit(slug, change, revision=edit.revision, scope=visitor.whole, by=who(visitor))
@@ -73,14 +73,14 @@ def remove_journey(
 
 
 @router.post("/{slug}/assign", response_model=FiledAllResponse, dependencies=[Depends(our_request)])
-def assign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
+def assign(site: Here, visitor: Editor, slug: Slug, given: AssignRequest) -> dict[str, Any]:
     """Add documents to a journey."""
     refuse_foreign(site, visitor, given.documents)
     return _filed(site.app.journeys.assign(slug, given.documents, scope=visitor.whole, by=who(visitor)))
 
 
 @router.post("/{slug}/unassign", response_model=FiledAllResponse, dependencies=[Depends(our_request)])
-def unassign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
+def unassign(site: Here, visitor: Editor, slug: Slug, given: AssignRequest) -> dict[str, Any]:
     """Take documents out of a journey; those in no other journey become available to everyone."""
     refuse_foreign(site, visitor, given.documents)
     return _filed(site.app.journeys.unassign(slug, given.documents, scope=visitor.whole, by=who(visitor)))

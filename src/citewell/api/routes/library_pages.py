@@ -13,7 +13,7 @@ from citewell.api import document_changes
 from citewell.api.multipart import MAX_FILES
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import UNDER_WAY, Here, ServerState
-from citewell.api.uploads import ADDED_BY, Taken, take_in
+from citewell.api.uploads import ADDED_BY, UploadOutcome, take_in
 from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound
 from citewell.ingest.retries import may_heal
@@ -75,7 +75,7 @@ async def add(request: Request, site: Here, visitor: Editor) -> Response:
     return _thanked(await take_in(request, site, visitor))
 
 
-def _thanked(taken: Taken) -> Response:
+def _thanked(taken: UploadOutcome) -> Response:
     if taken.refused and not taken.added:
         raise taken.refused[0].error
     known = sum(added.was_there for added in taken.added)
@@ -93,7 +93,7 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
         document_changes.queue(site, Source(path.read_bytes(), path.name), sample_filing(path, filing), visitor)
         for path in sample_files()
     ]
-    return _thanked(Taken(tuple(added), ()))
+    return _thanked(UploadOutcome(tuple(added), ()))
 
 
 @router.get("/documents/delete")

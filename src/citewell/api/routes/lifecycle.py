@@ -11,9 +11,9 @@ from citewell.api import document_changes
 from citewell.api.bodies.documents import (
     DocumentResponse,
     HistoryResponse,
-    Rereading,
+    ReingestRequest,
     RereadResponse,
-    Seen,
+    SeenRevision,
     StatusResponse,
     entry_json,
 )
@@ -42,19 +42,19 @@ def history(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
 
 
 @router.post("/documents/{document_id}/retry", response_model=DocumentResponse, dependencies=OURS)
-def retry(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+def retry(site: Here, visitor: Editor, document_id: str, seen: SeenRevision | None = None) -> dict[str, Any]:
     """Retry a document that could not be read."""
     return _document(site, document_changes.retry(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post("/documents/{document_id}/withdraw", response_model=DocumentResponse, dependencies=OURS)
-def withdraw(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+def withdraw(site: Here, visitor: Editor, document_id: str, seen: SeenRevision | None = None) -> dict[str, Any]:
     """Withdraw a document from search; it is kept."""
     return _document(site, document_changes.withdraw(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post("/documents/{document_id}/restore", response_model=DocumentResponse, dependencies=OURS)
-def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+def restore(site: Here, visitor: Editor, document_id: str, seen: SeenRevision | None = None) -> dict[str, Any]:
     """Restore a withdrawn document."""
     return _document(site, document_changes.restore(site, document_id, visitor, revision=_revision(seen)))
 
@@ -65,7 +65,7 @@ def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = N
     dependencies=OURS,
     status_code=HTTPStatus.ACCEPTED,
 )
-def reingest(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+def reingest(site: Here, visitor: Editor, document_id: str, seen: SeenRevision | None = None) -> dict[str, Any]:
     """Re-process a document; the current result stays in use until then."""
     return _document(site, document_changes.reread(site, document_id, visitor, revision=_revision(seen)))
 
@@ -77,7 +77,7 @@ def queue(site: Here, visitor: Editor) -> QueueStatus:
 
 
 @router.post("/queue/reingest", response_model=RereadResponse, dependencies=OURS, status_code=HTTPStatus.ACCEPTED)
-def reingest_all(site: Here, visitor: Governor, wish: Rereading | None = None) -> dict[str, Any]:
+def reingest_all(site: Here, visitor: Governor, wish: ReingestRequest | None = None) -> dict[str, Any]:
     """Re-process everything with the configured embedding model; current results stay in use until then."""
     is_dry = wish is not None and wish.dry_run
     fingerprint = site.loaded().embedder.fingerprint
@@ -90,7 +90,7 @@ def reingest_all(site: Here, visitor: Governor, wish: Rereading | None = None) -
     }
 
 
-def _revision(seen: Seen | None) -> int | None:
+def _revision(seen: SeenRevision | None) -> int | None:
     return None if seen is None else seen.revision
 
 

@@ -16,13 +16,13 @@ from citewell.api.bodies.people import (
     KeyMadeResponse,
     KeysResponse,
     MeResponse,
-    NewKey,
-    NewPassword,
-    NewUser,
-    TagOwner,
+    NewKeyRequest,
+    NewPasswordRequest,
+    NewUserRequest,
+    TagOwnerRequest,
     TagResponse,
     TagsResponse,
-    UserChange,
+    UserChangeRequest,
     UserResponse,
     UsersResponse,
 )
@@ -41,7 +41,7 @@ def me(visitor: Reader) -> Visitor:
 
 
 @router.post("/me/password", status_code=HTTPStatus.NO_CONTENT, dependencies=[Depends(our_request)])
-async def change_password(site: Here, visitor: Reader, given: NewPassword) -> None:
+async def change_password(site: Here, visitor: Reader, given: NewPasswordRequest) -> None:
     """Change your own password; all your sessions end, your API keys stay."""
     change = partial(new_password, site, visitor, current=given.current, new=given.new)
     await asyncio.wrap_future(site.hashers.submit(change))
@@ -59,7 +59,7 @@ def keys(site: Here, visitor: Reader) -> dict[str, Any]:
 @router.post(
     "/keys", response_model=KeyMadeResponse, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)]
 )
-def add_key(site: Here, visitor: Reader, given: NewKey) -> dict[str, Any]:
+def add_key(site: Here, visitor: Reader, given: NewKeyRequest) -> dict[str, Any]:
     """Create an API key for yourself; it is shown only once."""
     key_id, key = site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=given.name)
     return {"id": key_id, "name": given.name, "key": key}
@@ -82,13 +82,13 @@ def users(site: Here, visitor: Governor) -> dict[str, Any]:
 
 
 @router.post("/users", response_model=UserResponse, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
-def add_user(site: Here, visitor: Governor, given: NewUser) -> UserAccount:
+def add_user(site: Here, visitor: Governor, given: NewUserRequest) -> UserAccount:
     """Add a user; without a password they can use only API keys."""
     return added(site, visitor, given)
 
 
 @router.patch("/users/{user_id}", response_model=UserResponse, dependencies=[Depends(our_request)])
-def change_user(site: Here, visitor: Governor, user_id: str, given: UserChange) -> UserAccount:
+def change_user(site: Here, visitor: Governor, user_id: str, given: UserChangeRequest) -> UserAccount:
     """Change a user's role, tags or password, or whether they can sign in."""
     return changed(site, visitor, user_id, Change(**given.model_dump()))
 
@@ -105,7 +105,7 @@ def keys_of(site: Here, visitor: Governor, user_id: str) -> dict[str, Any]:
     status_code=HTTPStatus.CREATED,
     dependencies=[Depends(our_request)],
 )
-def add_key_for(site: Here, visitor: Governor, user_id: str, given: NewKey) -> dict[str, Any]:
+def add_key_for(site: Here, visitor: Governor, user_id: str, given: NewKeyRequest) -> dict[str, Any]:
     """Create an API key for a user; it is shown only once."""
     key_id, key = site.people.add_key(user_id, tenant=visitor.tenant, name=given.name)
     return {"id": key_id, "name": given.name, "key": key}
@@ -130,7 +130,7 @@ def tags(site: Here, visitor: Governor) -> dict[str, Any]:
 
 @router.put("/tags/{tag}", response_model=TagResponse, dependencies=[Depends(our_request)])
 def own_tag(
-    site: Here, visitor: Governor, tag: Annotated[str, Path(max_length=64, pattern=TAG)], given: TagOwner
+    site: Here, visitor: Governor, tag: Annotated[str, Path(max_length=64, pattern=TAG)], given: TagOwnerRequest
 ) -> OwnedTag:
     """Set who answers questions about a tag; if no one is set, they go to an administrator."""
     return set_owner(site, visitor, tag, given.owner_id)

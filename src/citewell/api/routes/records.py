@@ -13,17 +13,17 @@ from citewell.api.bodies.answers import AnswerResponse
 from citewell.api.bodies.documents import DocumentsResponse, entry_json
 from citewell.api.bodies.records import (
     AlertsResponse,
-    Correction,
-    Dismissing,
+    CorrectionRequest,
+    DismissRequest,
     FactsResponse,
     ImportProgressResponse,
     ImportResponse,
     Kind,
+    NewFactRequest,
     OneAlertResponse,
     OneFactResponse,
-    OwnFact,
     ProposedResponse,
-    RecordQuestion,
+    RecordAskRequest,
     imported_json,
 )
 from citewell.api.record_import import import_files
@@ -50,7 +50,7 @@ UPLOAD = {
 
 
 @router.post("/ask", response_model=AnswerResponse, dependencies=OURS)
-async def ask(visitor: Owner, room: Opened, sent: RecordQuestion) -> dict[str, Any]:
+async def ask(visitor: Owner, room: Opened, sent: RecordAskRequest) -> dict[str, Any]:
     """Answer from the record's own facts and words; emergency advice always comes first."""
     done = await asked(room, visitor, sent.question, conversation_id=sent.conversation_id)
     return done_json(done, with_withheld=True)
@@ -72,7 +72,7 @@ def facts(_visitor: Owner, room: Opened, kind: Kind | None = None) -> dict[str, 
     response_model_exclude_unset=True,
     dependencies=OURS,
 )
-def add(_visitor: Owner, room: Opened, sent: OwnFact) -> dict[str, Any]:
+def add(_visitor: Owner, room: Opened, sent: NewFactRequest) -> dict[str, Any]:
     """Add a symptom, medicine or allergy reported by the person."""
     fields = dict(sent.fields)
     if sent.kind == Symptom.kind:
@@ -81,7 +81,7 @@ def add(_visitor: Owner, room: Opened, sent: OwnFact) -> dict[str, Any]:
 
 
 @router.patch("/facts/{fact_id}", response_model=OneFactResponse, response_model_exclude_unset=True, dependencies=OURS)
-def correct(_visitor: Owner, room: Opened, fact_id: str, sent: Correction) -> dict[str, Any]:
+def correct(_visitor: Owner, room: Opened, fact_id: str, sent: CorrectionRequest) -> dict[str, Any]:
     """Correct a fact; it then counts as confirmed."""
     return {"fact": fact_json(room.record.facts.correct(fact_id, sent.fields, room.scope))}
 
@@ -129,7 +129,7 @@ def alerts(_visitor: Owner, room: Opened, dismissed: bool = False) -> dict[str, 
 
 
 @router.post("/alerts/{alert_id}/dismiss", response_model=OneAlertResponse, dependencies=OURS)
-def dismiss(_visitor: Owner, room: Opened, alert_id: str, sent: Dismissing) -> dict[str, Any]:
+def dismiss(_visitor: Owner, room: Opened, alert_id: str, sent: DismissRequest) -> dict[str, Any]:
     """Dismiss an alert; it stays dismissed until its facts change."""
     return {"alert": room.record.dismiss(alert_id, why=sent.why)}
 

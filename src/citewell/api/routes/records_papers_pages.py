@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from citewell.api.problems import Problem, problem_of
-from citewell.api.record_import import Outcome, import_files
+from citewell.api.record_import import FileImport, import_files
 from citewell.api.records import Opened, Owner, Vaulted, VaultId, VaultSession, proposed, vault_session_of
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, disposition
 from citewell.api.routes.records_pages import FORM, room_page, see
@@ -64,7 +64,7 @@ def _documents(
     room: VaultSession,
     visitor: Visitor,
     *,
-    outcomes: Sequence[Outcome] = (),
+    outcomes: Sequence[FileImport] = (),
     problem: Problem | None = None,
     removed: Removed | None = None,
 ) -> Response:

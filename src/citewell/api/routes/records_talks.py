@@ -13,16 +13,16 @@ from citewell.api.asking import event_stream, streamed
 from citewell.api.bodies.events import STREAMED
 from citewell.api.bodies.kept import ConversationsResponse
 from citewell.api.bodies.records import (
-    ChoicesResponse,
-    Choosing,
+    FeedbackRequest,
     FeedbackResponse,
-    Helped,
+    PaperKindRequest,
     PaperResponse,
     PapersResponse,
-    RecordQuestion,
+    RecordAskRequest,
+    RecordSettingsRequest,
+    RecordSettingsResponse,
     RecordTurnsResponse,
     RemovedResponse,
-    Sorting,
 )
 from citewell.api.records import IS_LOCKED, Opened, Owner, begun
 from citewell.api.request_checks import our_request
@@ -40,7 +40,7 @@ OURS = [Depends(our_request)]
     responses=STREAMED,
     dependencies=OURS,
 )
-async def ask_stream(visitor: Owner, room: Opened, sent: RecordQuestion) -> StreamingResponse:
+async def ask_stream(visitor: Owner, room: Opened, sent: RecordAskRequest) -> StreamingResponse:
     """The answer sentence by sentence, each once filtered and checked; emergency advice comes first."""
     events = await begun(room, visitor, sent.question, conversation_id=sent.conversation_id)
     sending = streamed(room.site, events)
@@ -78,7 +78,7 @@ def erase(_visitor: Owner, room: Opened, conversation_id: str) -> Response:
 
 
 @router.put("/answers/{answer_id}/feedback", response_model=FeedbackResponse, dependencies=OURS)
-def feedback(_visitor: Owner, room: Opened, answer_id: str, sent: Helped) -> dict[str, Any]:
+def feedback(_visitor: Owner, room: Opened, answer_id: str, sent: FeedbackRequest) -> dict[str, Any]:
     """Say whether an answer helped; your feedback stays inside the vault."""
     room.record.give_feedback(answer_id, is_helpful=sent.is_helpful)
     return {"answer_id": answer_id, "is_helpful": sent.is_helpful}
@@ -91,7 +91,7 @@ def papers(_visitor: Owner, room: Opened) -> dict[str, Any]:
 
 
 @router.put("/papers/{document_id}", response_model=PaperResponse, dependencies=OURS)
-def sort(_visitor: Owner, room: Opened, document_id: str, sent: Sorting) -> dict[str, Any]:
+def sort(_visitor: Owner, room: Opened, document_id: str, sent: PaperKindRequest) -> dict[str, Any]:
     """Set the type of a document."""
     paper = room.record.sort(document_id, PaperKind(sent.kind))
     return _paper(document_id, room.profile.app.show(document_id, room.scope)[0].title, paper)
@@ -111,13 +111,13 @@ def _paper(document_id: str, title: str, paper: Paper) -> dict[str, Any]:
 
 
 @router.get("/settings")
-def settings(_visitor: Owner, room: Opened) -> ChoicesResponse:
+def settings(_visitor: Owner, room: Opened) -> RecordSettingsResponse:
     """The settings of the record: lock time, language, model."""
-    return ChoicesResponse.of(room.profile)
+    return RecordSettingsResponse.of(room.profile)
 
 
 @router.put("/settings", dependencies=OURS)
-def choose(_visitor: Owner, room: Opened, sent: Choosing) -> ChoicesResponse:
+def choose(_visitor: Owner, room: Opened, sent: RecordSettingsRequest) -> RecordSettingsResponse:
     """Change the settings, from the next question on."""
     room.profile.choose(RecordSettings(sent.lock_minutes, sent.language, sent.model))
-    return ChoicesResponse.of(room.profile)
+    return RecordSettingsResponse.of(room.profile)

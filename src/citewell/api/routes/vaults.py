@@ -27,7 +27,7 @@ NewPassphrase = Annotated[str, Field(max_length=1_000, pattern=f"^{AN_END}{INSID
 """No control signs, which nobody can type again, and no space at either end."""
 
 
-class NewVault(RequestBody):
+class NewVaultRequest(RequestBody):
     """A vault to be made."""
 
     label: Label
@@ -35,20 +35,20 @@ class NewVault(RequestBody):
     passphrase: NewPassphrase
 
 
-class Unlocking(RequestBody):
+class UnlockRequest(RequestBody):
     """The passphrase that opens a vault."""
 
     passphrase: Passphrase
 
 
-class NewPhrase(RequestBody):
+class PassphraseRequest(RequestBody):
     """The passphrase of a vault, and the one it gets."""
 
     passphrase: Passphrase
     new: NewPassphrase
 
 
-class Erasing(RequestBody):
+class EraseRequest(RequestBody):
     """The label of a vault, typed to say that it is meant."""
 
     label: Annotated[str, Field(max_length=200)]
@@ -102,7 +102,7 @@ def vaults(_visitor: Owner, safe: Vaulted) -> dict[str, Any]:
 
 
 @router.post("", status_code=HTTPStatus.CREATED, response_model=MadeResponse, dependencies=OURS)
-def create(_visitor: Owner, safe: Vaulted, new: NewVault) -> dict[str, Any]:
+def create(_visitor: Owner, safe: Vaulted, new: NewVaultRequest) -> dict[str, Any]:
     """Create a vault; its recovery words are shown only once."""
     if label_of(new.label).casefold() in {header.label.casefold() for header in safe.vaults.all()}:
         raise Refused(LABEL_TAKEN)
@@ -111,7 +111,7 @@ def create(_visitor: Owner, safe: Vaulted, new: NewVault) -> dict[str, Any]:
 
 
 @router.post("/{vault}/unlock", response_model=VaultResponse, dependencies=OURS)
-def unlock(_visitor: Owner, safe: Vaulted, vault: Known, sent: Unlocking) -> dict[str, Any]:
+def unlock(_visitor: Owner, safe: Vaulted, vault: Known, sent: UnlockRequest) -> dict[str, Any]:
     """Unlock a vault; it stays unlocked until you lock it or the idle time in the settings has passed."""
     safe.vaults.open(vault.id, sent.passphrase)
     return vault_json(vault, safe)
@@ -125,14 +125,14 @@ def lock(_visitor: Owner, safe: Vaulted, vault: Known) -> dict[str, Any]:
 
 
 @router.post("/{vault}/passphrase", response_model=VaultResponse, dependencies=OURS)
-def change_passphrase(_visitor: Owner, safe: Vaulted, vault: Known, sent: NewPhrase) -> dict[str, Any]:
+def change_passphrase(_visitor: Owner, safe: Vaulted, vault: Known, sent: PassphraseRequest) -> dict[str, Any]:
     """Change a vault's passphrase; its recovery words stay the same."""
     safe.vaults.change_passphrase(vault.id, sent.passphrase, sent.new)
     return vault_json(vault, safe)
 
 
 @router.post("/{vault}/export", response_class=Response, responses={200: {"content": {COPY: {}}}}, dependencies=OURS)
-def export(_visitor: Owner, safe: Vaulted, vault: Known, sent: Unlocking) -> Response:
+def export(_visitor: Owner, safe: Vaulted, vault: Known, sent: UnlockRequest) -> Response:
     """A copy of a vault as one file, still encrypted; it opens with the same passphrase."""
     return Response(exported(safe, vault.id, sent.passphrase), media_type=COPY)
 
@@ -147,7 +147,7 @@ async def restore(request: Request, _visitor: Owner, safe: Vaulted) -> dict[str,
 
 
 @router.post("/{vault}/erase", response_model=ErasedResponse, dependencies=OURS)
-def erase(_visitor: Owner, safe: Vaulted, vault: Known, sent: Erasing) -> dict[str, Any]:
+def erase(_visitor: Owner, safe: Vaulted, vault: Known, sent: EraseRequest) -> dict[str, Any]:
     """Permanently erase a vault; send its label to confirm."""
     if sent.label != vault.label:
         raise InputError("Nothing was erased. Send the vault's label to confirm.")
