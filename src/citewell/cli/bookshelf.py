@@ -93,7 +93,7 @@ def _report(works: Iterable[Done], *, what: str, json: bool, watch: PlainProgres
         watch.end(work.accession)
         if not json:
             watch.line(_line(work, what), err=work.error is not None)
-    failed = [one for one in done if one.error is not None]
+    failed = [other for other in done if other.error is not None]
     total = sum(one.count for one in done)
     if json:
         print_json({"done": [_shown(one, what) for one in done], what: total, "failed": len(failed)})

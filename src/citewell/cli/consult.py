@@ -295,12 +295,12 @@ def list_consults(context: typer.Context, home: Home = None, json: Json = False)
     from citewell.assistants.consult.view import listed_json
 
     with desk(context, home) as (flow, asker):
-        found = [listed_json(consult) for _, consult in flow.all(asker)]
+        entries = [listed_json(consult) for _, consult in flow.all(asker)]
     if json:
-        print_json({"consults": found})
+        print_json({"consults": entries})
         return
-    for one in found:
-        typer.echo(printable(f"{one['id'][:8]}  {one['state']:19}  {one['changed_at'][:16]}  {one['patient']}"))
+    for entry in entries:
+        typer.echo(printable(f"{entry['id'][:8]}  {entry['state']:19}  {entry['changed_at'][:16]}  {entry['patient']}"))
 
 
 app.command()(start)

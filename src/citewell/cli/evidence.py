@@ -44,16 +44,20 @@ def reingest(
     """
     with opened(context, home) as app, progress(quiet=json) as watch:
         one = None if document_id is None else app.find(document_id)
-        told: dict[str, Any] = {"embedder": app.embedder.fingerprint, "was": app.library.embedder(), "dry_run": dry_run}
-        told["documents"] = _wanted(app, one)
+        entry: dict[str, Any] = {
+            "embedder": app.embedder.fingerprint,
+            "was": app.library.embedder(),
+            "dry_run": dry_run,
+        }
+        entry["documents"] = _wanted(app, one)
         if not dry_run:
-            told |= _reread(app, one, watch.one_by_one(), is_here=sync or app.settings.broker_url is None)
-            told["cleaned"] = app.library.clean_up() if cleanup else 0
+            entry |= _reread(app, one, watch.one_by_one(), is_here=sync or app.settings.broker_url is None)
+            entry["cleaned"] = app.library.clean_up() if cleanup else 0
     if json:
-        print_json(told)
+        print_json(entry)
     else:
-        typer.echo(_line(told))
-    if told.get("failed"):
+        typer.echo(_line(entry))
+    if entry.get("failed"):
         raise typer.Exit(1)
 
 
@@ -77,20 +81,20 @@ def _reread(app: App, one: str | None, watch: Any, *, is_here: bool) -> dict[str
     return {"queued": False, "failed": why, "answers_with": app.library.embedder()}
 
 
-def _line(told: dict[str, Any]) -> str:
-    count = len(told["documents"])
+def _line(entry: dict[str, Any]) -> str:
+    count = len(entry["documents"])
     documents = f"{count} document version{'' if count == 1 else 's'}"
-    change = "" if told["was"] in (None, told["embedder"]) else f", from {told['was']}"
-    if told["dry_run"]:
-        return f"{documents} would be re-processed with {told['embedder']}{change}."
-    if told["queued"]:
-        how = f"{documents} queued for re-processing with {told['embedder']}{change}"
+    change = "" if entry["was"] in (None, entry["embedder"]) else f", from {entry['was']}"
+    if entry["dry_run"]:
+        return f"{documents} would be re-processed with {entry['embedder']}{change}."
+    if entry["queued"]:
+        how = f"{documents} queued for re-processing with {entry['embedder']}{change}"
         return f"{how}; `citewell evidence list` shows progress."
-    failed: list[dict[str, Any]] = told["failed"]
+    failed: list[dict[str, Any]] = entry["failed"]
     if failed:
         documents = f"{count - len(failed)} of {documents}"
-    cleaned = f" {told['cleaned']} leftovers removed." if told["cleaned"] else ""
-    lines = [f"{documents} re-processed; the library now uses {told['answers_with']}.{cleaned}"]
+    cleaned = f" {entry['cleaned']} leftovers removed." if entry["cleaned"] else ""
+    lines = [f"{documents} re-processed; the library now uses {entry['answers_with']}.{cleaned}"]
     lines += [f"✗ {one['title']} ({one['document_id'][:8]}): {one['error'] or WAITS}" for one in failed]
     return printable("\n".join(lines))
 

@@ -126,7 +126,7 @@ def _print_case(case: Case) -> None:
         lines.append(passage.text or "    This version has since been erased or re-processed.")
     if case.hidden_evidence:
         lines.append(f"{case.hidden_evidence} passages not shown: from documents you do not have access to.")
-    lines += [f"\nWithheld draft, {one['verdict']}: {one['text']}" for one in case.draft]
+    lines += [f"\nWithheld draft, {sentence['verdict']}: {sentence['text']}" for sentence in case.draft]
     if case.reply:
         lines.append(f"\nReply: {case.reply}")
     typer.echo(printable("\n".join(lines)))

@@ -134,7 +134,7 @@ def ask(
             known = talks.page(asker, limit=part.limit, starting=part.starting).items
             talk_id = find(
                 conversation,
-                (one.id for one in known),
+                (other.id for other in known),
                 missing="Conversation not found. Leave out --conversation to start a new one.",
             )
         done = library.evidence.answer(question, asker=asker, journey=journey, conversation_id=talk_id)

@@ -42,7 +42,7 @@ def remove(
             typer.confirm("Remove it?", abort=True)
         removed = papers.remove(found.paper.id) or found
     if json:
-        kept = [one.id for one in removed.kept]
+        kept = [other.id for other in removed.kept]
         told = {"removed": True, "document_id": removed.paper.id}
         print_json({**told, "facts_removed": len(removed.gone), "facts_kept": kept})
     else:

@@ -128,10 +128,10 @@ def correct(
     json: Json = False,
 ) -> None:
     """Correct a fact, for example with `dose="5 mg"` or `status=stopped`."""
-    told = dict(_field(field) for field in fields)
+    entry = dict(_field(field) for field in fields)
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
-        tell(known.correct(known.find(fact_id, scope), told, scope), "Corrected", json=json)
+        tell(known.correct(known.find(fact_id, scope), entry, scope), "Corrected", json=json)
 
 
 def alerts(

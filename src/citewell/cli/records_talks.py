@@ -46,7 +46,7 @@ def conversations(
             talks = desk.conversations.all(asker)
             shown = [{"id": talk.id, "title": talk.title, "changed_at": talk.changed_at.isoformat()} for talk in talks]
             lines = [f"{talk.id}  {talk.title[:TITLE_CHARACTERS]}" for talk in talks]
-            told: dict[str, Any] = {"conversations": shown}
+            entry: dict[str, Any] = {"conversations": shown}
         else:
             turns = desk.conversations.turns(conversation, asker)
             helped = profile.record.feedback
@@ -63,9 +63,9 @@ def conversations(
                 f"{'You' if message.message.role == 'user' else 'Record'}: {message.message.text}\n"
                 for message in turns
             ]
-            told = {"id": conversation, "turns": said}
+            entry = {"id": conversation, "turns": said}
     if json:
-        print_json(told)
+        print_json(entry)
     else:
         typer.echo(printable("\n".join(lines) or "No questions yet."))
 

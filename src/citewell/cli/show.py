@@ -23,7 +23,7 @@ def show(
     with opened(context, home) as app:
         entry, parsed, chunks = app.show(app.find(document))
     if chunk is not None:
-        chunks = tuple(one for one in chunks if one.index == chunk)
+        chunks = tuple(other for other in chunks if other.index == chunk)
         if not chunks:
             raise NotFound(
                 f"There is no passage {chunk}. The document has {entry.chunk_count} passages, numbered from 0."

@@ -117,12 +117,12 @@ class RuleLink:
     label: str
 
 
-def rule_links(found: Mapping[str, Any], guidelines: Iterable[Guideline]) -> dict[tuple[str, str], RuleLink]:
+def rule_links(entry: Mapping[str, Any], guidelines: Iterable[Guideline]) -> dict[tuple[str, str], RuleLink]:
     """The way to every rule that an assessment names, by guideline and number; none to what is no longer here."""
     links = {}
     for guideline in guidelines:
         for group in ("matched", "near_misses"):
-            for one in found[group]:
+            for one in entry[group]:
                 rule = guideline.by_id.get(one["rule"]) if one["guideline"] == guideline.name else None
                 if rule is not None and guideline.entry is not None:
                     query = SourceTarget(None, rule.start, rule.end).query

@@ -82,7 +82,7 @@ class SqlJourneys(SqlShelf):
         """A journey by its slug, or by one that it had before."""
         wanted = slug.strip().lower()
         known = self.all(scope)
-        journey = next((one for one in known if one.slug == wanted), None)
+        journey = next((other for other in known if other.slug == wanted), None)
         if journey is None:
             former = self._renamed(scope.tenant).get(wanted)
             journey = next((one for one in known if one.slug == former), None)

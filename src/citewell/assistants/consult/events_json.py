@@ -16,7 +16,7 @@ from citewell.types.consult import (
 )
 
 
-def finding_of(told: Mapping[str, Any]) -> Finding:
+def finding_of(entry: Mapping[str, Any]) -> Finding:
     """The finding that was written down.
 
     >>> from dataclasses import asdict
@@ -25,24 +25,24 @@ def finding_of(told: Mapping[str, Any]) -> Finding:
     >>> finding_of(asdict(fever)) == fever
     True
     """
-    words = told.get("words")
+    words = entry.get("words")
     return Finding(
         **{
-            **told,
-            "category": Category(told["category"]),
-            "polarity": Polarity(told["polarity"]),
-            "by": FindingSource(told["by"]),
+            **entry,
+            "category": Category(entry["category"]),
+            "polarity": Polarity(entry["polarity"]),
+            "by": FindingSource(entry["by"]),
             "words": None if words is None else MessageWords(**words),
         }
     )
 
 
-def differential_of(told: Mapping[str, Any]) -> Differential:
+def differential_of(entry: Mapping[str, Any]) -> Differential:
     """The differential that was written down."""
     return Differential(
-        condition=told["condition"],
-        confidence=told["confidence"],
-        by=FindingSource(told["by"]),
-        supports=tuple(FindingBearing(**one) for one in told["supports"]),
-        opposes=tuple(FindingBearing(**one) for one in told["opposes"]),
+        condition=entry["condition"],
+        confidence=entry["confidence"],
+        by=FindingSource(entry["by"]),
+        supports=tuple(FindingBearing(**one) for one in entry["supports"]),
+        opposes=tuple(FindingBearing(**one) for one in entry["opposes"]),
     )

@@ -191,7 +191,7 @@ def _complaints(consult: Consult) -> list[str]:
 def _tried(consult: Consult, fresh: Sequence[dict[str, Any]]) -> bool:
     """Whether an optional question got words that are no answer: it is not asked a second time."""
     optional = consult.asked in ("severity", "location", "character", "aggravating", "relieving")
-    return optional and not any(one["category"] == consult.asked for one in fresh)
+    return optional and not any(entry["category"] == consult.asked for entry in fresh)
 
 
 def _settled(

@@ -177,15 +177,15 @@ class ConsultService:
         consult = self.notes.opened(consult_id, asker)
         old = _finding(consult, finding_id)
         new = corrected(old, change, number=_next_number(consult))
-        told = {**asdict(new), "replaces": [[old.id, "corrected by the clinician"]]}
-        return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
+        entry = {**asdict(new), "replaces": [[old.id, "corrected by the clinician"]]}
+        return self.notes.turn(self.notes.append(consult, [("found", {"findings": [entry]})], asker, is_asking=True))
 
     def note(self, consult_id: str, change: Mapping[str, Any], asker: User) -> InterviewStep:
         """Add a finding that the clinician types into the list."""
         consult = self.notes.opened(consult_id, asker)
         new = corrected(None, change, number=_next_number(consult))
-        told = {**asdict(new), "replaces": []}
-        return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
+        entry = {**asdict(new), "replaces": []}
+        return self.notes.turn(self.notes.append(consult, [("found", {"findings": [entry]})], asker, is_asking=True))
 
     def retract(self, consult_id: str, finding_id: str, asker: User, *, why: str = "") -> InterviewStep:
         """Take a finding out; it stays in the history."""
@@ -270,8 +270,8 @@ class ConsultService:
         if now == was:
             return self.notes.turn(consult)
         against = conflicts(now, PatientMedicines.of(consult))
-        told = [asdict(conflict) for conflict in (*advised_against(now, quoted_in(consult)), *against)]
-        body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": told}
+        entries = [asdict(conflict) for conflict in (*advised_against(now, quoted_in(consult)), *against)]
+        body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": entries}
         return self.notes.turn(self.notes.append(consult, [("edited", body)], asker))
 
     def sign(self, consult_id: str, name: str, asker: User, *, despite: str | None = None) -> InterviewStep:
@@ -294,7 +294,7 @@ class ConsultService:
 
 
 def _finding(consult: Consult, finding_id: str) -> Finding:
-    finding = next((one for one in consult.findings if one.id == finding_id.strip().lower()), None)
+    finding = next((other for other in consult.findings if other.id == finding_id.strip().lower()), None)
     if finding is None:
         raise NotFound(NO_FINDING)
     return finding

@@ -55,12 +55,12 @@ def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, An
 
 def claims_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every statement of a plan as a checked claim, in order."""
-    found = []
+    entries = []
     for at, diagnosis in enumerate(plan.get("diagnoses", ()), 1):
         both = [*diagnosis["offered"], *diagnosis["held_back"]]
         for one in sorted(both, key=lambda statement: int(statement["id"])):
             place = one["place"]
-            found.append(
+            entries.append(
                 {
                     "text": f"{diagnosis['condition']}: {one['text']}",
                     "verdict": "supported",
@@ -72,7 +72,7 @@ def claims_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
                     "quote": place["quote"],
                 }
             )
-    return found
+    return entries
 
 
 def _evidence(number: int, claim: Mapping[str, Any]) -> dict[str, Any]:

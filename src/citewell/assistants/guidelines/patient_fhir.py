@@ -21,7 +21,7 @@ _KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|morphol
 
 def patient_from_bundle(bundle: Mapping[str, Any]) -> PatientInput:
     """The one patient of a bundle, as old as on its last dated entry."""
-    resources = [one["resource"] for one in _list(bundle, "entry") if isinstance(one.get("resource"), Mapping)]
+    resources = [other["resource"] for other in _list(bundle, "entry") if isinstance(other.get("resource"), Mapping)]
     entries = [resource for resource in resources if not _is_mistaken(resource)]
     people = [entry for entry in entries if entry.get("resourceType") == "Patient"]
     if len(people) != 1:
@@ -68,13 +68,13 @@ def _not_read(
         yield UnreadField(f"{count} × {kind}", "entry", "this type of entry is not read")
 
 
-def _is_active(one: Mapping[str, Any]) -> bool:
-    return _code(one.get("clinicalStatus")) in ("active", "recurrence", "relapse")
+def _is_active(entry: Mapping[str, Any]) -> bool:
+    return _code(entry.get("clinicalStatus")) in ("active", "recurrence", "relapse")
 
 
-def _is_mistaken(one: Mapping[str, Any]) -> bool:
+def _is_mistaken(entry: Mapping[str, Any]) -> bool:
     """Whether the record itself says that an entry does not hold."""
-    return one.get("status") in MISTAKEN or _code(one.get("verificationStatus")) in MISTAKEN
+    return entry.get("status") in MISTAKEN or _code(entry.get("verificationStatus")) in MISTAKEN
 
 
 def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator[Complaint]:
@@ -86,16 +86,16 @@ def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator
                 yield Complaint(name, days, "Condition")
 
 
-def _test(name: str, one: Mapping[str, Any]) -> TestResult | None:
-    quantity = one.get("valueQuantity")
+def _test(name: str, entry: Mapping[str, Any]) -> TestResult | None:
+    quantity = entry.get("valueQuantity")
     if isinstance(quantity, Mapping) and isinstance(quantity.get("value"), int | float):
-        ranges = _list(one, "referenceRange")
+        ranges = _list(entry, "referenceRange")
         low = _limit(ranges[0], "low") if ranges else None
         high = _limit(ranges[0], "high") if ranges else None
         value = float(quantity["value"])
         flag = by_range(value, low, high)
         return TestResult(name, value, str(quantity.get("unit") or "") or None, None, flag, low, high)
-    words = _named_value(one)
+    words = _named_value(entry)
     return TestResult(name, text=words) if words else None
 
 
@@ -112,10 +112,10 @@ def _age(born: object, last: date | None) -> int | None:
     return years_between(birth, last)
 
 
-def _dates(one: Mapping[str, Any]) -> list[date]:
+def _dates(entry: Mapping[str, Any]) -> list[date]:
     """The days that a resource names for itself."""
-    period = one.get("period")
-    given = [one.get(key) for key in DATES]
+    period = entry.get("period")
+    given = [entry.get(key) for key in DATES]
     given += [period.get("start")] if isinstance(period, Mapping) else []
     return [day for one_given in given if (day := _day(one_given)) is not None]
 
@@ -127,12 +127,12 @@ def _day(given: object) -> date | None:
         return None
 
 
-def _named(one: Mapping[str, Any]) -> str:
-    return _concept(one.get("code"))
+def _named(entry: Mapping[str, Any]) -> str:
+    return _concept(entry.get("code"))
 
 
-def _named_value(one: Mapping[str, Any]) -> str:
-    return _concept(one.get("valueCodeableConcept")) or str(one.get("valueString") or "")
+def _named_value(entry: Mapping[str, Any]) -> str:
+    return _concept(entry.get("valueCodeableConcept")) or str(entry.get("valueString") or "")
 
 
 def _concept(given: object) -> str:
@@ -147,11 +147,11 @@ def _code(given: object) -> str:
     return str(codings[0].get("code") or "") if codings else ""
 
 
-def _has_code(one: Mapping[str, Any], code: str) -> bool:
-    given = one.get("code")
+def _has_code(entry: Mapping[str, Any], code: str) -> bool:
+    given = entry.get("code")
     return isinstance(given, Mapping) and any(coding.get("code") == code for coding in _list(given, "coding"))
 
 
 def _list(given: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     value = given.get(key)
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

@@ -87,7 +87,7 @@ def _told(state: str, text: str, fact: str | None) -> str:
 # ----------------------------------------------------------------------------------------------------------- again
 
 
-def patient_of(told: Mapping[str, Any]) -> PatientInput:
+def patient_of(entry: Mapping[str, Any]) -> PatientInput:
     """The patient that was written down.
 
     >>> one = PatientInput("P1", age=50, complaints=(Complaint("cough", 21),), tests=(TestResult("PSA", 4.5),))
@@ -95,12 +95,12 @@ def patient_of(told: Mapping[str, Any]) -> PatientInput:
     True
     """
     return PatientInput(
-        **{key: told[key] for key in ("id", "name", "age", "sex", "smoking")},
-        exposures=tuple(told["exposures"]),
-        complaints=tuple(Complaint(**one) for one in told["complaints"]),
-        tests=tuple(TestResult(**one) for one in told["tests"]),
-        organs=tuple(told["organs"]),
-        not_read=tuple(UnreadField(**one) for one in told.get("not_read", ())),
+        **{key: entry[key] for key in ("id", "name", "age", "sex", "smoking")},
+        exposures=tuple(entry["exposures"]),
+        complaints=tuple(Complaint(**one) for one in entry["complaints"]),
+        tests=tuple(TestResult(**one) for one in entry["tests"]),
+        organs=tuple(entry["organs"]),
+        not_read=tuple(UnreadField(**one) for one in entry.get("not_read", ())),
     )
 
 

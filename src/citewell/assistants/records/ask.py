@@ -144,7 +144,7 @@ class Records:
             age = None if dated is None else (self.now() - dated).days
             if (score := plan.score(hit.relevance, age_days=age)) is not None:
                 scored.append((score, hit))
-        return [one for _, one in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
+        return [other for _, other in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
 
     def _asked_before(self, turn: RecordExchange) -> list[str]:
         """What was asked of late, for who prepares a visit."""
