@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from citewell.api.app import API, PAGES, create_app
 from citewell.api.guard import SIGN_IN_PATHS
-from citewell.api.records import owner_only
+from citewell.api.open_vaults import owner_only
 from citewell.api.routes import status
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import MAY, Visitor, must

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from citewell.answer.cite import Marks, marked_text
 from citewell.answer.events import (
@@ -31,6 +31,8 @@ from citewell.types import (
     Route,
     SentenceCheck,
 )
+
+ActionName = Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"]
 
 WINDOW_CHARACTERS = 200
 """How much of a passage is given on each side of the words that are cited."""
@@ -101,7 +103,7 @@ def looked_json(looked: SearchedScope | None) -> dict[str, Any] | None:
     }
 
 
-def action_name(action: Action) -> str:
+def action_name(action: Action) -> ActionName:
     """The name of what became of a question.
 
     >>> action_name(Refuse("no"))

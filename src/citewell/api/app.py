@@ -21,8 +21,8 @@ from citewell.api import problem_responses
 from citewell.api.guard import Guard
 from citewell.api.health import Health
 from citewell.api.multipart import NEVER
+from citewell.api.open_vaults import OpenVaults
 from citewell.api.openapi import described
-from citewell.api.records import OpenVaults
 from citewell.api.request_checks import known_names
 from citewell.api.routes import (
     admin_documents,

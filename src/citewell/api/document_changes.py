@@ -6,11 +6,11 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, assert_never
+from typing import Any, assert_never
 
 from citewell.adapters.store.document_lists import Edit
 from citewell.adapters.store.library import NEVER_READ
-from citewell.api.bodies.documents import DocumentOutcome
+from citewell.api.bodies.documents import MAX_CHOSEN, Action, DocumentOutcome
 from citewell.api.server_state import UNDER_WAY, ServerState
 from citewell.api.visitor import NOT_YOURS_TO_CHANGE, Visitor
 from citewell.errors import CitewellError, InputError, NotFound, ScopeRefused
@@ -21,8 +21,6 @@ from citewell.types.lifecycle import QueueStatus
 
 log = logging.getLogger(__name__)
 
-Action = Literal["ingest", "withdraw", "restore", "erase"]
-MAX_CHOSEN = 1_000
 NONE_CHOSEN = "No documents selected. Tick one or more in the list first."
 ALL_TENANTS = (
     "Changing the embedding model affects every organisation's documents, so an administrator of the organisation "

@@ -12,7 +12,7 @@ from fastapi import Request
 
 from citewell.api.asking import in_turn
 from citewell.api.multipart import Received, received, whole_body
-from citewell.api.records import VaultSession, in_use
+from citewell.api.open_vaults import VaultSession, in_use
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import site_of
 from citewell.bootstrap.records import Imported

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.header import Header
 from citewell.api.multipart import received, whole_body
-from citewell.api.records import OpenVaults
+from citewell.api.open_vaults import OpenVaults
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import site_of
 from citewell.errors import InputError, TooLarge

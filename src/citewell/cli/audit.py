@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.answer.history_json import record_json
-from citewell.api.bodies.kept import ProofResponse
+from citewell.api.bodies.history import ProofResponse
 from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find, part_of
 from citewell.errors import InputError

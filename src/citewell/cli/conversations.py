@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.history_json import reply_to, turns_json
-from citewell.api.bodies.kept import ConversationsResponse
+from citewell.api.bodies.history import ConversationsResponse
 from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find, part_of
 from citewell.history import PAGE_LENGTH

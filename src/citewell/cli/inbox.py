@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.history_json import with_questions
-from citewell.api.bodies.kept import RoutedListResponse
+from citewell.api.bodies.history import RoutedListResponse
 from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find, part_of
 from citewell.history import PAGE_LENGTH

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from citewell.answer.answer_json import ActionName
 from citewell.answer.cite import Marks
 from citewell.answer.gate import MAX_CHECKED_CHARACTERS
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
@@ -132,7 +133,7 @@ class AnswerResponse(ResponseBody):
     id: str
     query: str | None
     """What was searched for: the question as it stands on its own; null where nothing was."""
-    action: Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"]
+    action: ActionName
     reason: str | None
     text: str
     grounded: bool

@@ -220,11 +220,15 @@ class DocumentEditRequest(RequestBody):
     revision: Revision | None = None
 
 
+Action = Literal["ingest", "withdraw", "restore", "erase"]
+MAX_CHOSEN = 1_000
+
+
 class SelectionRequest(RequestBody):
     """An action on documents: read (again), take out of search, put back, or erase for good."""
 
-    action: Literal["ingest", "withdraw", "restore", "erase"]
-    documents: Annotated[list[Id], Field(min_length=1, max_length=1_000)]
+    action: Action
+    documents: Annotated[list[Id], Field(min_length=1, max_length=MAX_CHOSEN)]
 
 
 @dataclass(frozen=True, slots=True)

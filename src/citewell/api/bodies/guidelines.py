@@ -10,6 +10,7 @@ from citewell.api.bodies.base import RequestBody, ResponseBody
 from citewell.assistants.guidelines.criterion_state import CriterionState
 from citewell.assistants.guidelines.patient import OLDEST
 from citewell.assistants.guidelines.saved_assessments import ChangedAssessment
+from citewell.assistants.guidelines.search_entries import Kind
 from citewell.assistants.guidelines.taken_into_account import Unused, UsedWords
 from citewell.assistants.guidelines.word_reasons import Wording
 from citewell.types import Emergency
@@ -234,7 +235,7 @@ class DiffResponse(ResponseBody):
 class PieceResponse(ResponseBody):
     """One thing that can be found in a guideline."""
 
-    kind: Literal["rule", "search", "symptom", "definition"]
+    kind: Kind
     id: str
     label: str
     page: int

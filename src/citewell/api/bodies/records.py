@@ -15,6 +15,7 @@ from citewell.assistants.records.alerts import Alert
 from citewell.bootstrap.profile import MAX_LOCK_MINUTES, Profile
 from citewell.bootstrap.record_models import elsewhere
 from citewell.bootstrap.records import Imported
+from citewell.clinical.languages import Language
 from citewell.ports.records import FactCounts, PaperKind
 
 Kind = Literal[
@@ -69,7 +70,7 @@ class RecordSettingsRequest(RequestBody):
     """What is set for a record; null is as the server is set."""
 
     lock_minutes: Annotated[int, Field(ge=1, le=MAX_LOCK_MINUTES)] | None = None
-    language: Literal["en", "fr", "de"] | None = None
+    language: Language | None = None
     """The language of our own words; null is that of each question."""
     model: Annotated[str, Field(max_length=200)] | None = None
 
@@ -78,7 +79,7 @@ class RecordSettingsResponse(ResponseBody):
     """What is set for a record, and what it comes to."""
 
     lock_minutes: int | None
-    language: Literal["en", "fr", "de"] | None
+    language: Language | None
     model: str | None
     models: list[str]
     """The models that may be chosen."""

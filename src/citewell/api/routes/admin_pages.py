@@ -12,8 +12,8 @@ from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.document_lists import DocumentFilter, ListOrder, Order
 from citewell.api.bodies.base import Revision
-from citewell.api.bodies.documents import DocumentOutcome
-from citewell.api.document_changes import Action, acted, chosen, chunking, edited
+from citewell.api.bodies.documents import Action, DocumentOutcome
+from citewell.api.document_changes import acted, chosen, chunking, edited
 from citewell.api.multipart import MAX_FILES
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import our_form, require_our_form

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from citewell.answer.history_json import record_json, replay_json
 from citewell.api.asking import in_turn
 from citewell.api.bodies.base import MAX_NUMBER
-from citewell.api.bodies.kept import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
+from citewell.api.bodies.history import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Governor, Member

@@ -19,8 +19,12 @@ from citewell.api.chat import chatted, chatting, related
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
+from citewell.assistants.guidelines.chat_queries import Strategy
 from citewell.assistants.guidelines.chat_view import chat_json, history_json, related_json
+from citewell.assistants.guidelines.classify import InputClass
 from citewell.assistants.guidelines.patient import patient_from_object
+from citewell.assistants.guidelines.retrieval_gate import Quality
+from citewell.assistants.guidelines.search_entries import Kind
 from citewell.types import Emergency
 
 
@@ -52,7 +56,7 @@ class ChatChunkResponse(ResponseBody):
     """A piece that was found: the score that gates saw, and the boost that only the order did."""
 
     guideline: str
-    kind: Literal["rule", "search", "symptom", "definition"]
+    kind: Kind
     id: str
     label: str
     page: int
@@ -63,18 +67,10 @@ class ChatChunkResponse(ResponseBody):
 class ChatDebugResponse(ResponseBody):
     """How an answer came about; null where nothing was looked up."""
 
-    input_class: Literal[
-        "smalltalk",
-        "meta",
-        "chitchat_redirect",
-        "safety_urgent",
-        "medical_out_of_scope",
-        "needs_clarification",
-        "proceed",
-    ]
-    query_strategy: Literal["direct", "topic_enriched", "llm_rewrite", "rewrite"] | None
+    input_class: InputClass
+    query_strategy: Strategy | None
     search_query: str | None
-    guardrail_result: Literal["sufficient", "weak", "none", "out_of_scope"] | None
+    guardrail_result: Quality | Literal["out_of_scope"] | None
     top_score: float | None
     chunks: list[ChatChunkResponse]
 

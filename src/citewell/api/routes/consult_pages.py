@@ -11,8 +11,8 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from citewell.api.consult import desk_of, findings_in, holder, open_vaults
+from citewell.api.open_vaults import OpenVaults
 from citewell.api.problems import Problem, problem_of
-from citewell.api.records import OpenVaults
 from citewell.api.request_checks import our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor

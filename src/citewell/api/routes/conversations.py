@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends
 
 from citewell.answer.history_json import turns_json
 from citewell.api.bodies.documents import DeletedResponse
-from citewell.api.bodies.kept import ConversationsResponse, TurnsResponse
+from citewell.api.bodies.history import ConversationsResponse, TurnsResponse
 from citewell.api.paging import Paging
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from citewell.answer.answer_json import done_json
+from citewell.answer.answer_json import ActionName, done_json
 from citewell.answer.cite import Marks
 from citewell.answer.events import Event
 from citewell.api.asking import answered, event_stream, streamed
@@ -23,6 +23,7 @@ from citewell.api.paging import Paging
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor
+from citewell.assistants.evidence.standing import CitationStanding
 from citewell.history import Conversation, HistoryPage
 
 
@@ -56,7 +57,7 @@ class TurnCitationResponse(ResponseBody):
     excerpt: str
     start: int
     end: int
-    standing: Literal["open", "replaced", "withdrawn", "elsewhere", "erased"]
+    standing: CitationStanding
     note: str
     url: str | None
     """Opens the marked words within the journey; null where they are no longer shown."""
@@ -67,7 +68,7 @@ class EvidenceTurnResponse(ResponseBody):
 
     question: str
     answer_id: str | None
-    action: Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"] | None
+    action: ActionName | None
     text: str | None
     reply: str | None
     citations: list[TurnCitationResponse]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
@@ -22,6 +22,7 @@ from citewell.api.visitor import Governor, Member, Reader
 from citewell.assistants.guidelines.browse import BrowseFilter, browse
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.guideline_json import counts_json, guideline_json, rule_json
+from citewell.assistants.guidelines.search_entries import Kind
 from citewell.errors import NotFound
 
 router = APIRouter(prefix="/api/v1/guidelines")
@@ -61,7 +62,7 @@ def some_pieces(
     site: Here,
     visitor: Reader,
     document_id: DocumentId,
-    kind: Annotated[Literal["rule", "search", "symptom", "definition"] | None, Query()] = None,
+    kind: Annotated[Kind | None, Query()] = None,
     page: Annotated[int | None, Query(ge=1, le=100_000)] = None,
     cancer_site: Annotated[Word, Query(alias="site")] = "",
     action: Word = "",

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends
 
 from citewell.answer.history_json import with_questions
 from citewell.answer.service import Case
-from citewell.api.bodies.kept import ReplyRequest, RoutedListResponse
+from citewell.api.bodies.history import ReplyRequest, RoutedListResponse
 from citewell.api.paging import Paging
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here

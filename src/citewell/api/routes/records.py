@@ -26,8 +26,18 @@ from citewell.api.bodies.records import (
     RecordAskRequest,
     imported_json,
 )
+from citewell.api.open_vaults import (
+    IS_LOCKED,
+    Known,
+    Opened,
+    Owner,
+    Vaulted,
+    VaultId,
+    asked,
+    proposed,
+    vault_session_of,
+)
 from citewell.api.record_import import import_files
-from citewell.api.records import IS_LOCKED, Known, Opened, Owner, Vaulted, VaultId, asked, proposed, vault_session_of
 from citewell.api.request_checks import our_request
 from citewell.types.facts import Fact, PartialDate, Symptom
 from citewell.types.facts_json import fact_json

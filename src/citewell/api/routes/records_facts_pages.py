@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from citewell.api.open_vaults import Opened, Owner, VaultSession
 from citewell.api.problems import Problem, problem_of
-from citewell.api.records import Opened, Owner, VaultSession
 from citewell.api.routes.records_pages import FORM, Line, room_page, see
 from citewell.api.visitor import Visitor
 from citewell.assistants.records.known_facts import KnownFacts

@@ -13,8 +13,8 @@ from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_
 from citewell.adapters.vault.header import Header
 from citewell.api import problem_responses
 from citewell.api.history import TALKS_SHOWN
+from citewell.api.open_vaults import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
 from citewell.api.problems import Problem, problem_of
-from citewell.api.records import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
 from citewell.api.request_checks import our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.vault_copies import restored

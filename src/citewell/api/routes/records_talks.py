@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from citewell.api.asking import event_stream, streamed
 from citewell.api.bodies.events import STREAMED
-from citewell.api.bodies.kept import ConversationsResponse
+from citewell.api.bodies.history import ConversationsResponse
 from citewell.api.bodies.records import (
     FeedbackRequest,
     FeedbackResponse,
@@ -24,7 +24,7 @@ from citewell.api.bodies.records import (
     RecordTurnsResponse,
     RemovedResponse,
 )
-from citewell.api.records import IS_LOCKED, Opened, Owner, begun
+from citewell.api.open_vaults import IS_LOCKED, Opened, Owner, begun
 from citewell.api.request_checks import our_request
 from citewell.history import Conversation, HistoryPage
 from citewell.ports.records import Paper, PaperKind, RecordSettings

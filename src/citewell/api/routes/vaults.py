@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS, label_of
 from citewell.adapters.vault.header import Header
 from citewell.api.bodies.base import RequestBody, ResponseBody
+from citewell.api.open_vaults import Known, OpenVaults, Owner, Vaulted
 from citewell.api.problems import Problem, Refused
-from citewell.api.records import Known, OpenVaults, Owner, Vaulted
 from citewell.api.request_checks import our_request
 from citewell.api.vault_copies import exported, restored
 from citewell.errors import InputError
