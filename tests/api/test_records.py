@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.api.app import create_app
-from citewell.api.records import in_use
+from citewell.api.open_vaults import in_use
 from citewell.api.routes import (
     records,
     records_facts_pages,

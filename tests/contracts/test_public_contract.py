@@ -13,7 +13,23 @@ from citewell.cli.commands import app
 from tests.contracts.earlier import FOLDER, MADE, read
 from tests.contracts.fitting import Contract, differences
 
-DELIBERATE: dict[str, str] = {}
+CONSULTS = "/api/v1/consults"
+CONSULT = f"{CONSULTS}/{{consult_id}}"
+ANSWERED_WITH_A_CONSULT = (
+    *(f"POST {CONSULT}/{step}" for step in ("record", "messages", "findings", "confirmed", "acknowledged", "assess")),
+    *(f"POST {CONSULT}/{step}" for step in ("edits", "sign")),
+    *(f"{method} {CONSULT}/findings/{{finding_id}}" for method in ("PATCH", "DELETE")),
+    f"PUT {CONSULT}/differentials",
+    f"POST {CONSULTS}",
+    f"GET {CONSULT}",
+)
+DELIBERATE: dict[str, str] = {
+    f"{route} {201 if route.endswith('consults') else 200}.{finding}.polarity: now also intended, other, unclear": (
+        "a message is read closer than it was; such a finding was an error 500 until the schema could tell it"
+    )
+    for route in ANSWERED_WITH_A_CONSULT
+    for finding in ("findings[]", "gone[].finding")
+}
 """What may differ from fb3ed9f, as `differences` tells it, and why; one that is no more must leave."""
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.answer.history_json import entry_json, proof_json, record_json
+from citewell.answer.history_json import record_json
+from citewell.api.bodies.history import ProofResponse
 from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find, part_of
 from citewell.errors import InputError
@@ -42,7 +43,7 @@ def list_records(
     with opened(context, home) as library:
         entries = library.desk.audit.entries(library.owner(), limit=limit, before=before)
     if json:
-        print_json({"records": [entry_json(entry) for entry in entries]})
+        print_json({"records": entries})
         return
     if not entries:
         typer.echo("No answers yet. Ask something with `citewell ask`.")
@@ -107,7 +108,7 @@ def verify(
     with opened(context, home) as library:
         proof = library.desk.audit.prove(library.tenant, known=known)
     if json:
-        print_json(proof_json(proof))
+        print_json(ProofResponse.model_validate(proof))
     else:
         for problem in proof.problems:
             typer.echo(f"✗ {problem}", err=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import BaseModel
 
 from citewell.config import Settings
 from citewell.errors import CitewellError, InputError
@@ -79,6 +80,8 @@ def print_json(value: object) -> None:
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump()
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, datetime | date):

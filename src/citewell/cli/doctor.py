@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -98,7 +98,7 @@ def doctor(
         checks += _egress(chosen)
     failed = [check for check in checks if check.state == "failed"]
     if json:
-        print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
+        print_json({"ok": not failed, "checks": checks})
     else:
         marks = {"ok": "✓", "absent": "–", "warning": "!", "failed": "✗"}
         for check in checks:

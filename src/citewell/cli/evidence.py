@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.api.shapes import entry_json
+from citewell.api.bodies.documents import entry_json
 from citewell.cli.common import DocumentId, Home, Json, opened, print_json, printable
 from citewell.cli.entries import print_entries
 from citewell.cli.progress import progress
@@ -182,7 +181,7 @@ def list_documents(
         entries = [entry for entry in entries if state in (None, entry.state)]
         status = library.library.status(library.scope_of_owner())
     if json:
-        print_json({"documents": [entry_json(entry, None) for entry in entries], "queue": _queue_json(status)})
+        print_json({"documents": [entry_json(entry, None) for entry in entries], "queue": status})
         return
     if entries:
         print_entries(entries)
@@ -211,7 +210,7 @@ def history(context: typer.Context, document: DocumentId, home: Home = None, jso
             document_id = document.lower()
         changes = library.library.history(document_id, library.scope_of_owner())
     if json:
-        print_json({"history": [asdict(change) for change in changes]})
+        print_json({"history": changes})
         return
     for event in changes:
         detail = f": {event.detail}" if event.detail else ""
@@ -255,10 +254,6 @@ def _troubles(entries: Sequence[LibraryEntry]) -> Iterator[str]:
         yield printable(f"✗ {entry.title} ({entry.id[:8]}): {entry.error}")
     if len(troubled) > MAX_TROUBLES:
         yield f"… and {len(troubled) - MAX_TROUBLES} more. `citewell evidence show ID` gives the reason for each."
-
-
-def _queue_json(status: QueueStatus) -> dict[str, Any]:
-    return {**asdict(status), "states": {state.value: count for state, count in status.states.items()}}
 
 
 def _queue_line(status: QueueStatus) -> str:

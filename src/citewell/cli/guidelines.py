@@ -78,12 +78,11 @@ def diff(
 ) -> None:
     """Show what changed between two editions, and which saved assessments would change."""
     from citewell.assistants.guidelines.diff import diff_json
-    from citewell.assistants.guidelines.saved_assessments import changed_json
 
     with opened(context, home) as app:
         editions = [_edition(app, one) for one in (old, new)]
         found, changed = app.guidelines.diff(editions[0], editions[1], asker=app.owner())
-    shown = {**diff_json(found), "assessments": [changed_json(assessment) for assessment in changed]}
+    shown = {**diff_json(found), "assessments": changed}
     if json:
         print_json(shown)
     else:

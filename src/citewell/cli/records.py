@@ -41,6 +41,8 @@ def import_files(
     json: Json = False,
 ) -> None:
     """Add files to the record. A file that cannot be read changes nothing and says what is wrong."""
+    from citewell.api.bodies.records import imported_json
+
     done: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile, progress(quiet=json) as watch:
@@ -53,7 +55,7 @@ def import_files(
                 if not json:
                     watch.line(f"✗ {file.name}: {error}", err=True)
                 continue
-            done.append(_imported_json(file, imported))
+            done.append(imported_json(imported, path=str(file)))
             if not json:
                 watch.line(_imported_line(imported))
     if json:
@@ -139,19 +141,6 @@ app.command()(records_review.reject)
 app.command()(records_review.alerts)
 app.command()(records_review.dismiss)
 app.add_typer(records_add.app, name="add")
-
-
-def _imported_json(file: Path, imported: Imported) -> dict[str, Any]:
-    change, entry = imported.change, imported.added.entry if imported.added else None
-    return {
-        "path": str(file),
-        "document_id": entry.id if entry else None,
-        "title": entry.title if entry else None,
-        "was_there": imported.added.was_there if imported.added else False,
-        "facts": {"added": change.added, "changed": change.changed, "same": change.same},
-        "left_out": imported.left_out,
-        "notes": list(entry.notes) if entry else [],
-    }
 
 
 def _imported_line(imported: Imported) -> str:

@@ -139,7 +139,7 @@ def alerts(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         shown = profile.record.alerts(with_dismissed=every)
     if json:
-        print_json({"alerts": [asdict(alert) for alert in shown]})
+        print_json({"alerts": shown})
         return
     if not shown:
         typer.echo("No alerts.")
@@ -160,7 +160,7 @@ def dismiss(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         alert = profile.record.dismiss(alert_id, why=why)
     if json:
-        print_json({"alert": asdict(alert)})
+        print_json({"alert": alert})
     else:
         typer.echo(printable(f"Dismissed: {alert.text}"))
 

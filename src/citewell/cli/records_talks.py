@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -126,7 +126,7 @@ def settings(
     json: Json = False,
 ) -> None:
     """Show or change the settings of a record."""
-    from citewell.model_choice import elsewhere
+    from citewell.api.bodies.records import RecordSettingsResponse
 
     if language not in (None, "en", "fr", "de", AS_SERVER):
         raise InputError("--language must be en, fr, de or default.")
@@ -135,13 +135,13 @@ def settings(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         if told:
             profile.choose(replace(profile.choices, **told))  # type: ignore[arg-type]
-        used, chosen = profile.app.settings, profile.choices
-        shown = {**asdict(chosen), "models": list(profile.models), "in_use": used.model, "sent_to": elsewhere(used)}
+        chosen = profile.choices
+        shown = RecordSettingsResponse.of(profile)
         minutes = profile.lock_minutes
     if json:
         print_json(shown)
         return
     typer.echo(f"Locks after {minutes:g} idle minutes; language: {chosen.language or 'same as the question'}.")
-    typer.echo(f"Answers are written by {shown['in_use']}; configured: {', '.join(shown['models'])}.")
-    where = shown["sent_to"]
+    typer.echo(f"Answers are written by {shown.in_use}; configured: {', '.join(shown.models)}.")
+    where = shown.sent_to
     typer.echo(f"Parts of the record are sent to {where}." if where else "Nothing leaves this computer.")

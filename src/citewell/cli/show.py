@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from citewell.api.shapes import entry_json
+from citewell.api.bodies.documents import entry_json
 from citewell.cli.common import DocumentId, Home, Json, opened, print_json, printable
 from citewell.errors import NotFound
 
@@ -30,7 +29,7 @@ def show(
                 f"There is no passage {chunk}. The document has {entry.chunk_count} passages, numbered from 0."
             )
     if json:
-        shown = {"chunks": [asdict(one) for one in chunks], "text": parsed.text if text else None}
+        shown = {"chunks": chunks, "text": parsed.text if text else None}
         print_json({"document": entry_json(entry, None), **shown})
         return
     if text:

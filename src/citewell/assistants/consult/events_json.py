@@ -1,9 +1,8 @@
-"""Between the nouns of a consult and JSON: what events hold, and what views show."""
+"""Findings and differentials as they were written down in events."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from citewell.types.consult import (
@@ -17,17 +16,13 @@ from citewell.types.consult import (
 )
 
 
-def finding_json(finding: Finding) -> dict[str, Any]:
-    """A finding as it is written down."""
-    return asdict(finding)
-
-
 def finding_of(entry: Mapping[str, Any]) -> Finding:
     """The finding that was written down.
 
+    >>> from dataclasses import asdict
     >>> words = MessageWords(1, 0, 5, "fever")
     >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, FindingSource.RULES, words)
-    >>> finding_of(finding_json(fever)) == fever
+    >>> finding_of(asdict(fever)) == fever
     True
     """
     words = entry.get("words")
@@ -40,11 +35,6 @@ def finding_of(entry: Mapping[str, Any]) -> Finding:
             "words": None if words is None else MessageWords(**words),
         }
     )
-
-
-def differential_json(differential: Differential) -> dict[str, Any]:
-    """A differential as it is written down."""
-    return asdict(differential)
 
 
 def differential_of(entry: Mapping[str, Any]) -> Differential:

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from citewell.answer.audit import scope_json, text_hash
-from citewell.assistants.consult.events_json import differential_json, finding_json
 from citewell.history import AuditRecord
 from citewell.types import User
 from citewell.types.consult import Consult
@@ -41,9 +40,9 @@ def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, An
             "setting": consult.setting,
             "country": consult.country,
             "consent": None if consult.consent is None else asdict(consult.consent),
-            "findings": [finding_json(finding) for finding in consult.findings],
-            "gone": [{"finding": finding_json(finding), "why": why} for finding, why in consult.gone],
-            "differentials": [differential_json(differential) for differential in consult.differentials],
+            "findings": [asdict(finding) for finding in consult.findings],
+            "gone": [{"finding": asdict(finding), "why": why} for finding, why in consult.gone],
+            "differentials": [asdict(differential) for differential in consult.differentials],
             "acknowledged": list(consult.acknowledged),
             "despite": consult.despite,
             "notes": list(consult.notes),

@@ -6,15 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from citewell.answer.answer_json import emergency_json
-from citewell.assistants.consult.events_json import differential_json, finding_json
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who
 from citewell.types.consult import Consult, ConsultState
 
 DRAFT = "DRAFT for a clinician to check and sign. Not advice for the patient."
-MARKS = {"present": "+", "absent": "−", "family": "f", "past": "p", "hypothetical": "?"}
 
 
 def turn_json(turn: InterviewStep) -> dict[str, Any]:
@@ -24,7 +21,7 @@ def turn_json(turn: InterviewStep) -> dict[str, Any]:
         **consult_json(turn.consult),
         "question": None if question is None else asdict(question),
         "red_flags": [{**asdict(flag), "is_acknowledged": flag.id in turn.consult.acknowledged} for flag in turn.flags],
-        "emergency": emergency_json(turn.emergency),
+        "emergency": None if turn.emergency is None else asdict(turn.emergency),
         "troubles": list(turn.troubles),
     }
 
@@ -41,10 +38,10 @@ def consult_json(consult: Consult) -> dict[str, Any]:
         "consent": None if consult.consent is None else asdict(consult.consent),
         "messages": [asdict(message) for message in consult.messages],
         "unused": [asdict(unused_words) for unused_words in consult.unused],
-        "findings": [finding_json(finding) for finding in consult.findings],
-        "gone": [{"finding": finding_json(finding), "why": why} for finding, why in consult.gone],
+        "findings": [asdict(finding) for finding in consult.findings],
+        "gone": [{"finding": asdict(finding), "why": why} for finding, why in consult.gone],
         "contradictions": [asdict(contradiction) for contradiction in consult.contradictions],
-        "differentials": [differential_json(differential) for differential in consult.differentials],
+        "differentials": [asdict(differential) for differential in consult.differentials],
         "despite": consult.despite,
         "plan": consult.plan,
         "edits": [dict(edit) for edit in consult.edits],

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from citewell.answer.answer_json import emergency_json
 from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
@@ -144,7 +143,7 @@ def assessment_json(assessment: Assessment, wording: Mapping[str, Any] | None = 
         "wording": None if wording is None else dict(wording),
         "notes": list(_notes(assessment)),
         "corrected": _corrected(assessment),
-        "emergency": emergency_json(assessment.emergency),
+        "emergency": None if assessment.emergency is None else asdict(assessment.emergency),
     }
 
 

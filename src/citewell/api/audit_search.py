@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.history import AuditEntry, AuditRecord
 
@@ -16,7 +16,7 @@ MAX_OPENED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class AuditQuery:
     """What an administrator looks for; what is not said does not restrict it."""
 
     words: str = ""
@@ -43,7 +43,7 @@ class FoundRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRecords:
     """The records that fit, how many were opened, and where a search goes on."""
 
     records: tuple[FoundRecord, ...]
@@ -51,51 +51,51 @@ class Found:
     next: int | None
 
 
-def search(site: Site, visitor: Visitor, sought: Sought) -> Found:
+def search(site: ServerState, visitor: Visitor, query: AuditQuery) -> FoundRecords:
     """The newest records that fit, a batch at a time."""
     audit, asker = site.desk().audit, visitor.asker()
-    user_id = _user_id(site, visitor, sought.user)
-    found: list[FoundRecord] = []
-    opened, before = 0, sought.before
-    while len(found) < SHOWN and opened < MAX_OPENED:
+    user_id = _user_id(site, visitor, query.user)
+    records: list[FoundRecord] = []
+    opened, before = 0, query.before
+    while len(records) < SHOWN and opened < MAX_OPENED:
         batch = audit.entries(asker, limit=BATCH, before=before)
         if not batch:
-            return Found(tuple(found), opened, None)
-        fitting = [one for one in batch if _fits(one, sought, user_id)]
-        records = audit.records((one.answer_id for one in fitting), asker)
+            return FoundRecords(tuple(records), opened, None)
+        opening = (entry.answer_id for entry in batch if _fits(entry, query, user_id))
+        opened_records = audit.records(opening, asker)
         for entry in batch:
             before = entry.number
-            record = records.get(entry.answer_id)
-            if record is not None and (told := _told(record, sought)) is not None:
-                found.append(told)
-                if len(found) == SHOWN:
-                    return Found(tuple(found), opened + len(records), before)
-        opened += len(records)
-        if sought.since is not None and batch[-1].made_at.date() < sought.since:
-            return Found(tuple(found), opened, None)
-    return Found(tuple(found), opened, before)
+            record = opened_records.get(entry.answer_id)
+            if record is not None and (fitting := _found(record, query)) is not None:
+                records.append(fitting)
+                if len(records) == SHOWN:
+                    return FoundRecords(tuple(records), opened + len(opened_records), before)
+        opened += len(opened_records)
+        if query.since is not None and batch[-1].made_at.date() < query.since:
+            return FoundRecords(tuple(records), opened, None)
+    return FoundRecords(tuple(records), opened, before)
 
 
-def _user_id(site: Site, visitor: Visitor, user: str) -> str:
+def _user_id(site: ServerState, visitor: Visitor, user: str) -> str:
     return site.people.by_email(user, tenant=visitor.tenant).id if "@" in user else user.strip()
 
 
-def _fits(entry: AuditEntry, sought: Sought, user_id: str) -> bool:
+def _fits(entry: AuditEntry, query: AuditQuery, user_id: str) -> bool:
     """Whether a record fits by what is told without opening it."""
     day = entry.made_at.date()
-    is_in_time = (sought.since is None or day >= sought.since) and (sought.until is None or day <= sought.until)
+    is_in_time = (query.since is None or day >= query.since) and (query.until is None or day <= query.until)
     return is_in_time and (not user_id or entry.user_id == user_id)
 
 
-def _told(record: AuditRecord, sought: Sought) -> FoundRecord | None:
+def _found(record: AuditRecord, query: AuditQuery) -> FoundRecord | None:
     """What a list shows of a record, where its words fit."""
-    told = record.words
-    assistant = str(told.get("setup", {}).get("assistant", "knowledge"))
-    question, answer = str(told.get("question", "")), told.get("answer")
+    words = record.words
+    assistant = str(words.get("setup", {}).get("assistant", "knowledge"))
+    question, answer = str(words.get("question", "")), words.get("answer")
     text = f"{question} {answer.get('text', '') if answer else ''}".casefold()
-    if sought.assistant and assistant != sought.assistant:
+    if query.assistant and assistant != query.assistant:
         return None
-    if not all(word in text for word in sought.words.casefold().split()):
+    if not all(word in text for word in query.words.casefold().split()):
         return None
     entry = record.entry
     return FoundRecord(
@@ -104,7 +104,7 @@ def _told(record: AuditRecord, sought: Sought) -> FoundRecord | None:
         user_id=entry.user_id,
         made_at=entry.made_at,
         assistant=assistant,
-        journey=(told.get("scope") or {}).get("journey"),
+        journey=(words.get("scope") or {}).get("journey"),
         question=question,
         action=answer.get("action") if answer else None,
     )

@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 
 from citewell.answer.gate import MAX_CHECKED_CHARACTERS
-from citewell.api.errors import Refused
 from citewell.api.limits import too_many
-from citewell.api.site import Site
+from citewell.api.problems import Refused
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.sentences import sentences
 from citewell.types import Scope, SentenceCheck
@@ -30,7 +30,7 @@ class Checking:
     evidence: str | None = None
 
 
-async def checked(site: Site, visitor: Visitor, asked: Checking) -> list[tuple[str, SentenceCheck]]:
+async def checked(site: ServerState, visitor: Visitor, asked: Checking) -> list[tuple[str, SentenceCheck]]:
     """Every sentence with its verdict; refused where the visitor's allowance is used up or others of theirs run."""
     name = f"{visitor.tenant}/{visitor.user_id}"
     if not site.checks.begin(name):
@@ -41,9 +41,9 @@ async def checked(site: Site, visitor: Visitor, asked: Checking) -> list[tuple[s
         def work() -> list[tuple[str, SentenceCheck]]:
             app = site.loaded()
             started = time.perf_counter()
-            found = app.check(asked.text, against=asked.against, evidence=asked.evidence, scope=asked.scope)
-            site.note_check((time.perf_counter() - started) * 1000, len(found))
-            return found
+            results = app.check(asked.text, against=asked.against, evidence=asked.evidence, scope=asked.scope)
+            site.note_check((time.perf_counter() - started) * 1000, len(results))
+            return results
 
         running = site.writers.submit(work)
     except BaseException:

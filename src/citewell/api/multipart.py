@@ -13,9 +13,9 @@ from fastapi import Request
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from citewell.api.auth import is_equal
-from citewell.api.errors import NOT_OUR_FORM, Problem, Refused
-from citewell.api.requests import CSRF_NEEDED
+from citewell.api.problems import NOT_OUR_FORM, Problem, Refused
+from citewell.api.request_checks import CSRF_NEEDED
+from citewell.api.session_keys import is_equal
 from citewell.api.visitor import visitor_of
 from citewell.errors import CitewellError, DiskFull, InputError, TooLarge
 from citewell.ingest.parse import safe_name

@@ -1,4 +1,4 @@
-"""One table from errors to HTTP: a problem (RFC 9457) for programs, a calm page for people."""
+"""One table from errors to HTTP: what went wrong as a problem (RFC 9457), in words that tell nothing of a document."""
 
 from __future__ import annotations
 
@@ -6,37 +6,23 @@ import logging
 import re
 import traceback
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from citewell import errors
-from citewell.api.advise import advised, pieces
-from citewell.api.auth import VISITOR
-from citewell.api.bodies.sent import UNKNOWN_FIELD
-from citewell.web.pages import page
-from citewell.web.wording import advice
-
-if TYPE_CHECKING:
-    from citewell.api.visitor import Visitor
+from citewell.api.bodies.base import UNKNOWN_FIELD
 
 log = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
-SIGN_IN_FORM = "sign_in.html"
 
 _ADDRESS = re.compile(r" at [a-z]+://[^\s,;)]*[^\s,;).:]")
 _FOLDER = re.compile(r" \(/[^)]*\)| (?:in|at) /[^\s,;:()]*[^\s,;:().]")
-
-FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat")
-"""Where problems are told as JSON: the API, and the short paths of guidelines beside it."""
 
 STATUS: dict[type[Exception], HTTPStatus] = {
     errors.InputError: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -194,66 +180,3 @@ def _logged(error: Exception) -> str:
     places = " < ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in reversed(frames))
     log.error("unexpected %s (reference %s) at %s", type(error).__name__, reference, places)
     return reference
-
-
-def answer(
-    path: str, problem: Problem, *, form: Callable[[], Mapping[str, Any]] = dict, visitor: Visitor | None = None
-) -> Response:
-    """The problem as the asker can read it: with their menu, or with what the form asks for where they must sign in."""
-    is_program = path.startswith(FOR_PROGRAMS)
-    words = pieces(problem.detail)
-    problem = replace(problem, detail=advised(problem.detail, is_program=is_program))
-    if is_program:
-        response: Response = JSONResponse(problem_json(problem), status_code=problem.status, media_type=PROBLEM)
-    else:
-        template = _template(path, problem)
-        asked = form() if template == SIGN_IN_FORM else {}
-        known = {} if visitor is None or asked else {"visitor": visitor, "csrf": visitor.csrf}
-        response = page(template, status=problem.status, problem=problem, words=words, next=path, **asked, **known)
-    if problem.status is HTTPStatus.UNAUTHORIZED and is_program:
-        response.headers["WWW-Authenticate"] = "Bearer"
-    if problem.retry_after_s is not None:
-        response.headers["Retry-After"] = str(problem.retry_after_s)
-    return response
-
-
-def problem_json(problem: Problem) -> dict[str, Any]:
-    """The problem as programs read it (RFC 9457)."""
-    return {
-        "type": "about:blank",
-        "title": problem.title,
-        "status": problem.status.value,
-        "detail": problem.detail,
-        "kind": problem.kind,
-        **({"conversation_id": problem.conversation_id} if problem.conversation_id else {}),
-    }
-
-
-def _template(path: str, problem: Problem) -> str:
-    if path.endswith("/panel"):
-        return "panel_error.html"
-    return SIGN_IN_FORM if problem.status is HTTPStatus.UNAUTHORIZED else "error.html"
-
-
-def methods(path: str, routes: Iterable[APIRoute]) -> list[str]:
-    """All that an address takes, by the routes that name it most closely: `…/actions` is no id of `…/{id}`."""
-    found = [(len(one.param_convertors), one.methods) for one in routes if one.path_regex.match(path)]
-    closest = min((holes for holes, _ in found), default=0)
-    taken = {method for holes, named in found if holes == closest for method in named or ()}
-    return sorted(taken) or ["GET", "HEAD"]  # files are only read
-
-
-def install(site: FastAPI, routes: Sequence[APIRoute]) -> None:
-    """Answer every expected error of the site; the guard answers the unexpected ones."""
-
-    async def handle(request: Request, error: Exception) -> Response:
-        problem = problem_of(error)
-        here, visitor = request.app.state.site, request.scope.get(VISITOR)
-        problem = replace(problem, detail=advice(problem.detail, runs_site=here.is_run_by(visitor)))
-        response = answer(request.url.path, problem, form=here.door.form, visitor=visitor)
-        if problem.status is HTTPStatus.METHOD_NOT_ALLOWED:
-            response.headers["Allow"] = ", ".join(methods(request.scope["path"], routes))
-        return response
-
-    for kind in (errors.CitewellError, Refused, RequestValidationError, HTTPException):
-        site.add_exception_handler(kind, handle)

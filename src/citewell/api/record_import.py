@@ -11,10 +11,10 @@ from functools import partial
 from fastapi import Request
 
 from citewell.api.asking import in_turn
-from citewell.api.records import VaultSession, in_use
-from citewell.api.requests import require_our_form
-from citewell.api.site import site_of
-from citewell.api.upload import Received, received, whole_body
+from citewell.api.multipart import Received, received, whole_body
+from citewell.api.open_vaults import VaultSession, in_use
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import site_of
 from citewell.errors import CitewellError, InputError, VaultLocked
 from citewell.records.record import Imported
 from citewell.types import Source
@@ -26,7 +26,7 @@ NOTHING_CHOSEN = "No files selected. Choose one or more, then add them."
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FileImport:
     """What became of one file."""
 
     name: str
@@ -34,7 +34,7 @@ class Outcome:
     error: CitewellError | None = None
 
 
-async def import_files(request: Request, room: Callable[[], VaultSession]) -> list[Outcome]:
+async def import_files(request: Request, room: Callable[[], VaultSession]) -> list[FileImport]:
     """Every file of a form, or a body that is one file; one that is refused does not stop the others.
 
     The vault is looked up when the request has proved that it is ours.
@@ -53,13 +53,13 @@ async def import_files(request: Request, room: Callable[[], VaultSession]) -> li
         return [await in_turn(site, partial(_taken, opened, file)) for file in form.files]
 
 
-def _taken(room: VaultSession, file: Received) -> Outcome:
+def _taken(room: VaultSession, file: Received) -> FileImport:
     if file.file is None or file.error is not None:
-        return Outcome(file.name, None, file.error or InputError("The file did not arrive. Send it again."))
+        return FileImport(file.name, None, file.error or InputError("The file did not arrive. Send it again."))
     return _outcome(room, Source(file.file.file.read(), file.name))
 
 
-def _outcome(room: VaultSession, source: Source) -> Outcome:
+def _outcome(room: VaultSession, source: Source) -> FileImport:
     started = time.perf_counter()
     try:
         with in_use(room.profile), room.safe.importing(room.id) as watch:
@@ -67,9 +67,9 @@ def _outcome(room: VaultSession, source: Source) -> Outcome:
     except VaultLocked:
         raise
     except CitewellError as error:
-        return Outcome(source.name, None, error)
+        return FileImport(source.name, None, error)
     change = imported.change
     log.info(
         "import: %d new, %d changed in %.0f ms", change.added, change.changed, (time.perf_counter() - started) * 1000
     )
-    return Outcome(source.name, imported)
+    return FileImport(source.name, imported)

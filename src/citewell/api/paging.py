@@ -13,18 +13,18 @@ MAX_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PageQuery:
     """Which part of a list was asked for."""
 
     limit: int
     after: str | None
 
 
-def _part(
+def _page_query(
     limit: Annotated[int, Query(ge=1, le=MAX_LENGTH, description="Maximum number to return.")] = PAGE_LENGTH,
     after: Annotated[str | None, Query(max_length=100, description="The `next` value from the previous page.")] = None,
-) -> Part:
-    return Part(limit, after or None)
+) -> PageQuery:
+    return PageQuery(limit, after or None)
 
 
-Wanted = Annotated[Part, Depends(_part)]
+Paging = Annotated[PageQuery, Depends(_page_query)]

@@ -7,8 +7,8 @@ from typing import Annotated, Any, get_origin
 from fastapi import Form, Request
 from fastapi.dependencies.models import Dependant
 
-from citewell.api.auth import is_equal
-from citewell.api.errors import NOT_OUR_FORM, Refused
+from citewell.api.problems import NOT_OUR_FORM, Refused
+from citewell.api.session_keys import is_equal
 from citewell.api.visitor import visitor_of
 from citewell.errors import InputError
 
@@ -35,7 +35,7 @@ def known_names(request: Request) -> None:
 
 def _query_fields(dependant: Dependant) -> list[Any]:
     """What a route and all that it depends on read from the address."""
-    inner = [field for one in dependant.dependencies for field in _query_fields(one)]
+    inner = [field for inner_dependant in dependant.dependencies for field in _query_fields(inner_dependant)]
     return [*dependant.query_params, *inner]
 
 

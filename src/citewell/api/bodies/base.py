@@ -1,11 +1,12 @@
-"""What every body that someone sends shares."""
+"""What the bodies of requests and of responses have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from citewell.unknown_fields import unknown_fields
@@ -41,3 +42,20 @@ class RequestBody(BaseModel):
             if wrong := unknown_fields(given, known):
                 raise PydanticCustomError(UNKNOWN_FIELD, "{told}", {"told": wrong})
         return given
+
+
+class ResponseBody(BaseModel):
+    """A body that we send, read from a noun of the same field names; every field is there, null where it is empty."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_serialization_defaults_required=True)
+
+
+def rounded(digits: int) -> AfterValidator:
+    """A number with so many decimal places."""
+    return AfterValidator(partial(round, ndigits=digits))
+
+
+SortedNames = Annotated[list[str], BeforeValidator(sorted)]
+"""Names that have no order of their own."""
+SectionPath = Annotated[str | None, BeforeValidator(lambda titles: " > ".join(titles) or None)]
+"""The section that words stand in, after those round it."""

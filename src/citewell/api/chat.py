@@ -7,21 +7,21 @@ from collections.abc import Iterator, Sequence
 from citewell.answer.events import AnswerDone, Event
 from citewell.api.asking import answered, in_turn
 from citewell.api.guidelines import whole_asker
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.retrieve import RetrievedEntry
 
 
 async def chatted(
-    site: Site, visitor: Visitor, message: str, *, session_id: str | None, guideline: str | None
+    site: ServerState, visitor: Visitor, message: str, *, session_id: str | None, guideline: str | None
 ) -> AnswerDone:
     """The answer to a message, in a session of the visitor's."""
     return await answered(site, await chatting(site, visitor, message, session_id=session_id, guideline=guideline))
 
 
 async def chatting(
-    site: Site, visitor: Visitor, message: str, *, session_id: str | None, guideline: str | None
+    site: ServerState, visitor: Visitor, message: str, *, session_id: str | None, guideline: str | None
 ) -> Iterator[Event]:
     """An answer that will be written as it is read; what is wrong with the message is raised now."""
     site.take_ask(visitor)
@@ -30,7 +30,7 @@ async def chatting(
 
 
 async def related(
-    site: Site, visitor: Visitor, patient: PatientInput, only: Sequence[str] = ()
+    site: ServerState, visitor: Visitor, patient: PatientInput, only: Sequence[str] = ()
 ) -> list[RetrievedEntry]:
     """The rules nearest to a patient among the guidelines that the visitor may see."""
     site.take_ask(visitor)

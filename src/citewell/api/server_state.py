@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -18,17 +19,18 @@ from starlette.responses import Response
 
 from citewell.adapters.llm.model_list import listing, vendor_of
 from citewell.adapters.llm.shared_request import SharedRequest
+from citewell.adapters.oidc.provider import Provider
 from citewell.adapters.store.identities import SqlIdentities
+from citewell.adapters.store.sharing import tenants
 from citewell.answer.service import AskService
-from citewell.api.auth import TokenSigner
-from citewell.api.errors import Refused
 from citewell.api.limits import Allowance, Running, too_often
 from citewell.api.metrics import Metrics
+from citewell.api.problems import Refused
 from citewell.api.progress import Progress, Stopwatch
-from citewell.api.sign_in import SignInMethods
+from citewell.api.session_keys import TokenSigner
 from citewell.api.visitor import Visitor
 from citewell.app import App, Results
-from citewell.errors import NotFound
+from citewell.errors import LibraryError, NotFound
 from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, LibraryEntry, LifecycleState, Scope
@@ -79,7 +81,42 @@ class Recent:
         return value
 
 
-class Site:
+class SignInMethods:
+    """What somebody has to say to come in here."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    @cached_property
+    def provider(self) -> Provider:
+        """Who signs people in besides us."""
+        settings = self._app.settings
+        if settings.oidc_issuer is None:
+            raise NotFound("Single sign-on is not set up here. Sign in with a password.")
+        secret = settings.oidc_client_secret
+        return Provider(
+            settings.oidc_issuer,
+            client_id=settings.oidc_client_id,
+            client_secret=secret.get_secret_value() if secret else None,
+        )
+
+    def only_tenant(self) -> str | None:
+        """The tenant of whoever names none; None where there are several, since nobody's is taken for granted."""
+        known = self._tenants()
+        return None if len(known) > 1 else next(iter(known), self._app.tenant)
+
+    def form(self) -> dict[str, Any]:
+        """What the page asks for: the provider beside passwords, and the organisation where there are several."""
+        settings, is_shared = self._app.settings, False
+        with suppress(LibraryError):  # the form is shown beside what went wrong, and must not fail of the same
+            is_shared = len(self._tenants()) > 1
+        return {"provider": settings.oidc_label if settings.oidc_issuer else None, "asks_organisation": is_shared}
+
+    def _tenants(self) -> frozenset[str]:
+        return tenants(self._app.library.engine, self._app.library.path)
+
+
+class ServerState:
     """One library behind one set of keys."""
 
     def __init__(self, app: App, keys: TokenSigner) -> None:
@@ -174,13 +211,13 @@ class Site:
         settings = self.app.settings
         is_local = settings.embedder == "minilm" and settings.model == "extractive"
         elsewhere = (settings.database_url, settings.qdrant_url, settings.blobs, settings.hosts, settings.oidc_issuer)
-        told: dict[str, Any] = {
+        common: dict[str, Any] = {
             "is_local": is_local,
             "stays_here": is_local and not any(elsewhere),
             "runs_site": self.is_run_by(visitor),
             "attribution": ATTRIBUTION,
         }
-        return page(template, visitor=visitor, csrf=visitor.csrf, **told, **values)
+        return page(template, visitor=visitor, csrf=visitor.csrf, **common, **values)
 
     def set_cookie(self, response: Response, session: str) -> None:
         """Give a browser its session."""
@@ -299,10 +336,10 @@ def is_answering(entry: LibraryEntry) -> bool:
     return entry.is_current and entry.state is LifecycleState.COMPLETED
 
 
-def site_of(request: Request) -> Site:
+def site_of(request: Request) -> ServerState:
     """The site that a request is for."""
-    site: Site = request.app.state.site
+    site: ServerState = request.app.state.site
     return site
 
 
-Here = Annotated[Site, Depends(site_of)]
+Here = Annotated[ServerState, Depends(site_of)]

@@ -16,9 +16,9 @@ from citewell.adapters.vault.header import Header
 from citewell.answer.events import AnswerDone, Event
 from citewell.answer.service import AskService
 from citewell.api.asking import answered, in_turn
-from citewell.api.errors import PROBLEM
+from citewell.api.problems import PROBLEM
 from citewell.api.progress import Progress, Stopwatch
-from citewell.api.site import Site, site_of
+from citewell.api.server_state import ServerState, site_of
 from citewell.api.visitor import Visitor, visitor_of
 from citewell.assistants.records.propose import ProposedFacts
 from citewell.errors import NotFound, VaultLocked
@@ -40,7 +40,7 @@ IS_LOCKED: dict[int | str, dict[str, Any]] = {
 class OpenVaults:
     """All vaults of one server; those that were opened stay so until they are locked or idle for too long."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ServerState) -> None:
         self._site = site
         self.vaults = self._all()
         self._steps: dict[str, Step] = {}
@@ -57,10 +57,10 @@ class OpenVaults:
 
     def header(self, vault_id: str) -> Header:
         """A vault by its whole id."""
-        found = next((one for one in self.vaults.all() if one.id == vault_id), None)
-        if found is None:
+        header = next((vault for vault in self.vaults.all() if vault.id == vault_id), None)
+        if header is None:
             raise NotFound(NO_SUCH_VAULT)
-        return found
+        return header
 
     def is_open(self, vault_id: str) -> bool:
         """Whether a vault is open; to ask does not keep it so."""
@@ -100,7 +100,7 @@ def in_use(profile: OpenVault) -> Iterator[None]:
 class VaultSession:
     """An open vault, as a request uses it."""
 
-    site: Site
+    site: ServerState
     safe: OpenVaults
     profile: OpenVault
 

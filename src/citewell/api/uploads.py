@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api import changes
-from citewell.api.site import Site
-from citewell.api.upload import CSRF_FIELD, Form, Received, received
+from citewell.api import document_changes
+from citewell.api.multipart import CSRF_FIELD, Form, Received, received
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
 from citewell.ingest.library_changes import AddedDocument
@@ -23,7 +23,7 @@ FIELDS = ("tags", "journeys", "subject", "title", "replaces")
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class RefusedFile:
     """A file that was not taken in."""
 
     name: str
@@ -31,14 +31,16 @@ class Turned:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class UploadOutcome:
     """What became of the files of one upload."""
 
     added: tuple[AddedDocument, ...]
-    refused: tuple[Turned, ...]
+    refused: tuple[RefusedFile, ...]
 
 
-async def take_in(request: Request, site: Site, visitor: Visitor, *, replaces: str | None = None) -> Taken:
+async def take_in(
+    request: Request, site: ServerState, visitor: Visitor, *, replaces: str | None = None
+) -> UploadOutcome:
     """Queue every file of an upload."""
     limits = site.app.settings.limits
     async with received(request, max_file_bytes=limits.max_bytes) as form:
@@ -54,18 +56,18 @@ async def take_in(request: Request, site: Site, visitor: Visitor, *, replaces: s
                 added.append(outcome)
             else:
                 refused.append(outcome)
-        return Taken(tuple(added), tuple(refused))
+        return UploadOutcome(tuple(added), tuple(refused))
 
 
-def _queued(file: Received, site: Site, filing: Filing, visitor: Visitor) -> AddedDocument | Turned:
+def _queued(file: Received, site: ServerState, filing: Filing, visitor: Visitor) -> AddedDocument | RefusedFile:
     if file.file is None or file.error is not None:
-        return Turned(file.name, file.error or InputError("The file did not arrive. Send it again."))
+        return RefusedFile(file.name, file.error or InputError("The file did not arrive. Send it again."))
     source = Source(file.file.file.read(), file.name)
     try:
         kind_of(source, limits=site.app.settings.limits)
-        return changes.queue(site, source, filing, visitor)
+        return document_changes.queue(site, source, filing, visitor)
     except CitewellError as error:  # a full store too: what came before it has been taken in
-        return Turned(file.name, error)
+        return RefusedFile(file.name, error)
 
 
 def _filing(form: Form, replaces: str | None, *, added_by: str) -> Filing:

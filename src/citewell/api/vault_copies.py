@@ -12,10 +12,10 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.header import Header
-from citewell.api.records import OpenVaults
-from citewell.api.requests import require_our_form
-from citewell.api.site import site_of
-from citewell.api.upload import received, whole_body
+from citewell.api.multipart import received, whole_body
+from citewell.api.open_vaults import OpenVaults
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import site_of
 from citewell.errors import InputError, TooLarge
 
 TOO_LARGE = "The copy is larger than the {:,} MiB limit for uploads. Run `citewell vault restore` on it instead."
