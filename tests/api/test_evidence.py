@@ -19,7 +19,7 @@ from citewell.adapters.store.schema import document_tags, documents
 from citewell.answer.cite import Marks
 from citewell.api.app import API, create_app
 from citewell.api.server_state import ServerState
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Filing, Role, Scope, Source
 

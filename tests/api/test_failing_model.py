@@ -16,7 +16,7 @@ from citewell.api import document_changes
 from citewell.api.server_state import ServerState
 from citewell.api.session_keys import TokenSigner
 from citewell.api.visitor import Visitor
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import ModelError
 from citewell.types import Filing, LifecycleState, Scope, Source

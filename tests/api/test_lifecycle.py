@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from citewell.api.app import create_app
 from citewell.api.server_state import ServerState
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.ingest.worker import Worker
 from citewell.types import Filing, Role, Scope, Source

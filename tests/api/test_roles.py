@@ -16,7 +16,7 @@ from citewell.api.open_vaults import owner_only
 from citewell.api.routes import status
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import MAY, Visitor, must
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, ScopeRefused
 from citewell.ingest.library_changes import unwatched

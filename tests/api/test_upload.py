@@ -17,7 +17,7 @@ from citewell.api.app import create_app
 from citewell.api.server_state import ServerState
 from citewell.api.uploads import RefusedFile
 from citewell.api.visitor import Visitor
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import DiskFull
 from citewell.ingest.library_changes import AddedDocument

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from citewell.answer.events import AnswerDone, AnswerStarted, Event, SentenceChecked
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.errors import DiskFull, InputError, LibraryError, LLMTimeoutError, NotFound, ScopeRefused
 from citewell.ports import Writer
 from citewell.types import Cite, Context, Filing, Message, Qualified, Role, Route, Scope, Source, User

@@ -9,7 +9,7 @@ import pytest
 
 from citewell.assistants.guidelines.assess import NOTHING_MET, assess, assessment_json
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import patient_from
+from citewell.assistants.guidelines.read_patient import patient_from
 
 
 def assessed(guideline: Guideline, **given: Any) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from sqlalchemy import update
 
 from citewell.adapters.store.schema import document_tags
 from citewell.answer.history_json import record_json, replay_json
+from citewell.app import App
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.diff import diff_json
-from citewell.assistants.guidelines.patient import PatientInput, patient_from
-from citewell.bootstrap import App
+from citewell.assistants.guidelines.patient import PatientInput
+from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.errors import InputError, NotFound
 from citewell.types import LifecycleState, Role, Scope, User
 from tests.assistants.printed import FIRST, SECOND, print_edition

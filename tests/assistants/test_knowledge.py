@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.events import AnswerDone, AnswerStarted, SentenceChecked, StageStarted
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError
 from citewell.types import Cite, Confidence, Filing, Qualified, Refuse, Role, Route, Scope, Source, User, Verdict

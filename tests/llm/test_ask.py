@@ -16,7 +16,7 @@ from citewell.answer.events import AnswerDone
 from citewell.api.health import Health, PartHealth
 from citewell.api.server_state import ServerState
 from citewell.api.session_keys import TokenSigner
-from citewell.bootstrap import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError
 from citewell.types import Answer, AskOptions, Cite, Filing, Message, Qualified, Route, Source, Verdict
@@ -39,7 +39,7 @@ def opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opening
 
     def make(url: str, model: str = "openai:small", **chosen: object) -> App:
         settings = {"home": tmp_path, "model": model, "model_url": url, "allowed_models": ("small=2048/256",)}
-        app = App(Settings.model_validate(settings | chosen))
+        app = build(Settings.model_validate(settings | chosen))
         app.add_source(Source(NOTE.encode(), "iron.md"), filing=Filing(tags=frozenset({"public", "ward"})))
         opened.append(app)
         return app

@@ -78,6 +78,10 @@ ResolveOptions = Callable[[AskOptions], WithOptions]
 """Refuses options that are not allowed, at once; a server is asked only when the result is used."""
 
 
+AssistantAt = Callable[[int, Collection[int] | None], Assistant]
+"""The assistant over what was current at a stamp; of that only these generations, where some are named."""
+
+
 def refuse_options(options: AskOptions) -> WithOptions:
     """Refuse all options, for assistants that take none."""
     if options != NO_OPTIONS:
@@ -109,8 +113,7 @@ class AskService:
 
     assistant: Callable[[], Assistant]
     """Loaded when something is first asked: looking at what is kept needs no model."""
-    past_assistant: Callable[[int, Collection[int] | None], Assistant]
-    """The assistant over what was current at a stamp; of that only these generations, where some are named."""
+    past_assistant: AssistantAt
     library: ServiceLibrary
     conversations: Conversations
     audit: AuditLog

@@ -67,7 +67,7 @@ from citewell.api.routes import (
 )
 from citewell.api.server_state import ServerState
 from citewell.api.session_keys import TokenSigner
-from citewell.bootstrap import App
+from citewell.app import App
 
 API = (
     ask,

@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from citewell.answer.events import Event
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
+from citewell.assistants.evidence.service import Talk
 from citewell.assistants.evidence.standing import CitationStanding
-from citewell.bootstrap.evidence import Talk
 from citewell.errors import NotFound
 from citewell.history import Conversation
 from citewell.types import Scope

@@ -12,7 +12,7 @@ from citewell.api.visitor import Visitor
 from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.patients_on_file import Roster
 from citewell.assistants.guidelines.saved_assessments import is_assessment
-from citewell.bootstrap.guidelines import Kept
+from citewell.assistants.guidelines.service import Kept
 from citewell.errors import NotFound
 from citewell.history import AuditRecord
 from citewell.types import User

@@ -11,6 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
+from citewell.adapters.blobs import try_blobs
 from citewell.adapters.index.qdrant import QdrantIndex
 from citewell.adapters.llm import split_spec
 from citewell.adapters.llm.model_list import server_of
@@ -19,7 +20,6 @@ from citewell.adapters.store.engine import refuse_full, refuse_newer
 from citewell.answer.retrieve import refuse_misfit
 from citewell.api.problems import problem_of
 from citewell.api.server_state import ServerState
-from citewell.bootstrap.workers import try_blobs
 from citewell.errors import Unavailable
 
 KEPT_S = 5.0

@@ -21,12 +21,11 @@ from citewell.api.progress import Progress, Stopwatch
 from citewell.api.server_state import ServerState, site_of
 from citewell.api.visitor import Visitor, visitor_of
 from citewell.assistants.records.propose import ProposedFacts
-from citewell.bootstrap.profile import Profile
-from citewell.bootstrap.records import Record
-from citewell.bootstrap.vault import NO_SUCH_VAULT, Vaults
 from citewell.errors import NotFound, VaultLocked
 from citewell.ingest.read_file import Step
 from citewell.ports.records import FactCounts
+from citewell.records.record import Record
+from citewell.records.vaults import NO_SUCH_VAULT, OpenVault, Vaults
 from citewell.types import Scope, User
 
 IS_LOCKED: dict[int | str, dict[str, Any]] = {
@@ -87,7 +86,7 @@ class OpenVaults:
 
 
 @contextmanager
-def in_use(profile: Profile) -> Iterator[None]:
+def in_use(profile: OpenVault) -> Iterator[None]:
     """Long work in a vault: when it is locked meanwhile, that is what is said, whatever broke because of it."""
     try:
         yield
@@ -103,7 +102,7 @@ class VaultSession:
 
     site: ServerState
     safe: OpenVaults
-    profile: Profile
+    profile: OpenVault
 
     @property
     def id(self) -> str:

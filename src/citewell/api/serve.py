@@ -13,7 +13,7 @@ import uvicorn
 
 from citewell.api.addresses import is_loopback
 from citewell.api.app import create_app
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryReadOnly
 

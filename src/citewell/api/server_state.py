@@ -29,7 +29,7 @@ from citewell.api.problems import Refused
 from citewell.api.progress import Progress, Stopwatch
 from citewell.api.session_keys import TokenSigner
 from citewell.api.visitor import Visitor
-from citewell.bootstrap import App, Results
+from citewell.app import App, Results
 from citewell.errors import LibraryError, NotFound
 from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.ports.queue import Queue

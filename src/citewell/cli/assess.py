@@ -11,8 +11,8 @@ from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.types import User
 
 if TYPE_CHECKING:
+    from citewell.app import App
     from citewell.assistants.guidelines.patient import PatientInput
-    from citewell.bootstrap import App
 
 MARKS = {"met": "✓", "assumed": "~", "not met": "✗", "unknown": "?"}
 

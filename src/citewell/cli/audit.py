@@ -14,7 +14,7 @@ from citewell.errors import InputError
 from citewell.history import AuditHead
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 app = typer.Typer(help="View and verify the log of all answers.", add_completion=False, no_args_is_help=True)
 

@@ -28,7 +28,7 @@ def calibrate(
     Without --data the scale is set on sentences of the library, by the built-in model; with it, on judged claims, all
     of which are sent to the embedder.
     """
-    from citewell.bootstrap.calibrate import calibrate as fitted
+    from citewell.operations.calibrate import calibrate as fitted
 
     with opened(context, home) as app:
         made = fitted(app, data=data)

@@ -18,7 +18,7 @@ from citewell.config import Settings
 from citewell.errors import CitewellError, InputError
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
     from citewell.history import HistoryPage
 
 Home = Annotated[
@@ -62,7 +62,7 @@ def settings(context: typer.Context, home: Path | None) -> Settings:
 @contextmanager
 def opened(context: typer.Context, home: Path | None) -> Iterator[App]:
     """The library, open."""
-    from citewell.bootstrap import build
+    from citewell.app import build
 
     with build(settings(context, home)) as app:
         yield app

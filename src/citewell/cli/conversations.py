@@ -13,7 +13,7 @@ from citewell.cli.ids import find, part_of
 from citewell.history import PAGE_LENGTH
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 app = typer.Typer(help="List, read and delete conversations.", add_completion=False)
 

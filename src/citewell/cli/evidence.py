@@ -16,7 +16,7 @@ from citewell.errors import InputError, NotFound
 from citewell.types import OWNER_ID, LifecycleState
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
     from citewell.types import LibraryEntry
     from citewell.types.lifecycle import QueueStatus
 
@@ -69,14 +69,14 @@ def _wanted(app: App, one: str | None) -> list[str]:
 
 def _reread(app: App, one: str | None, watch: Any, *, is_here: bool) -> dict[str, Any]:
     """Queue the documents, and read them here unless workers do."""
-    from citewell.bootstrap.workers import read_again
+    from citewell.operations.workers import reprocess
 
     fingerprint = app.embedder.fingerprint
     wanted = app.library.reread(app.scope_of_owner(), by=OWNER_ID, embedder=fingerprint, document_id=one)
     if not is_here:
         app.queue.nudge()
         return {"queued": True}
-    failed = read_again(app, wanted, watch=watch)
+    failed = reprocess(app, wanted, watch=watch)
     why = [{"document_id": entry.id, "title": entry.title, "error": entry.error} for entry in failed]
     return {"queued": False, "failed": why, "answers_with": app.library.embedder()}
 
@@ -124,7 +124,7 @@ def ingest(context: typer.Context, document: DocumentId, home: Home = None, json
 
 def _ingested(library: App, entry: LibraryEntry, watch: Any) -> LibraryEntry:
     """Do what the state of a document asks for."""
-    from citewell.bootstrap.workers import read_one
+    from citewell.operations.workers import read_document
 
     store, scope = library.library, library.scope_of_owner()
     match entry.state:
@@ -140,7 +140,7 @@ def _ingested(library: App, entry: LibraryEntry, watch: Any) -> LibraryEntry:
             store.reread(scope, by=OWNER_ID, embedder=library.embedder.fingerprint, document_id=entry.id)
         case LifecycleState.PENDING | LifecycleState.QUEUED | LifecycleState.FAILED:
             store.requeue(entry.id, scope, by=OWNER_ID)
-    read_one(library, entry.id, watch=watch)
+    read_document(library, entry.id, watch=watch)
     return store.entry(entry.id, scope)
 
 

@@ -13,8 +13,8 @@ from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.progress import progress
 
 if TYPE_CHECKING:
+    from citewell.app import App
     from citewell.assistants.guidelines.guideline import Guideline
-    from citewell.bootstrap import App
 
 app = typer.Typer(
     help="Guidelines to compare patients with: add one, check its import, or list them.",

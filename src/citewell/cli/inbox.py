@@ -16,7 +16,7 @@ from citewell.history import PAGE_LENGTH
 
 if TYPE_CHECKING:
     from citewell.answer.service import Case
-    from citewell.bootstrap import App
+    from citewell.app import App
     from citewell.history import HistoryPage, RoutedQuestion
 
 app = typer.Typer(help="Read and answer questions the documents could not answer.", add_completion=False)

@@ -13,7 +13,7 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.answer.service import AskService
-    from citewell.bootstrap.profile import Profile
+    from citewell.records.vaults import OpenVault
     from citewell.types import User
 
 TITLE_CHARACTERS = 50
@@ -21,12 +21,12 @@ AS_SERVER = "default"
 """Sets something back to what the server has."""
 
 
-def desk_of(profile: Profile) -> tuple[AskService, User]:
+def desk_of(profile: OpenVault) -> tuple[AskService, User]:
     """Where an open record is asked, and by whom."""
-    from citewell.bootstrap.record_desk import make_record_desk
+    from citewell.records.ask import make_record_service
     from citewell.types import User
 
-    return make_record_desk(profile.app, profile.record.facts), User.owner(profile.record.scope)
+    return make_record_service(profile.app, profile.record.facts), User.owner(profile.record.scope)
 
 
 def conversations(

@@ -10,7 +10,7 @@ from citewell.api.bodies.documents import ResultsResponse
 from citewell.cli.common import NO_DOCUMENTS, Home, Journey, Json, Subject, Tags, opened, print_json, printable
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import Results
+    from citewell.app import Results
 
 
 NOT_CALIBRATED = (

@@ -14,7 +14,7 @@ from citewell.types.hashed_ids import is_logged
 
 if TYPE_CHECKING:
     from citewell.adapters.store.users import UserAccount
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 app = typer.Typer(
     help="Add, list and change users, and create API keys for them.", add_completion=False, no_args_is_help=True

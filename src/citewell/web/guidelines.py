@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import PatientInput, patient_from, patients_from_json
+from citewell.assistants.guidelines.patient import PatientInput
+from citewell.assistants.guidelines.read_patient import patient_from, patients_from_json
 from citewell.errors import InputError
 from citewell.web.source_panel import SourceTarget
 

@@ -19,7 +19,7 @@ from citewell.adapters.store.schema import conversations, document_journeys, doc
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.errors import AlreadyThere, ChangedMeanwhile, DoesNotFit, NotFound
 from citewell.types import EVERY, Filing, LibraryEntry, LifecycleState, Scope, User
-from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
+from citewell.types.journeys import Journey, VersionStanding, checked_description, checked_name, checked_slug, slug_of
 
 NO_SUCH_JOURNEY = (
     "Journey not found (`citewell journeys list`). Without a journey, answers use the documents for everyone."
@@ -53,15 +53,6 @@ class JourneyChange:
     name: str | None = None
     slug: str | None = None
     description: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VersionStanding:
-    """Where a document version stands now, as a scope sees it."""
-
-    state: LifecycleState
-    is_current: bool
-    is_visible: bool
 
 
 class SqlJourneys(SqlShelf):

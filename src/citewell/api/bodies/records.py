@@ -12,11 +12,11 @@ from citewell.api.bodies.answers import Words
 from citewell.api.bodies.base import Id, RequestBody, ResponseBody
 from citewell.api.bodies.documents import RefusedFileResponse
 from citewell.assistants.records.alerts import Alert
-from citewell.bootstrap.profile import MAX_LOCK_MINUTES, Profile
-from citewell.bootstrap.record_models import elsewhere
-from citewell.bootstrap.records import Imported
 from citewell.clinical.languages import Language
+from citewell.model_choice import elsewhere
 from citewell.ports.records import FactCounts, PaperKind
+from citewell.records.record import Imported
+from citewell.records.vaults import MAX_LOCK_MINUTES, OpenVault
 
 Kind = Literal[
     "person",
@@ -89,7 +89,7 @@ class RecordSettingsResponse(ResponseBody):
     """Who outside this machine gets words of the record; empty where nobody does."""
 
     @classmethod
-    def of(cls, profile: Profile) -> RecordSettingsResponse:
+    def of(cls, profile: OpenVault) -> RecordSettingsResponse:
         """What the owner of an open record has set."""
         used = profile.app.settings
         chosen = asdict(profile.choices)

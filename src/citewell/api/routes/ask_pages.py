@@ -89,7 +89,7 @@ def _page(
         documents=len(entries),
         passages=site.passages(visitor.scope()),
         usual_ms=site.usual_ms,
-        models=site.app.choosing.names(),
+        models=site.app.model_choice.names(),
         model=filled.model,
         tags=_choices(entries, visitor),
         chosen=filled.tags,

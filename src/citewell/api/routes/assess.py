@@ -16,8 +16,8 @@ from citewell.api.guidelines import assessed, patient_on_file, patients_on_file
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
-from citewell.assistants.guidelines.patient import patient_from_object
-from citewell.bootstrap.guidelines import Kept
+from citewell.assistants.guidelines.read_patient import patient_from_object
+from citewell.assistants.guidelines.service import Kept
 
 ANSWER_ID = "X-Citewell-Answer-Id"
 """The header with the id under which an assessment is on record: its body is the same each time, so it is not there."""

@@ -19,7 +19,7 @@ from citewell.api.routes.documents import IMAGE_WIDTHS_PX, PRIVATE, disposition
 from citewell.api.routes.source_pages import Named
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor
-from citewell.bootstrap.evidence import Talk
+from citewell.assistants.evidence.service import Talk
 from citewell.errors import CitewellError, NotFound
 from citewell.web.answers import turn, waiting
 from citewell.web.search_results import without_title

@@ -19,8 +19,8 @@ from citewell.api.request_checks import our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.vault_copies import restored
 from citewell.api.visitor import Visitor
-from citewell.bootstrap.record_models import elsewhere
 from citewell.errors import CitewellError, InputError, NotFound, VaultLocked
+from citewell.model_choice import elsewhere
 from citewell.web.records import RecordTurn, record_turn
 
 router = APIRouter(prefix="/records")

@@ -15,10 +15,10 @@ from citewell.api.routes.documents import IMAGE_WIDTHS_PX, disposition
 from citewell.api.routes.records_pages import FORM, room_page, see
 from citewell.api.routes.source_pages import Named
 from citewell.api.visitor import Visitor
-from citewell.bootstrap.record_models import EXTRACTIVE
-from citewell.bootstrap.record_papers import Removed
 from citewell.errors import InputError
+from citewell.ports.models import EXTRACTIVE
 from citewell.ports.records import PaperKind
+from citewell.records.record import Removed
 from citewell.types.facts_line import line_of
 from citewell.web.search_results import without_title
 from citewell.web.source_panel import SourceTarget, view

@@ -13,9 +13,9 @@ from citewell.api.routes.documents import disposition
 from citewell.api.routes.records_pages import FORM, Line, Secret, room_page, see
 from citewell.api.vault_copies import exported
 from citewell.api.visitor import Visitor
-from citewell.bootstrap.profile import MAX_LOCK_MINUTES
 from citewell.errors import CitewellError, InputError
 from citewell.ports.records import RecordSettings
+from citewell.records.vaults import MAX_LOCK_MINUTES
 
 router = APIRouter(prefix="/records/{vault}")
 

@@ -11,7 +11,7 @@ from citewell.api.bodies.base import SEEN
 from citewell.api.bodies.documents import ResultsResponse
 from citewell.api.server_state import Here
 from citewell.api.visitor import Reader
-from citewell.bootstrap import Results
+from citewell.app import Results
 
 router = APIRouter(prefix="/api/v1")
 

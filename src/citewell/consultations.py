@@ -1,4 +1,4 @@
-"""Puts the consult together: its events, the guidelines it searches, the writer, and a record at hand."""
+"""Consultations over an open library: the service, a record that is brought along, export, and replay."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from citewell.adapters.embedding.name_cache import CachedNames
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.answer.audit import Versions
-from citewell.answer.retrieve import Search
 from citewell.assistants.consult.assess import RULES, AssessmentParts
 from citewell.assistants.consult.from_record import findings_of
 from citewell.assistants.consult.service import ConsultService
-from citewell.bootstrap.desk import open_seal
-from citewell.bootstrap.home import read_source
 from citewell.errors import InputError, MissingExtra, ModelError
+from citewell.ingest.files import read_source
+from citewell.ports.models import EXTRACTIVE
 from citewell.types import Source
+from citewell.wiring import make_remote, open_seal, search_at
 
 if TYPE_CHECKING:
+    from citewell.adapters.store.library import SqlLibrary
+    from citewell.answer.gate import Verify
     from citewell.answer.replay import Replay
+    from citewell.answer.retrieve import Search
     from citewell.assistants.consult.messages import Reader
     from citewell.assistants.consult.notebook import InterviewStep
     from citewell.assistants.consult.tools import Caller
-    from citewell.bootstrap.app import App
+    from citewell.config import Settings
     from citewell.history import AuditRecord
     from citewell.ports import Writer
-    from citewell.types import Context, User
+    from citewell.types import Context, Emergency, User
     from citewell.types.consult import Consult, Differential, Finding
     from citewell.types.facts import Fact
 
@@ -62,15 +65,20 @@ class NoWriter:
 
 
 @dataclass(frozen=True)
-class ConsultParts:
-    """Where consults are held over an open library."""
+class Consultations:
+    """Consultations over an open library; models are loaded when something is assessed."""
 
-    app: App
+    settings: Settings
+    library: SqlLibrary
+    search: Callable[[], Search]
+    writer: Callable[[], Writer]
+    verify: Verify
+    emergency: Callable[[str], Emergency | None]
 
     @cached_property
     def service(self) -> ConsultService:
         """The flow, with everything that it needs."""
-        library, seal = self.app.library, open_seal(self.app.library)
+        library, seal = self.library, open_seal(self.library)
         audit = SqlAudit(library.engine, library.path, seal)
         return ConsultService(
             consults=SqlConsults(library.engine, library.path, seal, audit=audit),
@@ -79,7 +87,7 @@ class ConsultParts:
             reader=self._reader,
             proposer=self._proposer,
             sent=self._sent(),
-            detect=lambda text: self.app.emergency(text, is_vignette=True),
+            detect=self.emergency,
         )
 
     def _reader(self) -> Reader | None:
@@ -95,18 +103,17 @@ class ConsultParts:
     def _caller(self) -> Caller:
         """A model for one call; it is closed after."""
         from citewell.assistants.consult.tools import Caller
-        from citewell.bootstrap.parts import make_remote
 
-        model = make_remote(self.app.settings)
+        model = make_remote(self.settings)
         return Caller(model, model.limits.context_window, model.limits.max_reply_tokens)
 
     @property
     def _is_quoting(self) -> bool:
-        return self.app.settings.model == "extractive"
+        return self.settings.model == EXTRACTIVE
 
     def _sent(self) -> str:
-        model = self.app.settings.model
-        if model == "extractive":
+        model = self.settings.model
+        if model == EXTRACTIVE:
             return "Nothing is sent anywhere."
         return f"What is said and found is sent to the model {model}."
 
@@ -116,48 +123,48 @@ class ConsultParts:
 
     @cached_property
     def _search(self) -> Search:
-        app = self.app
-        return Search(app.library, app.index, CachedNames(app.embedder), app.lexicon, app.calibration_of)
+        search = self.search()
+        return replace(search, embedder=CachedNames(search.embedder))
 
     def _parts(self, asker: User, search: Search) -> AssessmentParts:
         return AssessmentParts(
             search=search,
-            verify=self.app.verify_sentence,
-            entry=lambda document_id: self.app.library.entry(document_id, asker.scope),
+            verify=self.verify,
+            entry=lambda document_id: self.library.entry(document_id, asker.scope),
             writer=None if self._is_quoting else self._writer(),
         )
 
     def _writer(self) -> Writer:
         """The model; one that cannot be had fails when it is to write, and the plan quotes and says why."""
         try:
-            return self.app.writer
+            return self.writer()
         except (ModelError, MissingExtra) as error:
-            return NoWriter(self.app.settings.model, str(error))
+            return NoWriter(self.settings.model, str(error))
 
     def setup(self, asker: User) -> Mapping[str, Any]:
         """What the library and the writer are now, for the record."""
-        library = self.app.library
+        library = self.library
         stamp = library.stamp()
-        told = Versions.of(library.at(stamp).versions(asker.scope))
+        versions = Versions.of(library.at(stamp).versions(asker.scope))
         return {
             "library": {
                 "stamp": stamp,
                 "is_settled": True,
                 "embedder": library.embedder(),
-                "documents": told.count,
-                "generations": told.generations,
-                "digest": told.digest,
+                "documents": versions.count,
+                "generations": versions.generations,
+                "digest": versions.digest,
             },
             "citewell": version("citewell"),
             "assistant": "consult",
-            "writer": {"name": self.app.settings.model, "prompt": RULES.hash},
+            "writer": {"name": self.settings.model, "prompt": RULES.hash},
         }
 
     # ----------------------------------------------------------------------------------------------- a record at hand
 
     def from_bundle(self, path: Path) -> tuple[str, Sequence[Finding]]:
         """The findings of a FHIR R4 bundle; anything else is refused."""
-        source = read_source(path, self.app.settings.limits.max_bytes)
+        source = read_source(path, self.settings.limits.max_bytes)
         return f"the file {path.name}", self.from_bytes(source.data, name=path.name)
 
     def from_bytes(self, data: bytes, *, name: str) -> list[Finding]:
@@ -177,14 +184,12 @@ class ConsultParts:
 
     def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Assess a signed consult again on the versions of then, beside what was signed; nothing is recorded."""
-        from citewell.adapters.index.exact import ExactIndex
         from citewell.assistants.consult.reassess import again
 
         def parts(stamp: int, only: Collection[int] | None) -> AssessmentParts:
-            past = ExactIndex(self.app.library.at(stamp, only=only))
-            return self._parts(asker, replace(self._search, index=past))
+            return self._parts(asker, search_at(self._search, self.library, stamp, only))
 
-        return again(record, asker, parts=parts, library=self.app.library, setup=self.setup(asker))
+        return again(record, asker, parts=parts, library=self.library, setup=self.setup(asker))
 
 
 def exported(turn: InterviewStep, kind: str) -> bytes:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from citewell.adapters.store.original_files import store_of
-from citewell.bootstrap.home import LIBRARY_FILE, make_home
 from citewell.errors import DamagedFile, DiskFull, InputError, LibraryError, NotFound
+from citewell.wiring import LIBRARY_FILE, make_home
 
 if TYPE_CHECKING:
-    from citewell.bootstrap.app import App
+    from citewell.app import App
     from citewell.ports.blobs import Blobs
 
 MANIFEST = "backup.json"
@@ -74,8 +74,8 @@ def back_up(app: App, folder: Path) -> Copied:
             if (home / name).is_dir():
                 shutil.copytree(home / name, making / name)
         files = {str(path.relative_to(making)): _digest(path) for path in sorted(making.rglob("*")) if path.is_file()}
-        told = {"made_at": datetime.now(UTC).isoformat(timespec="seconds"), "files": files}
-        (making / MANIFEST).write_text(json.dumps(told, indent=1), "utf-8")
+        manifest = {"made_at": datetime.now(UTC).isoformat(timespec="seconds"), "files": files}
+        (making / MANIFEST).write_text(json.dumps(manifest, indent=1), "utf-8")
         if folder.exists():
             folder.rmdir()
         making.replace(folder)
@@ -90,8 +90,8 @@ def back_up(app: App, folder: Path) -> Copied:
 def restore(folder: Path, home: Path) -> int:
     """Put a backup into a home that holds no library yet; how many files. Nothing is put back from a damaged one."""
     try:
-        told: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
-        files: dict[str, str] = told["files"]
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
+        files: dict[str, str] = manifest["files"]
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
             f"{folder} is not a backup: {MANIFEST} is missing or damaged. Choose another folder."
@@ -112,7 +112,7 @@ def restore(folder: Path, home: Path) -> int:
         raise InputError(f"{home} already holds a different {taken[0]}. Name an empty folder with --home.")
     make_home(home)
     # The library last: a home without one is no library yet, however far this came.
-    for name in sorted(files, key=lambda one: one == LIBRARY_FILE):
+    for name in sorted(files, key=lambda name: name == LIBRARY_FILE):
         target = home / name
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = target.with_name(target.name + ".part")

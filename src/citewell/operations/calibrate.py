@@ -21,13 +21,13 @@ from citewell.answer.calibrate import CalibrationFit, JudgedHits, Numbers, equat
 from citewell.answer.calibration import is_reviewed
 from citewell.answer.rank import ScoredCandidate
 from citewell.answer.retrieve import Search, refuse_misfit, retrieve_all
-from citewell.bootstrap.parts import make_minilm
 from citewell.errors import InputError
 from citewell.types import Filing, LifecycleState, Scope, Source
+from citewell.wiring import make_minilm
 
 if TYPE_CHECKING:
     from citewell.adapters.store.library import SqlLibrary
-    from citewell.bootstrap.app import App
+    from citewell.app import App
     from citewell.ingest.library_changes import AddedDocument
     from citewell.ingest.read_file import FileReader
     from citewell.ports import Embedder
@@ -65,18 +65,18 @@ def calibrate(app: App, *, data: Path | None = None, watch: Watch = lambda _done
         raise InputError(ALREADY)
     if data is None:
         refuse_misfit(app.library.embedder(), fingerprint)
-        found, on = on_library(app), "sentences from the library, compared with the built-in model"
+        fitted, on = on_library(app), "sentences from the library, compared with the built-in model"
     else:
-        found, on = on_claims(app, data, watch), "judged claims"
-    how = {"fitted_on": on, "pairs": found.pairs, "agreement": found.agreement, "error": found.error}
-    return Calibrated(found, on, write_calibration(app.settings.home, found.calibration, how))
+        fitted, on = on_claims(app, data, watch), "judged claims"
+    how = {"fitted_on": on, "pairs": fitted.pairs, "agreement": fitted.agreement, "error": fitted.error}
+    return Calibrated(fitted, on, write_calibration(app.settings.home, fitted.calibration, how))
 
 
 # --------------------------------------------------------------------------------------------------------- the library
 
 
 def on_library(app: App) -> CalibrationFit:
-    """Held to the built-in model on pairs of sentences: neighbours, and such as have nothing to do with each other."""
+    """Fitted to the built-in model on pairs of sentences: neighbours, and unrelated ones."""
     pairs = _pairs(list(_sentences(app)))
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     mine, other = (_cosines(pairs, texts, embedder) for embedder in (app.embedder, make_minilm(app.settings)))
@@ -86,20 +86,22 @@ def on_library(app: App) -> CalibrationFit:
 def _sentences(app: App) -> Iterator[list[str]]:
     """The sentences of each passage of the library, in their order."""
     scope = app.scope_of_owner()
-    entries = [one for one in app.library.entries(scope) if one.is_current and one.state is LifecycleState.COMPLETED]
+    entries = [
+        entry for entry in app.library.entries(scope) if entry.is_current and entry.state is LifecycleState.COMPLETED
+    ]
     for entry in entries[:: max(1, len(entries) // MAX_DOCUMENTS)][:MAX_DOCUMENTS]:
         _, document, chunks = app.library.opened(entry.id, scope)
         for chunk in chunks:
-            found = (document.text[start:end].strip() for start, end in chunk.sentences)
-            yield [text for text in found if len(text) >= LEAST_LETTERS]
+            texts = (document.text[start:end].strip() for start, end in chunk.sentences)
+            yield [text for text in texts if len(text) >= LEAST_LETTERS]
 
 
 def _pairs(passages: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
     """Sentences that follow each other, and sentences of two passages; the same pairs every time."""
     draw = np.random.default_rng(0)
-    near = [pair for one in passages for pair in pairwise(one) if pair[0] != pair[1]]
+    near = [pair for sentences in passages for pair in pairwise(sentences) if pair[0] != pair[1]]
     near = [near[at] for at in sorted(draw.permutation(len(near))[:MAX_PAIRS])]
-    placed = [(number, text) for number, one in enumerate(passages) for text in one]
+    placed = [(number, text) for number, sentences in enumerate(passages) for text in sentences]
     drawn = draw.integers(0, max(1, len(placed)), (2 * len(near), 2)).tolist() if placed else []
     far = [(placed[a][1], placed[b][1]) for a, b in drawn if placed[a][0] != placed[b][0]]
     return [*near, *far[: len(near)]]
@@ -107,7 +109,7 @@ def _pairs(passages: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
 
 def _cosines(pairs: Sequence[tuple[str, str]], texts: Sequence[str], embedder: Embedder) -> Numbers:
     vectors = dict(zip(texts, embedder.embed(texts), strict=True)) if texts else {}
-    return np.array([float(vectors[one] @ vectors[other]) for one, other in pairs], dtype=np.float64)
+    return np.array([float(vectors[left] @ vectors[right]) for left, right in pairs], dtype=np.float64)
 
 
 # ---------------------------------------------------------------------------------------------------------- the claims
@@ -127,8 +129,8 @@ def on_claims(app: App, folder: Path, watch: Watch) -> CalibrationFit:
     """Fitted to the first hits of claims among abstracts, each asked for once more without those that it cites."""
     claims = read_claims(folder)
     with tempfile.TemporaryDirectory() as scratch:
-        found = _searched(Path(scratch), claims, app, watch)
-    judged = judged_of(list(claims.cited.values()), found)
+        ranked = _searched(Path(scratch), claims, app, watch)
+    judged = judged_of(list(claims.cited.values()), ranked)
     return fit(judged, _at_random(claims, app.embedder), embedder=app.embedder.fingerprint)
 
 
@@ -162,25 +164,25 @@ def _searched(scratch: Path, claims: Claims, app: App, watch: Watch) -> list[lis
 
     library = SqlLibrary(scratch / "library.sqlite")
     with closing(library):
-        pages = (_page(one, *told) for one, told in claims.corpus.items())
+        pages = (_page(abstract, title, text) for abstract, (title, text) in claims.corpus.items())
         works = (Work(len(page.data), partial(_stored, page, library)) for page in pages)
         ids: dict[str, str] = {}
-        for one, added in zip(claims.corpus, in_turn(app.reader, works), strict=True):
-            ids[added.result().entry.id] = one
+        for abstract, added in zip(claims.corpus, in_turn(app.reader, works), strict=True):
+            ids[added.result().entry.id] = abstract
             watch(len(ids), len(claims.corpus))
         search = Search(library, ExactIndex(library), app.embedder, app.lexicon)
         generations = {number: ids[document] for number, document in library.at(library.stamp()).versions(SCRATCH)}
         orders: list[list[ScoredCandidate]] = []
 
-        def kept(found: list[list[ScoredCandidate]]) -> list[list[ScoredCandidate]]:
-            orders.extend(found)
-            return [[] for _ in found]
+        def keep(ranked: list[list[ScoredCandidate]]) -> list[list[ScoredCandidate]]:
+            orders.extend(ranked)
+            return [[] for _ in ranked]
 
         texts = list(claims.cited)
         for start in range(0, len(texts), AT_ONCE):
             asked = texts[start : start + AT_ONCE]
-            retrieve_all(asked, scope=SCRATCH, search=search, limit=LOOKED_AT, choose=kept, with_terms=False)
-    return [[(generations[one.candidate.generation], one) for one in order] for order in orders]
+            retrieve_all(asked, scope=SCRATCH, search=search, limit=LOOKED_AT, choose=keep, with_terms=False)
+    return [[(generations[scored.candidate.generation], scored) for scored in order] for order in orders]
 
 
 def _stored(page: Source, library: SqlLibrary, reader: FileReader) -> AddedDocument:
@@ -189,14 +191,14 @@ def _stored(page: Source, library: SqlLibrary, reader: FileReader) -> AddedDocum
     return add(page, filing=Filing(), scope=SCRATCH, library=library, reader=reader)
 
 
-def judged_of(cited: Sequence[frozenset[str]], found: Sequence[Sequence[tuple[str, ScoredCandidate]]]) -> JudgedHits:
+def judged_of(cited: Sequence[frozenset[str]], ranked: Sequence[Sequence[tuple[str, ScoredCandidate]]]) -> JudgedHits:
     """The first hit of each claim, and its first among what it does not cite, which is wrong."""
     rows = []
-    for number, (right, order) in enumerate(zip(cited, found, strict=True)):
-        wrong = next((one for one in order if one[0] not in right), None)
-        for one in (*order[:1], *([wrong] if wrong else [])):
-            candidate, nearest = one[1].candidate, max(one[1].cosines.tolist(), default=-1.0)
-            rows.append((max(candidate.cosine, nearest), candidate.coverage, one[0] in right, number))
+    for number, (right, order) in enumerate(zip(cited, ranked, strict=True)):
+        wrong = next((hit for hit in order if hit[0] not in right), None)
+        for abstract, scored in (*order[:1], *([wrong] if wrong else [])):
+            candidate, nearest = scored.candidate, max(scored.cosines.tolist(), default=-1.0)
+            rows.append((max(candidate.cosine, nearest), candidate.coverage, abstract in right, number))
     table = np.array(rows, dtype=np.float64).reshape(-1, 4)
     return JudgedHits(table[:, 0], table[:, 1], table[:, 2].astype(bool), table[:, 3].astype(np.int64))
 
@@ -207,9 +209,9 @@ def _at_random(claims: Claims, embedder: Embedder) -> Numbers:
     ids, texts = list(claims.corpus), list(claims.cited)
     some = [ids[at] for at in draw.permutation(len(ids))[:MAX_DOCUMENTS]]
     few = [texts[at] for at in draw.permutation(len(texts))[: AT_RANDOM // MAX_DOCUMENTS]]
-    passages = embedder.embed(["\n".join(claims.corpus[one]) for one in some])
+    passages = embedder.embed(["\n".join(claims.corpus[abstract]) for abstract in some])
     cosines = embedder.embed(few) @ passages.T
-    apart = np.array([[one not in claims.cited[claim] for one in some] for claim in few])
+    apart = np.array([[abstract not in claims.cited[claim] for abstract in some] for claim in few])
     return np.asarray(cosines[apart], dtype=np.float64)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.bootstrap.home import LIBRARY_FILE
 from citewell.errors import InputError
+from citewell.wiring import LIBRARY_FILE
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

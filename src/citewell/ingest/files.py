@@ -1,22 +1,12 @@
-"""The folder that holds a library, and files that are read from elsewhere."""
+"""Reads the bytes of a file or a stream, unless there are too many."""
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from citewell.errors import InputError, LibraryReadOnly, TooLarge
+from citewell.errors import InputError, TooLarge
 from citewell.types import Source
-
-LIBRARY_FILE = "library.sqlite"
-
-
-def library_file(home: Path) -> Path:
-    """The library's file in a folder that is made where there is none."""
-    make_home(home)
-    return _private(home / LIBRARY_FILE)
 
 
 def read_source(path: Path, max_bytes: int) -> Source:
@@ -50,20 +40,3 @@ def size_of(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def make_home(home: Path) -> None:
-    """The folder, readable by its owner alone."""
-    try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise LibraryReadOnly(
-            f"The folder {home} could not be created ({error.strerror}). Choose another with --home or CITEWELL_HOME."
-        ) from error
-
-
-def _private(path: Path) -> Path:
-    """The library's file, made readable by its owner alone; what SQLite puts beside it gets the same mode."""
-    with suppress(OSError):
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    return path

@@ -1,27 +1,20 @@
-"""Puts the evidence assistant together: a desk for conversations in a journey, their history, and asking again."""
+"""Conversations about the literature: asked in a journey, looked at again, and replayed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, Protocol, assert_never
 
-from citewell.adapters.index.exact import ExactIndex
-from citewell.answer.assistant import AnswerLimits
 from citewell.answer.events import AnswerDone, Event
 from citewell.answer.replay import RecordedQuestion, Replay, replay
-from citewell.assistants.evidence import NAME, Literature
+from citewell.answer.service import AskService
+from citewell.assistants.evidence import NAME
 from citewell.assistants.evidence.standing import CitationStanding
-from citewell.bootstrap.desk import desk_of
 from citewell.errors import InputError
 from citewell.history import AuditRecord
 from citewell.types import LifecycleState, Scope, User
-
-if TYPE_CHECKING:
-    from citewell.adapters.store.journeys import VersionStanding
-    from citewell.answer.service import AskService
-    from citewell.bootstrap.app import App
+from citewell.types.journeys import Journey, VersionStanding
 
 OTHER_JOURNEY = "This conversation belongs to another journey. Start a new one to ask in this journey."
 
@@ -46,11 +39,31 @@ class Talk:
     standing: Mapping[str, CitationStanding]
 
 
-@dataclass(frozen=True)
-class EvidenceService:
-    """Where conversations about the literature are held; parts are loaded when something is first asked."""
+class Journeys(Protocol):
+    """The journeys of a tenant, and what is filed and held under them."""
 
-    app: App
+    def one(self, slug: str, scope: Scope) -> Journey: ...
+
+    def held_in(self, conversation_id: str, asker: User, *, assistant: str) -> str | None:
+        """The journey of a conversation."""
+        ...
+
+    def placed(self, document_ids: Iterable[str], scope: Scope) -> dict[str, VersionStanding]:
+        """What has become of document versions; those that are no more are left out."""
+        ...
+
+    def current_slug(self, slug: str | None, scope: Scope) -> str | None:
+        """What a slug that was written down once is called now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceService:
+    """Holds conversations about the literature; the assistant is loaded when something is first asked."""
+
+    journeys: Journeys
+    desk: AskService
+    """Where questions about the literature are asked and kept."""
 
     def ask(
         self, question: str, *, asker: User, journey: str | None, conversation_id: str | None = None
@@ -70,72 +83,45 @@ class EvidenceService:
 
     def _journey(self, asker: User, journey: str | None, conversation_id: str | None) -> str | None:
         """The journey to ask in: that of the conversation where one goes on, since its history came from there."""
-        wanted = None if journey is None else self.app.journeys.one(journey, asker.scope).slug
+        wanted = None if journey is None else self.journeys.one(journey, asker.scope).slug
         if conversation_id is None:
             return wanted
-        held = self.app.journeys.held_in(conversation_id, asker, assistant=NAME)
+        held = self.journeys.held_in(conversation_id, asker, assistant=NAME)
         if wanted is not None and wanted != held:
             raise InputError(OTHER_JOURNEY)
-        return None if held is None else self.app.journeys.one(held, asker.scope).slug
+        return None if held is None else self.journeys.one(held, asker.scope).slug
 
     # ------------------------------------------------------------------------------------------------------ history
 
     def talk(self, conversation_id: str, asker: User) -> Talk:
         """A conversation with the citations of each turn, and which of them may still be opened."""
-        journey = self.app.journeys.held_in(conversation_id, asker, assistant=NAME)
-        asked = [one for one in self.desk.conversations.turns(conversation_id, asker) if one.message.role == "user"]
-        ids = [one.answer_id for one in asked if one.answer_id is not None]
+        journey = self.journeys.held_in(conversation_id, asker, assistant=NAME)
+        kept = self.desk.conversations.turns(conversation_id, asker)
+        questions = [turn for turn in kept if turn.message.role == "user"]
+        ids = [turn.answer_id for turn in questions if turn.answer_id is not None]
         records, replies = self.desk.audit.records(ids, asker), self.desk.inbox.replies(ids, asker)
         turns = []
-        for one in asked:
-            record = records.get(one.answer_id or "")
+        for turn in questions:
+            record = records.get(turn.answer_id or "")
             answer = None if record is None else record.words["answer"]
-            turns.append(TalkTurn(one.message.text, one.answer_id, answer, replies.get(one.answer_id or "")))
-        cited = {told["document_id"] for turn in turns if turn.answer for told in _cited(turn.answer)}
+            turns.append(TalkTurn(turn.message.text, turn.answer_id, answer, replies.get(turn.answer_id or "")))
+        cited = {place["document_id"] for talk in turns if talk.answer for place in _cited(talk.answer)}
         scope = replace(asker.scope, journey=journey)
         return Talk(conversation_id, journey, tuple(turns), self.standing(cited, scope))
 
     def standing(self, document_ids: Collection[str], scope: Scope) -> dict[str, CitationStanding]:
         """What has become of documents that were cited, as the scope sees them."""
-        placed = self.app.journeys.placed(document_ids, scope)
-        return {one: _standing(placed.get(one)) for one in document_ids}
+        placed = self.journeys.placed(document_ids, scope)
+        return {document_id: _standing(placed.get(document_id)) for document_id in document_ids}
 
     def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Ask again on the versions of then, in the journey by the slug that it has now; nothing is recorded."""
         then = RecordedQuestion.of(record, asker)
-        slug = self.app.journeys.current_slug(then.scope.journey, then.scope)
+        slug = self.journeys.current_slug(then.scope.journey, then.scope)
         then = replace(then, scope=replace(then.scope, journey=slug))
-        still = self.app.library.at(then.stamp).versions(then.scope)
-        assistant = self._past(then.stamp, then.only(still))
-        return replay(then, still, assistant=assistant, library=self.app.library, emergency=self.app.emergency)
-
-    # -------------------------------------------------------------------------------------------------------- parts
-
-    @cached_property
-    def desk(self) -> AskService:
-        """Where questions about the literature are asked and kept."""
-        return desk_of(self.app.library, NAME, lambda: self.literature, self._past, self.app.emergency)
-
-    @property
-    def literature(self) -> Literature:
-        """The assistant, with the writer of now: a server that stops closes it."""
-        chosen = self.app.settings
-        return Literature(
-            search=self.app.knowledge.search,
-            writer=self.app.writer,
-            verify=self.app.verify_sentence,
-            calibrate=self.app.answer_chance,
-            reader=self.app.answer_reader,
-            owners=self.app.people,
-            admin_email=self.app.admin_email,
-            policy=self.app.policy,
-            limits=AnswerLimits(chosen.context_chunks, chosen.max_context_tokens, chosen.max_history_tokens),
-        )
-
-    def _past(self, stamp: int, only: Collection[int] | None) -> Literature:
-        """The assistant over what was current at a stamp."""
-        index = ExactIndex(self.app.library.at(stamp, only=only))
-        return replace(self.literature, search=replace(self.literature.search, index=index))
+        still = self.desk.library.at(then.stamp).versions(then.scope)
+        assistant = self.desk.past_assistant(then.stamp, then.only(still))
+        return replay(then, still, assistant=assistant, library=self.desk.library, emergency=self.desk.emergency)
 
 
 def _cited(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Puts the desk of a person's record together: the assistant over its facts and documents, and what is kept of it."""
+"""Asks a person's record: the assistant over its facts and documents, and the service that keeps what is asked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.llm.extractive import Extractive
 from citewell.adapters.records.record_settings import SqlOwn
 from citewell.answer.retrieve import Search
@@ -14,22 +13,22 @@ from citewell.assistants.guidelines.search_index import Books
 from citewell.assistants.records.ask import Records
 from citewell.assistants.records.fact_places import FactDocuments
 from citewell.assistants.records.kind_examples import Nearness, examples, nearness
-from citewell.bootstrap.desk import desk_of
-from citewell.bootstrap.record_models import EXTRACTIVE
+from citewell.ports.models import EXTRACTIVE
 from citewell.types import User
+from citewell.wiring import make_ask_service, search_at
 
 if TYPE_CHECKING:
     from citewell.answer.service import AskService
-    from citewell.bootstrap.app import App
+    from citewell.app import App
     from citewell.history import Conversations
     from citewell.ports.records import FactStore
     from citewell.types import Emergency, Message, Scope
 
-TALKS, TURNS = 3, 4
+CONVERSATIONS, TURNS = 3, 4
 """How many earlier conversations are remembered, and how many messages of each."""
 
 
-def make_records(app: App, facts: FactStore) -> Records:
+def make_records_assistant(app: App, facts: FactStore) -> Records:
     """The assistant of an open record, as its owner has set it."""
     chosen = SqlOwn(app.library.engine, app.library.path).choices(app.scope_of_owner())
     return Records(
@@ -48,36 +47,37 @@ def make_records(app: App, facts: FactStore) -> Records:
 
 def _near(app: App) -> Nearness:
     """Nearness to the examples, whose vectors stay in the home's cache: they hold nobody's words."""
-    kept = Books(app.library, lambda: app.built_in, app.settings.home / "cache" / "records")
-    return nearness(app.built_in.embed, kept.vectors(examples()[1]))
+    books = Books(app.library, lambda: app.built_in, app.settings.home / "cache" / "records")
+    return nearness(app.built_in.embed, books.vectors(examples()[1]))
 
 
-def make_record_desk(app: App, facts: FactStore) -> AskService:
+def make_record_service(app: App, facts: FactStore) -> AskService:
     """Where a person asks their record; it stays inside the vault."""
 
     def assistant() -> Records:
-        return replace(make_records(app, facts), recent=lambda scope: earlier(desk.conversations, scope))
+        return replace(make_records_assistant(app, facts), recent=lambda scope: earlier(service.conversations, scope))
 
     def past_assistant(stamp: int, only: Collection[int] | None) -> Records:
-        now = make_records(app, facts)
-        return replace(now, search=replace(now.search, index=ExactIndex(app.library.at(stamp, only=only))))
+        now = make_records_assistant(app, facts)
+        return replace(now, search=search_at(now.search, app.library, stamp, only))
 
-    desk = desk_of(app.library, "records", assistant, past_assistant, _emergency(app))
-    return desk
+    service = make_ask_service(app.library, "records", assistant, past_assistant, _emergency(app))
+    return service
 
 
 def _emergency(app: App) -> Callable[[str], Emergency | None]:
     """Finds what cannot wait; the way to help is told in the language that the owner has chosen."""
 
-    def found(text: str) -> Emergency | None:
+    def find(text: str) -> Emergency | None:
         chosen = SqlOwn(app.library.engine, app.library.path).choices(app.scope_of_owner())
         return app.emergency(text, chosen.language)
 
-    return found
+    return find
 
 
 def earlier(conversations: Conversations, scope: Scope) -> list[Message]:
     """What was asked and answered in the last conversations, oldest first; a question that waits is left out."""
     asker = User.owner(scope)
-    talks = [conversations.turns(one.id, asker, newest=TURNS) for one in reversed(conversations.all(asker)[:TALKS])]
+    newest = reversed(conversations.all(asker)[:CONVERSATIONS])
+    talks = [conversations.turns(conversation.id, asker, newest=TURNS) for conversation in newest]
     return [turn.message for turns in talks for turn in turns if turn.answer_id is not None]

@@ -1,45 +1,56 @@
-"""Puts the guidelines chat together: searchable guidelines, its writer, and a desk that keeps its sessions."""
+"""The guidelines chat: its sessions, the guidelines that it searches, and those that it searched then."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from citewell.answer.events import AnswerDone, Event
+from citewell.answer.gate import Verify
+from citewell.answer.service import AskService, Assistant, AssistantAt, ServiceLibrary
 from citewell.answer.verify.support_model import calibrated
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.chat import Chat
 from citewell.assistants.guidelines.chat_queries import rewriting
 from citewell.assistants.guidelines.class_examples import examples, nearness
+from citewell.assistants.guidelines.classify import Nearness
 from citewell.assistants.guidelines.extractive_answer import Quoter
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.retrieve import RetrievedEntry, query_for, retrieve_for
 from citewell.assistants.guidelines.search_index import Books, SearchableGuideline
-from citewell.bootstrap.desk import desk_of
+from citewell.assistants.guidelines.service import GuidelineService, order
+from citewell.config import Settings
 from citewell.errors import InputError, NotFound
-
-if TYPE_CHECKING:
-    from citewell.answer.service import AskService
-    from citewell.assistants.guidelines.classify import Nearness
-    from citewell.assistants.guidelines.guideline import Guideline
-    from citewell.assistants.guidelines.patient import PatientInput
-    from citewell.bootstrap.app import App
-    from citewell.types import Scope, User
+from citewell.ports import Embedder, Library, Writer
+from citewell.ports.models import EXTRACTIVE
+from citewell.types import Emergency, Scope, User
 
 NAME = "guidelines"
 NO_SUCH_GUIDELINE = "Guideline not found. `citewell guidelines list` shows the names and ids."
 
 
+class ChatLibrary(ServiceLibrary, Library, Protocol):
+    """The library with its past."""
+
+
 @dataclass(frozen=True)
 class GuidelineChat:
-    """Where the chat is held; parts are loaded when something is first asked.
+    """Holds the chat; models are loaded when something is first asked."""
 
-    Guidelines are searched with the built-in model, whoever embeds the library: the chat's limits were fitted to it.
-    """
-
-    app: App
+    settings: Settings
+    library: ChatLibrary
+    guidelines: GuidelineService
+    embedder: Callable[[], Embedder]
+    """The built-in model, whoever embeds the library: the limits of the chat were fitted to it."""
+    writer: Callable[[], Writer]
+    verify: Verify
+    emergency: Callable[[str], Emergency | None]
+    ask_service: Callable[[Callable[[], Assistant], AssistantAt], AskService]
+    """Makes what keeps the sessions."""
 
     def ask(
         self, message: str, *, asker: User, session_id: str | None = None, only: Sequence[str] = ()
@@ -70,42 +81,39 @@ class GuidelineChat:
         def past(stamp: int, generations: Collection[int] | None) -> Chat:
             return self._past(stamp, generations, ())
 
-        days = self.app.settings.chat_days
-        emergency = self.app.emergency
-        return desk_of(self.app.library, NAME, lambda: self._chat(()), past, emergency, keep_days=days)
+        return self.ask_service(lambda: self._chat(()), past)
 
     @cached_property
     def books(self) -> Books:
         """The guidelines that have been set up for searching."""
-        folder = self.app.settings.home / "cache" / "guidelines"
-        return Books(self.app.library, lambda: self.app.built_in, folder)
+        return Books(self.library, self.embedder, self.settings.home / "cache" / "guidelines")
 
     @cached_property
     def _near(self) -> Nearness:
-        return nearness(self.app.built_in.embed, self.books.vectors(examples()[1]))
+        return nearness(self.embedder().embed, self.books.vectors(examples()[1]))
 
     def shelf(self, scope: Scope, only: Sequence[str] = ()) -> list[SearchableGuideline]:
         """The current guidelines of a scope, or those that are named."""
         if not only:
-            return [self.books.book(one, scope) for one in self.app.guidelines.chosen(scope)]
-        return [self.books.book(one, scope) for one in _named(self.app.guidelines.all(scope), only)]
+            return [self.books.book(guideline, scope) for guideline in self.guidelines.chosen(scope)]
+        return [self.books.book(guideline, scope) for guideline in _named(self.guidelines.all(scope), only)]
 
     def related(self, patient: PatientInput, scope: Scope, only: Sequence[str] = ()) -> list[RetrievedEntry]:
         """The rules nearest to a patient, whether met or not, with what the record adds to their order."""
         query = query_for(patient)
-        return retrieve_for(patient, self.app.built_in.embed([query])[0], self.shelf(scope, only)) if query else []
+        return retrieve_for(patient, self.embedder().embed([query])[0], self.shelf(scope, only)) if query else []
 
     def _chat(self, only: tuple[str, ...]) -> Chat:
-        is_quoting = self.app.settings.model == "extractive"
-        writer = Quoter() if is_quoting else self.app.writer
+        is_quoting = self.settings.model == EXTRACTIVE
+        writer = Quoter() if is_quoting else self.writer()
         return Chat(
             shelf=self.shelf,
-            embed=self.app.built_in.embed,
+            embed=self.embedder().embed,
             near=lambda: self._near,
-            emergency=self.app.emergency,
-            country=self.app.settings.country,
+            emergency=self.emergency,
+            country=self.settings.country,
             writer=writer,
-            verify=self.app.verify_sentence,
+            verify=self.verify,
             calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
             rewriting=None if is_quoting else partial(rewriting, writer),
             only=only,
@@ -113,36 +121,34 @@ class GuidelineChat:
 
     def _past(self, stamp: int, generations: Collection[int] | None, only: tuple[str, ...]) -> Chat:
         """The chat over the editions that were current at a stamp."""
-        library, guidelines = self.app.library, self.app.guidelines
 
         def shelf(scope: Scope, only: Sequence[str]) -> list[SearchableGuideline]:
-            ids = [document_id for _, document_id in library.at(stamp, only=generations).versions(scope)]
-            found = []
-            for one in ids:
+            past: list[Guideline] = []
+            for _, document_id in self.library.at(stamp, only=generations).versions(scope):
                 with suppress(InputError):
-                    if TAG in library.entry(one, scope).tags:
-                        found.append(guidelines.guideline(one, scope))
-            if not found:
+                    if TAG in self.library.entry(document_id, scope).tags:
+                        past.append(self.guidelines.guideline(document_id, scope))
+            if not past:
                 raise NotFound(
                     "The guideline used then is no longer in the library. The record still shows what was said."
                 )
-            chosen = _named(found, only) if only else found
-            return [self.books.book(one, scope) for one in sorted(chosen, key=lambda one: (one.name, one.title))]
+            chosen = sorted(_named(past, only) if only else past, key=order)
+            return [self.books.book(guideline, scope) for guideline in chosen]
 
         return replace(self._chat(only), shelf=shelf)
 
 
-def _named(found: Sequence[Guideline], only: Sequence[str]) -> list[Guideline]:
+def _named(guidelines: Sequence[Guideline], only: Sequence[str]) -> list[Guideline]:
     """The guidelines of these names or documents."""
-    chosen = []
-    for wanted in only:
-        fitting = [one for one in found if _is(one, wanted)]
-        if not fitting:
+    chosen: list[Guideline] = []
+    for name in only:
+        matching = [guideline for guideline in guidelines if _is(guideline, name)]
+        if not matching:
             raise NotFound(NO_SUCH_GUIDELINE)
-        chosen += [one for one in fitting if one not in chosen]
+        chosen += [guideline for guideline in matching if guideline not in chosen]
     return chosen
 
 
-def _is(guideline: Guideline, wanted: str) -> bool:
-    same_name = guideline.name.casefold() == wanted.strip().casefold()
-    return same_name or (guideline.entry is not None and guideline.entry.id == wanted.strip().lower())
+def _is(guideline: Guideline, name: str) -> bool:
+    same_name = guideline.name.casefold() == name.strip().casefold()
+    return same_name or (guideline.entry is not None and guideline.entry.id == name.strip().lower())

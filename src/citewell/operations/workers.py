@@ -1,4 +1,4 @@
-"""Who reads what is queued: this process, or workers on any number of machines; and where original files are kept."""
+"""Reads what is queued: in this process, or in workers of several processes on any number of machines."""
 
 from __future__ import annotations
 
@@ -10,21 +10,17 @@ import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from citewell.errors import BlobsUnavailable, EmbedderMismatch
+from citewell.app import App, build
+from citewell.errors import EmbedderMismatch
 
 if TYPE_CHECKING:
-    from citewell.bootstrap.app import App
     from citewell.config import Settings
     from citewell.ingest.read_file import Step
     from citewell.ingest.worker import Worker
-    from citewell.ports.blobs import Blobs
-    from citewell.ports.queue import Queue
     from citewell.types import LibraryEntry
 
 log = logging.getLogger(__name__)
@@ -34,7 +30,6 @@ Tell = Callable[[str, "Step"], None]
 Part = Literal["poll", "serve", "sweep"]
 """What one process of a worker does: look at the table by itself, serve nudges, or sweep up what nudges missed."""
 
-PROBE = b"probe"
 SWEEP_S = 2.0
 RESTART_S = 1.0
 END_S = 30.0
@@ -42,56 +37,6 @@ END_S = 30.0
 REFUSED = 78
 """How a process ends that must not be started again before a setting is changed."""
 PARENT_DEATH = 1
-
-
-def refuse_settings(settings: Settings) -> None:
-    """Refuse a broker that cannot be one before anything is opened, rather than after a document has come."""
-    if settings.broker_url is not None:
-        from citewell.adapters.queue.celery import refuse_address
-
-        refuse_address(settings.broker_url.get_secret_value())
-
-
-def make_queue(settings: Settings, worker: Callable[[], Worker]) -> Queue:
-    """What wakes workers: a broker where one is named, else the worker in this process."""
-    if settings.broker_url is None:
-        from citewell.adapters.queue.inline import InlineQueue
-
-        return InlineQueue(worker)
-    from citewell.adapters.queue.celery import CeleryQueue
-
-    return CeleryQueue(settings.broker_url.get_secret_value())
-
-
-def make_blobs(settings: Settings) -> Blobs | None:
-    """Where original files are kept outside of the library; None: in it."""
-    if not settings.blobs:
-        return None
-    if "://" not in settings.blobs:
-        from citewell.adapters.blobs.folder import FolderBlobs
-
-        return FolderBlobs(Path(settings.blobs))
-    from citewell.adapters.blobs.s3 import S3Blobs
-
-    key, secret = settings.blobs_key, settings.blobs_secret
-    return S3Blobs(
-        settings.blobs,
-        url=settings.blobs_url,
-        key=None if key is None else key.get_secret_value(),
-        secret=None if secret is None else secret.get_secret_value(),
-    )
-
-
-def try_blobs(store: Blobs) -> None:
-    """Keep a few bytes, read them back and remove them; whatever goes wrong says what to do."""
-    key = f"00/00/probe-{uuid.uuid4().hex}"
-    store.put(key, PROBE)
-    is_same = store.get(key) == PROBE
-    store.remove(key)
-    if not is_same:
-        raise BlobsUnavailable(
-            "The storage for original files returned different bytes from those it was given. Check its disk."
-        )
 
 
 # ----------------------------------------------------------------------------------------------- one worker, in parts
@@ -106,14 +51,14 @@ def drain(app: App) -> tuple[int, int]:
     return worker.done, worker.failed
 
 
-def read_one(app: App, document_id: str, *, watch: Tell) -> bool:
+def read_document(app: App, document_id: str, *, watch: Tell) -> bool:
     """Read one document that waits, in this process; whether it was there to read."""
     from citewell.ingest.worker import Worker
 
     return Worker(app.library, app.reader, tell=watch).work(document_id)
 
 
-def read_again(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[LibraryEntry]:
+def reprocess(app: App, document_ids: Sequence[str], *, watch: Tell) -> list[LibraryEntry]:
     """Read these documents a second time, in this process; those that could not be read, each with why."""
     from citewell.ingest.worker import Worker
 
@@ -162,7 +107,6 @@ def run_part(app: App, part: Part, *, processes: int) -> None:
 def _serve(app: App, processes: int) -> None:
     """Serve nudges; what reads is made once for all processes of the pool, and each opens the library for itself."""
     from citewell.adapters.queue.celery import run_pool
-    from citewell.bootstrap import build
     from citewell.ingest.worker import Worker
 
     settings, reader = app.settings, app.reader
@@ -184,13 +128,13 @@ def _sweep(app: App, worker: Worker, processes: int) -> None:
 
     assert app.settings.broker_url is not None
     queue = CeleryQueue(app.settings.broker_url.get_secret_value())
-    said = None
+    last_error = None
     while not worker.is_ended_within(SWEEP_S):
         try:
             worker.look_round()
             refuse_misfit(app)  # the library may have changed to another embedder meanwhile
             waiting = app.library.due()
-            said = None
+            last_error = None
             if not waiting:
                 continue
             length = queue.length()
@@ -203,9 +147,9 @@ def _sweep(app: App, worker: Worker, processes: int) -> None:
         except EmbedderMismatch:
             raise
         except Exception as error:
-            if said != reason(error):  # once, not every two seconds for as long as it lasts
-                said = reason(error)
-                log.warning("queue cannot be swept: %s", said)
+            if last_error != reason(error):  # once, not every two seconds for as long as it lasts
+                last_error = reason(error)
+                log.warning("queue cannot be swept: %s", last_error)
 
 
 def die_with_parent() -> None:
@@ -254,7 +198,7 @@ def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
             child.wait()
 
 
-def parts_of(settings: Settings, processes: int) -> list[list[str]]:
+def worker_commands(settings: Settings, processes: int) -> list[list[str]]:
     """The commands of the processes that make one worker."""
     base = [sys.executable, "-m", "citewell.cli", "--home", str(settings.home), "worker"]
     if settings.broker_url is None:
@@ -263,6 +207,6 @@ def parts_of(settings: Settings, processes: int) -> list[list[str]]:
     return [[*base, "--part", "serve", *shared], [*base, "--part", "sweep", *shared]]
 
 
-def processes_of(settings: Settings) -> int:
+def process_count(settings: Settings) -> int:
     """How many processes a worker has: one a core."""
     return settings.worker_processes or os.cpu_count() or 1
