@@ -14,8 +14,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
+from citewell.records.vaults import Vaults
 from citewell.types.facts import Diagnosis, Fact, LabResult, Medication
 
 KINDS = {

@@ -112,26 +112,33 @@ def routes() -> str:
 
 def events() -> str:
     """Every event of the stream with its data."""
+    from pydantic import TypeAdapter
+
     from citewell.api.bodies.events import EVENTS, DoneResponse
 
     rows = ["| event | data | when |", "|---|---|---|"]
     for name, shape in EVENTS.items():
-        fields = shape.model_json_schema()["properties"]
-        told = "{" + ", ".join(f'"{field}": {_type(known)}' for field, known in fields.items()) + "}"
-        data = "the answer as `POST /api/v1/ask` gives it" if shape is DoneResponse else f"`{told}`"
+        schema = TypeAdapter(shape).json_schema()
+        fields = (f'"{name}": {_type(field, schema)}' for name, field in schema["properties"].items())
+        data = "the answer as `POST /api/v1/ask` gives it" if shape is DoneResponse else f"`{{{', '.join(fields)}}}`"
         rows.append(f"| `{name}` | {data} | {' '.join((shape.__doc__ or '').split())} |")
     return "\n".join(rows)
 
 
-def _type(known: dict[str, Any]) -> str:
+def _type(field: dict[str, Any], schema: dict[str, Any]) -> str:
     """What a field holds, in the words of JSON."""
-    if "anyOf" in known:
-        return " or ".join(_type(one) for one in known["anyOf"])
-    if "$ref" in known:
-        return known["$ref"].rpartition("/")[2].removesuffix("Response").lower()
-    if known["type"] == "array":
-        return f"[{_type(known['items'])}]"
-    return str(known["type"])
+    if "anyOf" in field:
+        return " or ".join(_type(part, schema) for part in field["anyOf"])
+    if "$ref" in field:
+        name = field["$ref"].rpartition("/")[2]
+        return (
+            str(schema["$defs"][name]["type"])
+            if "enum" in schema["$defs"][name]
+            else name.removesuffix("Response").lower()
+        )
+    if field["type"] == "array":
+        return f"[{_type(field['items'], schema)}]"
+    return str(field["type"])
 
 
 def errors() -> str:

@@ -23,7 +23,7 @@ from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.engine import PLAIN, Driver, open_engine
 from citewell.adapters.vault import keys
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.ingest.read_file import FileReader
 from citewell.minilm.tokenizer import WordPiece

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from citewell import wiring
 from citewell.adapters.store.library import SqlLibrary
-from citewell.bootstrap import parts
 from citewell.config import Settings
 from tests.postgres import Server
 
@@ -26,7 +26,7 @@ def libraries_in_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     server: Server = request.getfixturevalue("postgres_server")
-    opened = parts.make_library
+    opened = wiring.make_library
 
     def make_library(settings: Settings) -> SqlLibrary:
         if settings.database_url is None:
@@ -34,7 +34,7 @@ def libraries_in_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
         return opened(settings)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("citewell.bootstrap.assembly.make_library", make_library)
+        patch.setattr("citewell.app.make_library", make_library)
         yield
 
 
@@ -42,7 +42,7 @@ def libraries_in_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
 def libraries_in_files() -> Iterator[None]:
     """For tests whose matter is the file itself: its backup, or its move into a database."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("citewell.bootstrap.assembly.make_library", parts.make_library)
+        patch.setattr("citewell.app.make_library", wiring.make_library)
         yield
 
 

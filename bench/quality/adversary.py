@@ -22,7 +22,7 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
 from citewell.answer.verify.compare import Similarity
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.samples import sample_files

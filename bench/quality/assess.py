@@ -17,7 +17,7 @@ from typing import Any
 import citewell
 from citewell.assistants.guidelines.assess import assess, assessment_json
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import patient_from
+from citewell.assistants.guidelines.read_patient import patient_from
 
 
 def measure(guideline: Guideline, cases: list[dict[str, Any]], *, show: bool) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import citewell
 from citewell.answer.retrieve import Search
+from citewell.app import App
 from citewell.assistants.consult.gather import SHOWN, gather
-from citewell.bootstrap import App
 from citewell.types import Hit
 from citewell.types.consult import Category, Finding, FindingSource, Patient, Polarity
 

@@ -28,8 +28,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from citewell.answer.service import AskService
+from citewell.app import App, build
 from citewell.assistants.knowledge import RULES
-from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.types import Answer, Cite, Context, Filing, Qualified, Refuse, Source
 

@@ -16,11 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from citewell.bootstrap import build
-from citewell.bootstrap.app import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Source
-from citewell.types.answers import Answer
+from citewell.types.answers import Answer, Cite, Qualified
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared/data/guidelines"
@@ -94,7 +93,7 @@ SURE = 0.75
 
 
 def _is_shown(answer: Answer) -> bool:
-    return type(answer.action).__name__ in ("Cite", "Qualify")
+    return isinstance(answer.action, Cite | Qualified)
 
 
 def holds(text: str, words: Sequence[str]) -> bool:

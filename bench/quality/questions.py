@@ -27,8 +27,7 @@ from typing import Any
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import retrieve
 from citewell.answer.select import candidates
-from citewell.bootstrap import build
-from citewell.bootstrap.app import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Evidence, Filing, Scope, Source
 from citewell.types.answers import Answer

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from citewell.bootstrap import App, open_library
+from citewell.app import App, open_library
 from citewell.types import SentenceCheck, Verdict
 
 DATA = Path(__file__).parents[2] / "tests" / "data"

@@ -31,8 +31,7 @@ from citewell.answer.generate import Budget, assemble
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import retrieve
 from citewell.answer.select import NAMES, WEIGHTS, candidates, rerank
-from citewell.bootstrap import build
-from citewell.bootstrap.app import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Filing, Source
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from citewell.answer.events import SentenceChecked
 from citewell.answer.gate import check
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.ingest.chunk import SECTIONS, chunk
 from citewell.ports import ParsedFile

@@ -17,9 +17,9 @@ from itertools import count
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from citewell.bootstrap import App, build
-from citewell.bootstrap.bookshelf import Parsing, embed
+from citewell.app import App, build
 from citewell.config import Settings
+from citewell.operations.bookshelf import Parsing, embed
 from citewell.sentences import sentences
 from citewell.types import Filing
 

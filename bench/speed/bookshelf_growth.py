@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 from bookshelf import measure, pool, write_book
 
-from citewell.bootstrap import App, build
-from citewell.bootstrap.bookshelf import Done, Parsing, embed
+from citewell.app import App, build
 from citewell.config import Settings
+from citewell.operations.bookshelf import Done, Parsing, embed
 from citewell.ports import Progress, Vectors
 from citewell.types import Filing
 

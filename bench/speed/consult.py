@@ -20,9 +20,9 @@ from answer import fill, read, timed
 
 from citewell.adapters.embedding.name_cache import CachedNames
 from citewell.answer.retrieve import Search
+from citewell.app import App, build
 from citewell.assistants.consult.extract import InterviewMessage, extract
 from citewell.assistants.consult.gather import WANTED, gather
-from citewell.bootstrap import App, build
 from citewell.config import Settings
 from citewell.types import User
 from citewell.types.consult import Patient

@@ -19,8 +19,8 @@ from statistics import median
 from typing import TypeVar
 
 import citewell
-from citewell.bootstrap import App
-from citewell.bootstrap.outcome import Outcome
+from citewell.app import App
+from citewell.ingest.library_changes import FileOutcome
 
 Result = TypeVar("Result")
 
@@ -77,11 +77,11 @@ def timed(action: Callable[[], Result]) -> tuple[Result, tuple[float, float]]:
     return result, (time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def _added(app: App, files: Sequence[Path]) -> list[Outcome]:
+def _added(app: App, files: Sequence[Path]) -> list[FileOutcome]:
     return list(app.add_all(files))
 
 
-def _embedded(app: App, outcome: Outcome) -> list[str]:
+def _embedded(app: App, outcome: FileOutcome) -> list[str]:
     """The texts of a document that were embedded."""
     assert outcome.added is not None, outcome.error
     _, document, chunks = app.show(outcome.added.entry.id)

@@ -24,10 +24,9 @@ from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.known_facts import KnownFacts
 from citewell.assistants.records.question_kinds import classify
-from citewell.bootstrap.profile import Profile
-from citewell.bootstrap.record_desk import make_records
-from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
+from citewell.records.ask import make_records_assistant
+from citewell.records.vaults import OpenVault, Vaults
 from citewell.types import Source
 from citewell.types.facts import REPORTED, Fact, LabResult, Medication, PartialDate, fact_id
 
@@ -82,10 +81,10 @@ def timed_ms(work: Callable[[], object]) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def measure(profile: Profile) -> dict[str, float]:
+def measure(profile: OpenVault) -> dict[str, float]:
     """The median of each stage over all questions."""
     app, record = profile.app, profile.record
-    records = make_records(app, record.facts)
+    records = make_records_assistant(app, record.facts)
     search, scope = Search(app.library, app.index, app.embedder, app.lexicon), record.scope
     budget = Budget(records.writer.window, records.writer.reply)
     stages: dict[str, list[float]] = {}

@@ -24,7 +24,7 @@ from typing import Any
 import httpx
 from answer import fill, read
 
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.samples import EXAMPLE_QUESTIONS, sample_files
 

@@ -20,7 +20,7 @@ from sqlalchemy import select
 
 import citewell
 from citewell.adapters.store.schema import document_history
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.types import Filing, LifecycleState, Source
 
 WARM = 2

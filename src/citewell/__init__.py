@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 __version__ = "0.1.0"
 
 
 def open(home: Path | str | None = None) -> App:
     """Open the library in a folder; the one in CITEWELL_HOME, or ~/.citewell, when none is given."""
-    from citewell.bootstrap import open_library
+    from citewell.app import open_library
 
     return open_library(home)

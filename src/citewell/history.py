@@ -140,6 +140,10 @@ class Proof:
     head: AuditHead
     problems: tuple[str, ...]
 
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
 
 class AuditLog(Protocol):
     """Records that can be read and proved, not changed; an administrator reads all of the tenant, others their own."""
@@ -178,12 +182,19 @@ class RoutedQuestion:
     tag: str
     owner_id: str | None
     reason: str
-    is_fallback: bool
+    fallback: bool
     state: RoutedState
     reply: str | None
     replied_by: str | None
     made_at: datetime
     replied_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedQuestion(RoutedQuestion):
+    """The same as it is listed, with its words; None where its record cannot be opened."""
+
+    question: str | None
 
 
 class Inbox(Protocol):

@@ -15,7 +15,7 @@ import pytest
 import citewell
 from citewell.api.app import create_app
 from citewell.api.serve import bind, server
-from citewell.bootstrap import App
+from citewell.app import App
 
 TOKEN = "a-token-for-tests"
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 from citewell.answer.events import Event, StageStarted
-from citewell.api import stream
+from citewell.api.asking import BEAT, sent
 from citewell.api.bodies.events import EVENTS
 from citewell.errors import LLMConnectionError
 from tests.api.running import run as in_thread
@@ -53,7 +54,7 @@ def test_the_stream_ends_in_the_same_answer_and_every_sentence_came_before_it(re
     assert [sources[n] for n in sorted(sources)] == done["citations"]
     assert told[0][1]["conversation_id"] == done["conversation_id"]
     for name, data in told:
-        EVENTS[name].model_validate_json(json.dumps(data), strict=True)
+        TypeAdapter(EVENTS[name]).validate_json(json.dumps(data), strict=True)
 
 
 @pytest.mark.slow
@@ -142,11 +143,11 @@ def collected(answer: Iterator[Event], *, beat_s: float = 10.0, stop_after: int 
     async def run() -> list[bytes]:
         parts = []
         with ThreadPoolExecutor(1) as threads:
-            sent = stream.sent(answer, threads=threads, with_withheld=True, watch=lambda _event: None, beat_s=beat_s)
-            async for part in sent:
+            sending = sent(answer, threads=threads, with_withheld=True, watch=lambda _event: None, beat_s=beat_s)
+            async for part in sending:
                 parts.append(part)
                 if len(parts) == stop_after:
-                    await sent.aclose()
+                    await sending.aclose()
                     break
         return parts
 
@@ -178,7 +179,7 @@ def test_a_slow_writer_is_covered_by_signs_of_life() -> None:
         yield StageStarted("searching")
 
     parts = collected(slow(), beat_s=0.05)
-    assert parts[0] == stream.BEAT
+    assert parts[0] == BEAT
     assert parts[-1].startswith(b"event: working")
 
 

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from citewell.api.app import create_app
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.types import Role, Source
 from tests.assistants.test_guidelines_chat import JAUNDICE, SPOTS
 

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.api.app import create_app
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Role
 from tests.assistants.consult_library import write_guidelines
@@ -118,6 +118,14 @@ def test_a_finding_is_added_corrected_and_taken_back_with_its_history(knock: Kno
     assert len(told["gone"]) == 2
     ask(bob, "DELETE", f"{here}/findings/f99", 404)
     ask(bob, "PATCH", f"{here}/findings/{cough['id']}", 404, polarity="present")
+
+
+def test_what_is_unclear_or_intended_is_told_as_that(knock: Knock) -> None:
+    ann = knock("ann-unsure")
+    made = ask(ann, "POST", "", 201)
+    told = ask(ann, "POST", f"/{made['id']}/messages", text="Possible fever since Monday. She plans to take ibuprofen.")
+    polarities = {finding["name"]: finding["polarity"] for finding in told["findings"]}
+    assert (polarities["Fever"], polarities["ibuprofen"]) == ("unclear", "intended")
 
 
 def test_a_record_is_read_only_with_consent_which_is_kept(knock: Knock) -> None:

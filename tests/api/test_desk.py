@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 import citewell
 from citewell.adapters.store.schema import answers
 from citewell.api.app import create_app
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.types import Filing, Role, Scope
 
 TOKEN = "a-token-for-tests"

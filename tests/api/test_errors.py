@@ -16,8 +16,8 @@ import citewell
 from citewell import errors
 from citewell.adapters.store.engine import plain_errors
 from citewell.api.app import create_app
-from citewell.api.errors import STATUS, problem_of
-from citewell.bootstrap import App
+from citewell.api.problems import STATUS, problem_of
+from citewell.app import App
 from citewell.ingest.retries import PermanentFailure, RetryLater, judge
 from citewell.types import Role
 from tests.api.conftest import TOKEN

@@ -18,8 +18,8 @@ from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import document_tags, documents
 from citewell.answer.cite import Marks
 from citewell.api.app import API, create_app
-from citewell.api.site import Site
-from citewell.bootstrap import App, build
+from citewell.api.server_state import ServerState
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Filing, Role, Scope, Source
 
@@ -41,7 +41,7 @@ class Idle:
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
-    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
+    monkeypatch.setattr(ServerState, "worker", lambda _site: Idle())
     with build(Settings(home=tmp_path)) as made:
         yield made
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from citewell.api import changes
-from citewell.api.auth import TokenSigner
-from citewell.api.site import Site
+from citewell.api import document_changes
+from citewell.api.server_state import ServerState
+from citewell.api.session_keys import TokenSigner
 from citewell.api.visitor import Visitor
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import ModelError
 from citewell.types import Filing, LifecycleState, Scope, Source
@@ -108,7 +108,7 @@ def test_a_silent_model_does_not_hold_up_the_end(samples_home: Path, tmp_path: P
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         settings = Settings(home=home, **{**DEAD, "model_url": url, "model_timeout_s": 60})  # type: ignore[arg-type]
         with build(settings) as app:
-            site = Site(app, TokenSigner("a-token-for-tests"))
+            site = ServerState(app, TokenSigner("a-token-for-tests"))
             asking = site.writers.submit(lambda: list(site.loaded().desk.ask(QUESTION, asker=app.owner())))
             line, _ = silent.accept()
             with line:
@@ -120,11 +120,11 @@ def test_a_silent_model_does_not_hold_up_the_end(samples_home: Path, tmp_path: P
 
 def test_a_site_that_was_stopped_reads_again_once_it_is_started(tmp_path: Path) -> None:
     with build(Settings(home=tmp_path)) as app:
-        site = Site(app, TokenSigner("a-token-for-tests"))
+        site = ServerState(app, TokenSigner("a-token-for-tests"))
         owner = Visitor.owner("local", way="link", csrf="")
         site.worker()
         site.stop()
-        queued = changes.queue(site, Source(b"Take it with food.", "a.txt"), Filing(), owner).entry
+        queued = document_changes.queue(site, Source(b"Take it with food.", "a.txt"), Filing(), owner).entry
         until_s = time.monotonic() + 30
         while (
             site.entry(queued.id, Scope.owner("local")).state is not LifecycleState.COMPLETED

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.api.app import create_app
 from citewell.api.routes.assess import ANSWER_ID
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Filing, Role
 from tests.assistants.printed import FIRST, SECOND, print_edition

@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from citewell.api.app import create_app
-from citewell.api.site import Site
-from citewell.bootstrap import App, build
+from citewell.api.server_state import ServerState
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.ingest.worker import Worker
 from citewell.types import Filing, Role, Scope, Source
@@ -26,7 +26,7 @@ BROKEN = {"files": ("x.pdf", b"%PDF-1.7 nonsense")}
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
     """A library whose worker works when the test says so."""
-    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
+    monkeypatch.setattr(ServerState, "worker", lambda _site: Idle())
     with build(Settings(home=tmp_path)) as app:
         app.__dict__["embedder"] = Hashes()
         yield app

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from citewell.api import limits
 from citewell.api.app import create_app
 from citewell.api.limits import Allowance
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Role
 

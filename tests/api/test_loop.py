@@ -14,7 +14,7 @@ from sqlalchemy.engine import Engine
 from starlette.testclient import TestClient
 
 from citewell.api.app import create_app
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.types import Filing, Role, Source
 

@@ -15,13 +15,13 @@ from starlette.testclient import TestClient
 import citewell
 from citewell.adapters.store.schema import answers
 from citewell.api.app import create_app
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.types import Role, Route, User
 from tests.contracts.kept import ending
 
 WORDS = {"question": "Where is it?", "claims": [], "evidence": [], "history": [], "answer": None}
 
-ROUTE = Route("system", None, None, "Nothing answers it", is_fallback=True)
+ROUTE = Route("system", None, None, "Nothing answers it", fallback=True)
 
 
 @pytest.fixture

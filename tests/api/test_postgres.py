@@ -12,9 +12,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from citewell.bootstrap import build
-from citewell.bootstrap.migrate import move_library
+from citewell.app import build
 from citewell.config import Settings
+from citewell.operations.migrate import move_library
 from tests.api.conftest import serving_app
 
 QUESTION = "Can I take warfarin in pregnancy?"

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.api.app import create_app
-from citewell.api.records import in_use
+from citewell.api.open_vaults import in_use
 from citewell.api.routes import (
     records,
     records_facts_pages,
@@ -27,10 +27,10 @@ from citewell.api.routes import (
     records_settings_pages,
     vaults,
 )
-from citewell.bootstrap import App, build
-from citewell.bootstrap.vault import Vaults
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import VaultLocked
+from citewell.records.vaults import Vaults
 from citewell.types import Role
 from tests.core.test_fhir_records import ALL, INR, PATIENT, bundle
 
@@ -364,7 +364,7 @@ def test_every_page_says_where_words_are_sent_and_nothing_where_they_stay(
     record = client.app.state.safe.vaults.profile(vault).app  # type: ignore[attr-defined]
     pages = [f"/records/{vault}{part}" for part in ("", "/facts", "/labs", "/timeline", "/documents", "/settings")]
     assert [page for page in pages if "are sent to" in client.get(page).text] == []
-    monkeypatch.setattr(record, "settings", record.settings.model_copy(update={"model": "openai:gpt"}))
+    monkeypatch.setitem(record.__dict__, "settings", record.settings.model_copy(update={"model": "openai:gpt"}))
     assert [page for page in pages if "are sent to openai:gpt." not in client.get(page).text] == []
 
 

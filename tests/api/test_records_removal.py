@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.api.app import create_app
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from tests.api.test_records import BEARER, PASSPHRASE, TOKEN, facts, make
 from tests.cli.test_records import Record, record  # noqa: F401

@@ -12,11 +12,11 @@ from starlette.testclient import TestClient
 
 from citewell.api.app import API, PAGES, create_app
 from citewell.api.guard import SIGN_IN_PATHS
-from citewell.api.records import owner_only
+from citewell.api.open_vaults import owner_only
 from citewell.api.routes import status
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import MAY, Visitor, must
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, ScopeRefused
 from citewell.ingest.library_changes import unwatched
@@ -36,7 +36,7 @@ class Idle:
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
-    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
+    monkeypatch.setattr(ServerState, "worker", lambda _site: Idle())
     with build(Settings(home=tmp_path)) as app:
         yield app
 
@@ -386,7 +386,7 @@ def test_what_was_only_given_up_after_many_tries_may_be_tried_again(app: App, kn
 
 
 def test_an_editor_whose_file_is_too_large_is_told_to_split_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
+    monkeypatch.setattr(ServerState, "worker", lambda _site: Idle())
     with build(Settings(home=tmp_path, max_file_mb=1)) as app:
         site, told = create_app(app, token=TOKEN), []
         for role in (Role.EDITOR, Role.ADMIN):

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from citewell.api.app import API, create_app
 from citewell.api.routes.status import exposition
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.types import Role
 

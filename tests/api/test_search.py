@@ -8,8 +8,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
-import citewell
+from citewell.cli.commands import app
 from citewell.samples import EXAMPLE_QUESTIONS
 
 pytestmark = pytest.mark.slow
@@ -24,12 +25,9 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixt
 
 
 def test_the_shape_is_that_of_the_command_line(reader: httpx.Client, samples_home: Path) -> None:
-    from citewell.cli.common import _plain
-    from citewell.cli.search import results_json
-
     question = EXAMPLE_QUESTIONS[0].text
-    with citewell.open(samples_home) as app:
-        expected = json.loads(json.dumps(results_json(app.search(question, limit=5)), default=_plain))
+    words = ["search", question, "--limit", "5", "--home", str(samples_home), "--json"]
+    expected = json.loads(CliRunner().invoke(app, words).stdout)
     found = reader.get("/api/v1/search", params={"q": question, "limit": 5}).json()
     assert found.pop("took_ms") > 0
     expected.pop("took_ms")

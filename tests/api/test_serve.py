@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from citewell.api.serve import bind, refuse_unready, server, token_for
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import InputError
 from citewell.types import Role

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from citewell.adapters.store.schema import library as facts
 from citewell.api.app import create_app
 from citewell.api.health import Health
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import LibraryBusy
 from tests.api.running import run

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Filing, Role, Scope, Source
 from tests.api.conftest import serving_app

@@ -12,12 +12,12 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
 import citewell
-from citewell.api import changes
+from citewell.api import document_changes
 from citewell.api.app import create_app
-from citewell.api.intake import Turned
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
+from citewell.api.uploads import RefusedFile
 from citewell.api.visitor import Visitor
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import DiskFull
 from citewell.ingest.library_changes import AddedDocument
@@ -39,7 +39,7 @@ class Idle:
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
     """A site that takes files of up to 1 MiB and queues them for a worker that is not there."""
 
-    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
+    monkeypatch.setattr(ServerState, "worker", lambda _site: Idle())
     with build(Settings(home=tmp_path, max_file_mb=1)) as app:
         yield TestClient(create_app(app, token="a-token-for-tests"), base_url="http://127.0.0.1", headers=BEARER)
 
@@ -80,14 +80,14 @@ def test_a_file_that_is_too_large_does_not_stop_the_others(small: httpx.Client) 
 def test_a_store_that_is_full_refuses_the_files_that_do_not_fit_and_keeps_those_that_came_before(
     small: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue = changes.queue
+    queue = document_changes.queue
 
-    def full(site: Site, source: Source, filing: Filing, visitor: Visitor) -> AddedDocument:
+    def full(site: ServerState, source: Source, filing: Filing, visitor: Visitor) -> AddedDocument:
         if len(source.data) > 100:
             raise DiskFull("The store of original files is full.")
         return queue(site, source, filing, visitor)
 
-    monkeypatch.setattr(changes, "queue", full)
+    monkeypatch.setattr(document_changes, "queue", full)
     answer = small.post("/api/v1/documents", files=files(("a.txt", b"words"), ("b.txt", b"w" * 200)))
     body = answer.json()
     assert (answer.status_code, [one["name"] for one in body["documents"]]) == (202, ["a.txt"])
@@ -176,7 +176,7 @@ def test_a_form_of_our_own_page_is_taken_and_leads_back(small: httpx.Client) -> 
         "/library",
         data={"csrf": found.group(1)},
         files=files(("a.txt", b"one"), ("b.txt", b"two")),
-        headers={"Origin": "http://127.0.0.1", "Sec-Fetch-Site": "same-origin"},
+        headers={"Origin": "http://127.0.0.1", "Sec-Fetch-ServerState": "same-origin"},
         follow_redirects=False,
     )
     assert (answer.status_code, answer.headers["location"]) == (303, "/library?queued=2")
@@ -184,21 +184,21 @@ def test_a_form_of_our_own_page_is_taken_and_leads_back(small: httpx.Client) -> 
 
 
 def test_turned_away_files_keep_their_reason() -> None:
-    from citewell.api.upload import over_limit
+    from citewell.api.multipart import over_limit
 
-    assert "100 MiB" in str(Turned("a", over_limit(100 * MIB)).error)
+    assert "100 MiB" in str(RefusedFile("a", over_limit(100 * MIB)).error)
 
 
 def test_the_same_bytes_twice_are_queued_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Site, "worker", lambda _site: Idle())
-    from citewell.api.auth import TokenSigner
+    monkeypatch.setattr(ServerState, "worker", lambda _site: Idle())
+    from citewell.api.session_keys import TokenSigner
 
     with citewell.open(tmp_path) as app:
-        site = Site(app, TokenSigner("x"))
+        site = ServerState(app, TokenSigner("x"))
         owner = Visitor.owner("local", way="link", csrf="")
-        first = changes.queue(site, Source(b"same", "a.txt"), Filing(), owner)
-        again = changes.queue(site, Source(b"same", "b.txt"), Filing(), owner)
-        other_person = changes.queue(site, Source(b"same", "b.txt"), Filing(subject="p-1"), owner)
+        first = document_changes.queue(site, Source(b"same", "a.txt"), Filing(), owner)
+        again = document_changes.queue(site, Source(b"same", "b.txt"), Filing(), owner)
+        other_person = document_changes.queue(site, Source(b"same", "b.txt"), Filing(subject="p-1"), owner)
         assert (first.was_there, again.was_there, again.entry) == (False, True, first.entry)
         assert other_person.was_there is False
         assert len(app.entries(Scope.owner("local"))) == 2
@@ -281,8 +281,8 @@ def test_the_role_is_asked_before_a_file_is_read(tmp_path: Path, path: str) -> N
 def test_an_upload_that_stalls_or_trickles_is_given_up(
     small: httpx.Client, monkeypatch: pytest.MonkeyPatch, stalls: bool
 ) -> None:
-    monkeypatch.setattr("citewell.api.upload.STALL_S", 0.2)
-    monkeypatch.setattr("citewell.api.upload.SLOWEST_BYTES_S", 10 * MIB)
+    monkeypatch.setattr("citewell.api.multipart.STALL_S", 0.2)
+    monkeypatch.setattr("citewell.api.multipart.SLOWEST_BYTES_S", 10 * MIB)
 
     sending = Sending(FIELD, stalls=stalls)
     sending.pause_s = 0.05

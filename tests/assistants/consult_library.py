@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 
 MALARIA = """# Malaria: treatment in primary care

@@ -12,14 +12,14 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
+from citewell.app import App
 from citewell.assistants.consult.gather import ApplicablePassage, describe, gather
 from citewell.assistants.consult.paragraph_start import CUT
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.service import ConsultService
 from citewell.assistants.consult.summary import record_of
 from citewell.assistants.consult.view import turn_json
-from citewell.bootstrap import App
-from citewell.bootstrap.consult import exported
+from citewell.consultations import exported
 from citewell.errors import InputError
 from citewell.types import ParseLimits, Source, User
 from tests.assistants.consult_library import with_guidelines

@@ -14,6 +14,7 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.answer.replay import EMBEDDED_ANEW
+from citewell.app import App, build
 from citewell.assistants.consult.applicability import fit
 from citewell.assistants.consult.doses import AMOUNTS
 from citewell.assistants.consult.gather import gather
@@ -21,10 +22,9 @@ from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.replay_events import fold
 from citewell.assistants.consult.service import ConsultService
-from citewell.bootstrap import App, build
-from citewell.bootstrap.consult import exported
 from citewell.clinical.quantities import quantities
 from citewell.config import Settings
+from citewell.consultations import exported
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Filing, ParseLimits, Source, User
 from citewell.types.consult import Category, ConsultState, Finding, FindingSource, Patient, Polarity

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from citewell.answer.events import AnswerDone, AnswerStarted, Event, SentenceChecked
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.errors import DiskFull, InputError, LibraryError, LLMTimeoutError, NotFound, ScopeRefused
 from citewell.ports import Writer
 from citewell.types import Cite, Context, Filing, Message, Qualified, Role, Route, Scope, Source, User
@@ -294,13 +294,13 @@ def test_a_question_goes_to_the_tags_owner_who_sees_the_draft_and_the_asker_sees
     assert done.answer.text.endswith("Your question was sent to bob@clinic.example. The reply will appear under Sent.")
     assert done.routed_id is not None
     case = notes.desk.case(done.routed_id, bob)
-    assert (case.question, case.may_answer, case.hidden_passages, case.hidden_sentences) == (PAY, True, 0, 0)
-    assert [passage.text for passage in case.passages] == [one.text for one in done.answer.evidence]
+    assert (case.question, case.may_answer, case.hidden_evidence, case.hidden_draft) == (PAY, True, 0, 0)
+    assert [passage.text for passage in case.evidence] == [one.text for one in done.answer.evidence]
     assert [one["text"] for one in case.draft] == [claim.text for claim in done.answer.claims]
     assert case.draft
     notes.desk.inbox.reply(done.routed_id, "At 130 percent.", bob)
     mine = notes.desk.case(done.routed_id, ann)
-    assert (mine.routed.reply, mine.draft, mine.may_answer) == ("At 130 percent.", case.draft, False)
+    assert (mine.reply, mine.draft, mine.may_answer) == ("At 130 percent.", case.draft, False)
 
 
 def test_nobody_is_sent_their_own_question(notes: App) -> None:
@@ -308,15 +308,15 @@ def test_nobody_is_sent_their_own_question(notes: App) -> None:
     notes.people.set_owner("ward", tenant="local", owner_id=bob.user_id)
     done = routed(notes, bob)
     assert isinstance(done.answer.action, Route)
-    assert (done.answer.action.owner_id, done.answer.action.is_fallback) == (None, True)
+    assert (done.answer.action.owner_id, done.answer.action.fallback) == (None, True)
     assert "you answer for tag “ward” yourself" in done.answer.action.reason
     assert "sent to the administrator" in done.answer.text
     assert notes.desk.inbox.waiting(bob).items == ()
     (waiting,) = notes.desk.inbox.waiting(notes.owner()).items
     assert (waiting.id, "; the asker answers for tag “ward”" in waiting.reason) == (done.routed_id, True)
-    assert waiting.reason == notes.desk.case(waiting.id, notes.owner()).routed.reason
+    assert waiting.reason == notes.desk.case(waiting.id, notes.owner()).reason
     (mine,) = notes.desk.inbox.asked(bob).items
-    assert mine.reason == notes.desk.case(mine.id, bob).routed.reason == done.answer.action.reason
+    assert mine.reason == notes.desk.case(mine.id, bob).reason == done.answer.action.reason
     assert notes.desk.inbox.reply(mine.id, "At 130 percent.", notes.owner()).reason == waiting.reason
 
 
@@ -330,10 +330,10 @@ def test_an_owner_sees_no_document_that_they_may_not_see(notes: App) -> None:
     assert secret
     assert hidden
     case = notes.desk.case(done.routed_id, bob)
-    assert (case.hidden_passages, case.hidden_sentences) == (len(hidden), len(done.answer.claims))
+    assert (case.hidden_evidence, case.hidden_draft) == (len(hidden), len(done.answer.claims))
     assert case.draft == ()
     assert "130 percent" not in str(case)
-    assert "Pay" not in [passage.document for passage in case.passages]
+    assert "Pay" not in [passage.document for passage in case.evidence]
 
 
 def test_what_was_erased_is_told_to_an_administrator_and_hidden_from_others(notes: App) -> None:
@@ -342,8 +342,8 @@ def test_what_was_erased_is_told_to_an_administrator_and_hidden_from_others(note
     assert done.routed_id is not None
     for entry in notes.entries():
         notes.delete(entry.id)
-    assert {passage.text for passage in notes.desk.case(done.routed_id, notes.owner()).passages} == {None}
-    assert notes.desk.case(done.routed_id, ann).passages == ()
+    assert {passage.text for passage in notes.desk.case(done.routed_id, notes.owner()).evidence} == {None}
+    assert notes.desk.case(done.routed_id, ann).evidence == ()
 
 
 def test_nobody_else_sees_the_case(notes: App) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from citewell.adapters.store.schema import answers
 from citewell.answer.audit import ERASED
 from citewell.answer.history_json import record_json
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Filing, Source
 

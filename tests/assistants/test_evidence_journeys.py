@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from citewell.adapters.store.journeys import JourneyChange
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.errors import AlreadyThere, ChangedMeanwhile, InputError, NotFound
 from citewell.types import EVERY, Filing, LibraryEntry, Scope, Source
 

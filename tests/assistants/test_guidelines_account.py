@@ -9,7 +9,7 @@ import pytest
 
 from citewell.assistants.guidelines.assess import NOTHING_MET, assess, assessment_json
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import patient_from
+from citewell.assistants.guidelines.read_patient import patient_from
 
 
 def assessed(guideline: Guideline, **given: Any) -> dict[str, Any]:
@@ -267,3 +267,15 @@ def test_a_long_strange_text_takes_no_long_time_and_is_not_lost(text: str, ng12:
     found = assessed(ng12, symptoms=[text])
     assert time.perf_counter() - started < 60, "a bound on what runs away, not a measure"
     assert found["matched"] == []
+
+
+def test_a_test_that_has_a_result_and_is_offered_again_is_noted(ng12: Guideline) -> None:
+    symptoms = ["rectal bleeding"]
+    noted = assessed(ng12, symptoms=symptoms, tests=[{"name": "FIT", "value": 9, "unit": "ug/g"}])["notes"]
+    assert any("1.3.1 offers a test that has a result on record: FIT 9 ug/g" in note for note in noted)
+    assert not any("has a result on record" in note for note in assessed(ng12, symptoms=symptoms)["notes"])
+
+
+def test_a_measured_temperature_is_fever_only_where_it_is_high(ng12: Guideline) -> None:
+    assert taken(assessed(ng12, symptoms=["temp 36.8"]))["temp 36.8"] == "absent"
+    assert taken(assessed(ng12, symptoms=["temp 38.6"]))["temp 38.6"] == "present"

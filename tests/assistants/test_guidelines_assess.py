@@ -13,8 +13,9 @@ from citewell.assistants.guidelines.assess import assess, assessment_json
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import PatientInput, patient_from, patients_from_json
+from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.patients_on_file import find_patient, read_patients
+from citewell.assistants.guidelines.read_patient import patient_from, patients_from_json
 from citewell.errors import InputError, NotFound
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("PT-*.json"))

@@ -10,7 +10,7 @@ import pytest
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import patient_from
+from citewell.assistants.guidelines.read_patient import patient_from
 
 FILE = Path(__file__).parent / "golden" / "ng12-cases.tsv"
 CASES = [line.split("\t") for line in FILE.read_text("utf-8").splitlines() if line and not line.startswith("#")]

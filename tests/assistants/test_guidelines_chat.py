@@ -19,14 +19,14 @@ from citewell.adapters.store.engine import writing
 from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import conversations
 from citewell.answer.events import AnswerDone
+from citewell.app import App, build
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.chat import RULES
 from citewell.assistants.guidelines.chat_queries import rewriting
 from citewell.assistants.guidelines.chat_texts_filled import template
 from citewell.assistants.guidelines.chat_view import chat_json
 from citewell.assistants.guidelines.concept_match import units
-from citewell.assistants.guidelines.patient import patient_from
-from citewell.bootstrap import App, build
+from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.clinical import broader
 from citewell.config import Settings
 from citewell.errors import NotFound

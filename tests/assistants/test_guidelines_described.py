@@ -8,7 +8,7 @@ import pytest
 
 from citewell.assistants.guidelines.assess import assess, assessment_json
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import patient_from
+from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.assistants.guidelines.record_clauses import days_since_period, growths
 
 

@@ -11,11 +11,11 @@ from sqlalchemy import update
 
 from citewell.adapters.store.schema import document_tags
 from citewell.answer.history_json import record_json, replay_json
+from citewell.app import App
 from citewell.assistants.guidelines.assess import assessment_json
 from citewell.assistants.guidelines.diff import diff_json
-from citewell.assistants.guidelines.patient import PatientInput, patient_from
-from citewell.assistants.guidelines.saved_assessments import changed_json
-from citewell.bootstrap import App
+from citewell.assistants.guidelines.patient import PatientInput
+from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.errors import InputError, NotFound
 from citewell.types import LifecycleState, Role, Scope, User
 from tests.assistants.printed import FIRST, SECOND, print_edition
@@ -143,14 +143,14 @@ def test_stored_assessments_that_would_change_are_named(app: App, first: Path, s
     new = app.guidelines.add(second).entry
     editions = [app.guidelines.guideline(one.id, OWNER.scope) for one in (old, new)]
     _, changed = app.guidelines.diff(editions[0], editions[1], asker=OWNER)
-    names = {one.answer_id: changed_json(one) for one in changed}
+    names = {assessment.answer_id: assessment for assessment in changed}
     assert hit.id not in names  # the newest of the same patient stands for all
     told = names[again.id]
-    assert told["risk_level"] == {
+    assert told.risk_level == {
         "then": "Urgent Referral",
         "now": "No Green spots: recognition and referral Criteria Met",
     }
-    assert told["lost"] == ["[Green spots: recognition and referral §1.1.1, p.2]"]
+    assert told.lost == ("[Green spots: recognition and referral §1.1.1, p.2]",)
     assert len(changed) == 2  # the rule that the patient of 55 meets reads otherwise now
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from citewell.assistants.guidelines.boosts import amount, boost_for_question
-from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices, piece_json
+from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices
 from citewell.assistants.guidelines.extractive_answer import worth_quoting
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, PatientInput
@@ -244,7 +244,7 @@ def test_one_store_holds_every_kind_of_piece_and_says_which_each_is(ng12: Guidel
         "definition": len(ng12.definitions),
     }
     assert sum(counts.values()) == len(everything)
-    assert {piece_json(one)["kind"] for one in everything} == set(kinds)
+    assert {one.kind for one in everything} == set(kinds)
 
 
 def test_what_is_found_says_its_kind_by_which_exact_wording_is_boosted(

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.assistants.guidelines.patient import patient_from
+from citewell.app import App, build
+from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.assistants.guidelines.saved_assessments import KEY, NOT_WORDED
+from citewell.assistants.guidelines.service import Kept
 from citewell.assistants.guidelines.word_reasons import UNCARRIED
-from citewell.bootstrap import App
-from citewell.bootstrap.guidelines import Kept
 from citewell.config import Settings
 from citewell.errors import NoModel
 from citewell.types import Source
@@ -37,7 +37,7 @@ def worded(tmp_path: Path, embedder: MiniLM) -> Iterator[Worded]:
     def make(said: str, **script: object) -> tuple[App, Kept]:
         server = Server(OpenAI, Script(models=("small",), pieces=(said,), **script))  # type: ignore[arg-type]
         model = {"model": "openai:small", "model_url": f"{server.url}/v1", "allowed_models": ("small=4096/512",)}
-        app = App(Settings.model_validate({"home": tmp_path / "home", **model}))
+        app = build(Settings.model_validate({"home": tmp_path / "home", **model}))
         app.__dict__["embedder"] = embedder
         app.guidelines.add_source(Source(SPOTS.encode(), "spots.md"))
         closing.extend((app.close, server.stop))

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Cite
 

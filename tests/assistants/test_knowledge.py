@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.events import AnswerDone, AnswerStarted, SentenceChecked, StageStarted
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError
 from citewell.types import Cite, Confidence, Filing, Qualified, Refuse, Role, Route, Scope, Source, User, Verdict
@@ -49,7 +49,7 @@ def test_generate_zero_context(tmp_path: Path) -> None:
     assert (answer.model, answer.took_ms > 0) == ("extractive", True)
     assert answer.action.owner_email == "it@clinic.example"
     assert (answer.action.reason, answer.action.tag) == ("No relevant documents found", "system")
-    assert (answer.action.owner_id, answer.action.is_fallback) == (None, True)
+    assert (answer.action.owner_id, answer.action.fallback) == (None, True)
     assert (answer.claims, answer.citations, answer.evidence) == ((), (), ())
     assert (answer.confidence, answer.is_grounded) == (Confidence(0.0, 0.0, 0.0, None, 0.0), False)
 

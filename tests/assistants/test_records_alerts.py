@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from citewell.app import App
 from citewell.assistants.records.alerts import Alert, AlertKind, find_alerts
-from citewell.bootstrap import App
-from citewell.bootstrap.records import Record
 from citewell.errors import InputError, NotFound
+from citewell.records.record import Record
 from citewell.types.facts import (
     REPORTED,
     Allergy,

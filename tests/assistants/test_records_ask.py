@@ -13,10 +13,10 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.service import AskService
-from citewell.bootstrap import App, build
-from citewell.bootstrap.record_desk import make_record_desk
-from citewell.bootstrap.records import Record
+from citewell.app import App, build
 from citewell.config import Settings
+from citewell.records.ask import make_record_service
+from citewell.records.record import Record
 from citewell.types import Answer, Cite, User, Verdict
 from citewell.types.facts import REPORTED, Allergy, PartialDate, Symptom
 
@@ -81,13 +81,13 @@ def asked(
         record = Record(app)
         record.import_file(path)
         own = Own([one["resource"] for one in json.loads(path.read_text("utf-8"))["entry"]])
-        yield Asked(make_record_desk(app, record.facts), record, own)
+        yield Asked(make_record_service(app, record.facts), record, own)
 
 
 @pytest.fixture
 def small(app: App) -> Asked:
     record = Record(app)
-    return Asked(make_record_desk(app, record.facts), record, Own([]))
+    return Asked(make_record_service(app, record.facts), record, Own([]))
 
 
 def _number(name: str) -> Callable[[Asked], tuple[str, str] | None]:

@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.app import build
 from citewell.assistants.records.answer_open_questions import NO_CAUSE, NOT_CHECKED, NOT_DUE
 from citewell.assistants.records.fact_query import GatheredFacts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.known_facts import KnownFacts
-from citewell.bootstrap import build
-from citewell.bootstrap.record_desk import make_record_desk
-from citewell.bootstrap.records import Record
 from citewell.clinical import Lexicon
 from citewell.config import Settings
+from citewell.records.ask import make_record_service
+from citewell.records.record import Record
 from citewell.types import Source, User
 from citewell.types.facts import (
     REPORTED,
@@ -320,7 +320,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterato
         record = Record(app)
         record.import_source(Source(LETTER.encode(), "letter.txt"))
         record.facts.put([*FACTS, result("Potassium", 4.4, "2020-01-01", unit="mmol/L")], scope=record.scope)
-        desk = make_record_desk(app, record.facts)
+        desk = make_record_service(app, record.facts)
         yield lambda question: desk.answer(question, asker=User.owner(record.scope)).answer.text
 
 

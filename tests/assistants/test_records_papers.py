@@ -11,17 +11,17 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.records.fhir import read_fhir
 from citewell.adapters.records.fhir_values import plain_name
+from citewell.app import build
 from citewell.assistants.records.alerts import AlertKind, find_alerts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.known_facts import KnownFacts
 from citewell.assistants.records.notes import how_old
-from citewell.bootstrap import build
-from citewell.bootstrap.record_desk import make_record_desk
-from citewell.bootstrap.records import Record
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import UnsupportedFile
+from citewell.records.ask import make_record_service
+from citewell.records.record import Record
 from citewell.types import Answer, Source, User
 from citewell.types.facts import (
     REPORTED,
@@ -82,7 +82,7 @@ def record(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterat
 
 @pytest.fixture(scope="module")
 def ask(record: Record) -> Ask:
-    desk = make_record_desk(record._app, record.facts)
+    desk = make_record_service(record._app, record.facts)
     return lambda question: desk.answer(question, asker=User.owner(record.scope)).answer
 
 

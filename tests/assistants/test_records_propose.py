@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from citewell.app import App
 from citewell.assistants.records.propose import PART_CHARACTERS, propose
-from citewell.bootstrap import App
-from citewell.bootstrap.records import Record
 from citewell.errors import InputError
+from citewell.records.record import Record
 from citewell.types import Source
 from citewell.types.facts import Allergy, Diagnosis, LabResult, Medication, MedicationStatus
 

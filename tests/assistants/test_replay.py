@@ -20,7 +20,7 @@ from citewell.answer.replay import (
     compare,
     replay,
 )
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.errors import NotFound
 from citewell.types import EVERY, Answer, Filing, Role, Scope, Source, User
 from tests.assistants.test_desk import user

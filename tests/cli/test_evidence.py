@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.types import Filing, Source
 from tests.cli.test_cli import Shell, leaflet, shell  # noqa: F401 -- fixtures
@@ -22,7 +22,7 @@ class Embedder(Hashes):
 
 def choose(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Set the embedder of all commands that follow."""
-    monkeypatch.setattr("citewell.bootstrap.assembly.make_embedder", lambda _settings: Embedder(name))
+    monkeypatch.setattr("citewell.app.make_embedder", lambda _settings: Embedder(name))
 
 
 def test_a_document_is_read_withdrawn_brought_back_and_erased(
@@ -84,7 +84,7 @@ def test_another_embedder_takes_over_when_every_document_has_its_vectors(
             Stopping.left -= 1
             return super().embed(texts)
 
-    monkeypatch.setattr("citewell.bootstrap.assembly.make_embedder", lambda _settings: Stopping("second"))
+    monkeypatch.setattr("citewell.app.make_embedder", lambda _settings: Stopping("second"))
     assert shell("evidence", "reingest")[0] == 130
     choose(monkeypatch, "first")
     assert shell.json("search", "iron")["hits"], "the old vectors answer until the end"

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_DNS, uuid5
 
 import pytest
 
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from tests.cli.test_cli import Shell
 

@@ -15,9 +15,9 @@ from sqlalchemy import update
 
 from citewell.adapters.queue.celery import CeleryQueue
 from citewell.adapters.store.schema import library as facts
-from citewell.bootstrap import build
-from citewell.bootstrap.workers import REFUSED
+from citewell.app import build
 from citewell.config import Settings
+from citewell.operations.workers import REFUSED
 from citewell.types import Filing, LifecycleState, Source
 from tests.faults.network import free_port, reached, redis_server
 

@@ -144,11 +144,11 @@ def test_a_clinician_is_spoken_to_as_one() -> None:
     patient = find_emergencies("My chest is so tight and I am sweating")
     assert vignette is not None
     assert patient is not None
-    assert vignette.is_vignette
-    assert not patient.is_vignette
     assert "heart attack" in vignette.text
     assert "pathway" in vignette.text
+    assert "stay with them" not in vignette.text
     assert "stay with them" in patient.text
+    assert "pathway" not in patient.text
 
 
 def test_suicidal_thoughts_have_a_notice_of_their_own_and_another_danger_is_told_too() -> None:

@@ -28,6 +28,28 @@ class Contract:
                 return [kind for one in schema[several] for kind in self.kinds(one)]
         return [schema]
 
+    def shown(self) -> set[str]:
+        """The fields of all that is answered."""
+        return {
+            path
+            for route, told in self.routes.items()
+            for status, kinds in told["responses"].items()
+            for schema in kinds.values()
+            for path in self._paths(f"{route} {status}", schema, frozenset())
+        }
+
+    def _paths(self, at: str, schema: Schema, seen: frozenset[str]) -> Iterator[str]:
+        if (name := schema.get("$ref", "")) in seen:
+            return
+        seen = seen | {name} if name else seen
+        for kind in self.kinds(schema):
+            for field, inner in kind.get("properties", {}).items():
+                yield f"{at}.{field}"
+                yield from self._paths(f"{at}.{field}", inner, seen)
+            for of, more in (("[]", "items"), (".*", "additionalProperties"), ("", "contentSchema")):
+                if isinstance(kind.get(more), dict):
+                    yield from self._paths(f"{at}{of}", kind[more], seen)
+
 
 def differences(old: Contract, new: Contract) -> Iterator[str]:
     """Each thing on which a client of the old contract could stumble."""

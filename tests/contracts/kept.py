@@ -15,7 +15,7 @@ BOB = User(str(uuid.UUID(int=2)), Role.MEMBER, Scope("clinic", frozenset({"ward"
 STRANGER = User(ANN.user_id, Role.ADMIN, Scope.owner("elsewhere"))
 """An administrator of another tenant, whose id even happens to be the same."""
 
-ROUTE = Route("ward", BOB.user_id, "bob@clinic.example", "Low confidence: 45%", is_fallback=False)
+ROUTE = Route("ward", BOB.user_id, "bob@clinic.example", "Low confidence: 45%", fallback=False)
 
 
 def ending(

@@ -19,7 +19,7 @@ from citewell.adapters.blobs.folder import FolderBlobs
 from citewell.adapters.blobs.s3 import S3Blobs
 from citewell.adapters.store import original_files as originals
 from citewell.adapters.store.library import SqlLibrary
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import BlobsUnavailable, DiskFull, LibraryError, NotFound
 from citewell.ingest.library_changes import add

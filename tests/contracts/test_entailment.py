@@ -15,7 +15,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from citewell.adapters.entailment.onnx import OnnxEntailment
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing
 from citewell.types import EvidenceSpan, Verdict

@@ -29,7 +29,7 @@ def routed_id(office: Office) -> str:
 def test_the_owner_sees_what_is_theirs_and_the_asker_what_they_asked(office: Office, routed_id: str) -> None:
     (item,) = office.inbox.waiting(BOB).items
     assert (item.id, item.asked_by, item.owner_id, item.tag) == (routed_id, ANN.user_id, BOB.user_id, "ward")
-    assert (item.state, item.reply, item.reason, item.is_fallback) == ("open", None, "Low confidence: 45%", False)
+    assert (item.state, item.reply, item.reason, item.fallback) == ("open", None, "Low confidence: 45%", False)
     assert office.inbox.asked(ANN) == HistoryPage((item,), None)
     assert office.inbox.waiting(ANN) == office.inbox.asked(BOB) == NOTHING
     assert office.inbox.waiting(ADMIN) == office.inbox.waiting(OWNER) == HistoryPage((item,), None)
@@ -99,7 +99,7 @@ def test_the_asker_may_look_but_not_answer(office: Office, routed_id: str) -> No
 
 
 def test_what_has_no_owner_waits_for_an_administrator(office: Office) -> None:
-    fallback = replace(ROUTE, owner_id=None, owner_email=None, is_fallback=True)
+    fallback = replace(ROUTE, owner_id=None, owner_email=None, fallback=True)
     made = office.ledger.keep(ending(route=fallback))
     assert office.inbox.waiting(BOB) == NOTHING
     assert [item.id for item in office.inbox.waiting(ADMIN).items] == [made]

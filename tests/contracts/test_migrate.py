@@ -18,10 +18,10 @@ from sqlalchemy import text
 from citewell.adapters.store import migrate as moving
 from citewell.adapters.store.engine import open_engine
 from citewell.adapters.store.postgres import open_postgres
-from citewell.bootstrap import App, build
-from citewell.bootstrap.migrate import Moved, move_library
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, SchemaTooNew
+from citewell.operations.migrate import Moved, move_library
 from citewell.samples import sample_files
 from citewell.types import Role
 from tests.postgres import Server
@@ -100,7 +100,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from citewell.adapters.store import migrate
-from citewell.bootstrap.migrate import move_library
+from citewell.operations.migrate import move_library
 
 migrate.BATCH_ROWS = 7
 batches = 0

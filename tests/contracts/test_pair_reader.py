@@ -15,7 +15,7 @@ from citewell.adapters.entailment.pair import ENTAILMENT, PairReader
 from citewell.answer.verify import verify
 from citewell.answer.verify.source_match import MOST_ODDS, PairScores
 from citewell.answer.verify.support_model import never_from, opposed_from, weights
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing

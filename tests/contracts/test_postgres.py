@@ -23,7 +23,7 @@ from citewell.adapters.store.engine import SCHEMA_VERSION
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.postgres import connect, open_postgres
 from citewell.adapters.store.tenant_shelf import TenantShelf
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import CitewellError, InputError, LibraryError, LibraryUnreachable, SchemaTooNew
 from citewell.ports import Index, ParsedFile

@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 
 import citewell
 from citewell.api.app import create_app
-from citewell.bootstrap.migrate import move_library
 from citewell.config import Settings
+from citewell.operations.migrate import move_library
 from tests.contracts.earlier import MADE, read, unpacked
 
 pytestmark = pytest.mark.usefixtures("libraries_in_files")
@@ -216,7 +216,7 @@ def test_it_moves_into_postgres(used: Any, expected: Told, postgres_url: str) ->
         f"sqlite:///{used.folder / 'library.sqlite'}", postgres_url, home=used.folder, watch=lambda *_: None
     )
     assert done.rows["answers"] >= expected["audit verify"]["records"]
-    with citewell.bootstrap.build(Settings(home=used.folder, database_url=postgres_url)) as app:
+    with citewell.app.build(Settings(home=used.folder, database_url=postgres_url)) as app:
         assert app.ask(ORS).text == FOR_ORS
         assert app.verify().problems == ()
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.store.users import ApiKey
 from citewell.api.app import create_app
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.history import AuditEntry, Conversation, ConversationMessage, RoutedQuestion
 from citewell.types import Filing, Role, Source
 from citewell.types.library import LibraryEntry

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.errors import EmbedderRefused, EmbedderUnavailable, EmptyFile, LibraryReadOnly
 from citewell.ingest.embed_batching import MAX_TEXTS, BatchingEmbedder
 from citewell.ingest.library_changes import AT_ONCE, AT_ONCE_BYTES, PARSED_AT_ONCE, Work, in_turn

@@ -18,7 +18,7 @@ from citewell.adapters.parsers import sandbox as apart
 from citewell.adapters.parsers.pdf_forms import refuse_endless
 from citewell.adapters.parsers.sandbox import SandboxDied, SandboxProcess, apart_parsers, draw_page, hands
 from citewell.adapters.parsers.sandbox_frames import DrawJob
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.errors import DamagedFile, EmptyFile, InputError, TooLarge
 from citewell.ingest.parse import parse
 from citewell.ingest.parse_allowance import Allowance

@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from citewell.adapters.blobs.folder import FolderBlobs
-from citewell.bootstrap import App, build
-from citewell.bootstrap.backup import MANIFEST, back_up, restore
+from citewell.app import App, build
 from citewell.cli.commands import app as commands
 from citewell.config import Settings
 from citewell.errors import DamagedFile, InputError
+from citewell.operations.backup import MANIFEST, back_up, restore
 from citewell.types import Source
 
 pytestmark = pytest.mark.usefixtures("libraries_in_files")

@@ -21,9 +21,9 @@ from citewell.adapters.bookshelf import unpack as unpacking
 from citewell.adapters.bookshelf.catalogue import BookEntry, BookFilter, catalogue, choose
 from citewell.adapters.bookshelf.fetch import Bookshelf
 from citewell.adapters.bookshelf.unpack import unpack
-from citewell.bootstrap import App
-from citewell.bootstrap.bookshelf import Done, Parsing, download, embed
+from citewell.app import App
 from citewell.errors import DamagedFile, EmptyFile, InputError, TooLarge, Unavailable
+from citewell.operations.bookshelf import Done, Parsing, download, embed
 from citewell.types import Filing, ParseLimits, Scope
 
 pytestmark = pytest.mark.slow

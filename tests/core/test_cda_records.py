@@ -12,10 +12,10 @@ import pytest
 
 from citewell.adapters.records.cda import read_cda
 from citewell.adapters.records.imported_facts import ImportedFacts
-from citewell.bootstrap import App
-from citewell.bootstrap.records import Record
+from citewell.app import App
 from citewell.errors import DamagedFile
 from citewell.ports.records import FactCounts
+from citewell.records.record import Record
 from citewell.types import ParseLimits, Source
 from citewell.types.facts import Allergy, DiagnosisStatus, Fact, FactOrigin, Flag, LabResult, Medication, Severity
 from citewell.types.facts_line import line_of

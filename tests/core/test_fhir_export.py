@@ -12,11 +12,11 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.records.fhir_write import write_bundle
-from citewell.bootstrap import App, build
-from citewell.bootstrap.records import Record
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import DamagedFile
 from citewell.ports.records import FactCounts
+from citewell.records.record import Record
 from citewell.types import Source
 from citewell.types.facts import REPORTED, Allergy, Fact, Medication
 from citewell.types.facts_json import fact_json

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from citewell.adapters.records.fact_columns import columns_of
 from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.records.fhir import read_fhir
-from citewell.bootstrap import App
-from citewell.bootstrap.records import Record
+from citewell.app import App
 from citewell.errors import DamagedFile, DiskFull, InputError
 from citewell.ingest.sniff import FHIR, sniff
 from citewell.ports.records import FactCounts
+from citewell.records.record import Record
 from citewell.types import Source
 from citewell.types.facts import (
     Allergy,

@@ -34,7 +34,7 @@ ASKED = AnswerRequest("id", "How?", Context(SHOWN), "a model", "hash", Policy())
 JUDGE = Judge(
     rate=lambda _answer: None,
     calibrate=lambda _claims, _context: 0.8,
-    route=lambda reason: Route("system", None, "admin@clinic.example", reason, is_fallback=True),
+    route=lambda reason: Route("system", None, "admin@clinic.example", reason, fallback=True),
     took_ms=lambda: 1.0,
 )
 

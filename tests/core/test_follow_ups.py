@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.events import AnswerDone
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.types import Answer, Cite, Message
 
 FOLLOW_UPS = Path(__file__).parents[1] / "data" / "follow_ups.tsv"

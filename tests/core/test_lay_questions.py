@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.bootstrap import App
+from citewell.app import App
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "lay_questions.tsv"
 LEAST = {"first": 6, "fresh": 11, "last": 15}

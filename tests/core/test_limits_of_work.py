@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 from citewell.adapters.store import queue
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.ingest import lease_heartbeat as heart
 from citewell.ingest import worker
 from citewell.ingest.lease_heartbeat import LeaseHeartbeat

@@ -18,13 +18,13 @@ from citewell.adapters.embedding.calibrations import calibration_file
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.calibration import built_in
 from citewell.api.app import create_app
-from citewell.bootstrap import App, build
-from citewell.bootstrap.calibrate import ALREADY, calibrate
-from citewell.bootstrap.record_desk import make_records
-from citewell.bootstrap.records import Record
+from citewell.app import App, build
 from citewell.cli import main
 from citewell.config import Settings
 from citewell.errors import CalibrationUnusable, EmbedderMismatch, InputError
+from citewell.operations.calibrate import ALREADY, calibrate
+from citewell.records.ask import make_records_assistant
+from citewell.records.record import Record
 from citewell.samples import sample_files
 from citewell.types import EvidenceSpan, Source
 from tests.contracts.embedding_server import Behaviour, serving
@@ -296,7 +296,7 @@ def test_the_chat_and_the_kinds_of_a_records_questions_are_told_by_the_built_in_
     for message in ("How do I treat a cough?", "Hello there, how are you?"):
         assert scrambled.chat._near(message) == pytest.approx(plain.chat._near(message))
     assert scrambled.chat._chat(()).embed == scrambled.built_in.embed
-    near = make_records(scrambled, Record(scrambled).facts).near
+    near = make_records_assistant(scrambled, Record(scrambled).facts).near
     assert near is not None
     assert near("Which tablets do I take?")
     assert len(server[1].batches) == asked, "the server was asked for nothing"

@@ -12,9 +12,9 @@ from PIL import Image, ImageDraw, ImageFont, TiffImagePlugin
 from citewell.adapters.parsers.ocr import is_installed
 from citewell.adapters.records import photo_to_pdf as picture
 from citewell.adapters.records.photo_to_pdf import as_pdf, is_picture, slant
-from citewell.bootstrap import App
-from citewell.bootstrap.records import Record
+from citewell.app import App
 from citewell.errors import DamagedFile, TooLarge
+from citewell.records.record import Record
 from citewell.types import Source
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.index.qdrant import QdrantIndex
 from citewell.adapters.index.replica import ALIAS, Replica, connect
 from citewell.adapters.store.replica_feed import SqlFilings
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.errors import InputError, ReplicaUnavailable
 from citewell.ports import Candidate
 from citewell.types import EVERY, Filing, Scope, Source
@@ -175,7 +175,7 @@ def test_a_search_of_the_product_goes_through_it_and_the_command_feeds_it(filled
 
 
 def test_without_an_address_there_is_none(app: App) -> None:
-    from citewell.bootstrap.index import make_replica
+    from citewell.wiring import make_replica
 
     with pytest.raises(InputError, match="CITEWELL_QDRANT_URL"):
         make_replica(app.settings)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from citewell.answer.retrieve import Search, matched_spans, retrieve, retrieve_all, weighted_terms
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.errors import InputError
 from citewell.ports import Embedder, Library, Vectors
 from citewell.types import Filing, Scope, Source

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.types import Cite, Verdict
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "sample_questions.tsv"

@@ -24,7 +24,7 @@ from citewell.adapters.parsers import all_parsers
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.tenant_shelf import TenantShelf
 from citewell.api.app import create_app
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import NotFound
 from citewell.ingest.library_changes import add

@@ -16,7 +16,7 @@ from citewell.answer import select as selecting
 from citewell.answer.expand import expand
 from citewell.answer.select import NAMES, answer_chance, laid_out, rerank, select
 from citewell.answer.statements import Statement, with_doses
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import ModelFilesMissing

@@ -12,7 +12,7 @@ from citewell.answer.answer_json import action_name
 from citewell.answer.events import AnswerDone
 from citewell.answer.gate import AnswerRequest, Policy, finish
 from citewell.answer.question_subject import subjects
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.clinical import Lexicon
 from citewell.samples import EXAMPLE_QUESTIONS
 from citewell.types import Action, Cite, Context, Qualified, Route

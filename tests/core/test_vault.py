@@ -26,12 +26,12 @@ from citewell.adapters.vault.header import FREE_TRIES, Header, Way
 from citewell.adapters.vault.keys import Derivation, VaultKey, WrappedKey
 from citewell.adapters.vault.phrase import new_phrase, read_phrase
 from citewell.answer.verify.claim_words import read
-from citewell.bootstrap.profile import Profile
-from citewell.bootstrap.vault import Vaults
 from citewell.clinical.medicines import medicines
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound, SchemaTooNew, VaultLocked, VaultWaits, WrongSecret
 from citewell.ingest.read_file import Step
+from citewell.ports.records import RecordSettings
+from citewell.records.vaults import OpenVault, Vaults
 from citewell.types import Source
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,7 @@ def made(vaults: Vaults, template: tuple[Path, str]) -> tuple[Header, str]:
     return Header.read(vaults.folder / folder.name), phrase
 
 
-def opened(vaults: Vaults, header: Header, embedder: MiniLM, passphrase: str = PASSPHRASE) -> Profile:
+def opened(vaults: Vaults, header: Header, embedder: MiniLM, passphrase: str = PASSPHRASE) -> OpenVault:
     profile = vaults.open(header.id, passphrase)
     profile.app.__dict__["embedder"] = embedder  # the model is loaded once for all tests
     return profile
@@ -294,6 +294,27 @@ def test_what_was_read_is_gone_from_memory_once_it_is_locked(
         assert medicines.cache_info().currsize == read.cache_info().currsize == 0
     finally:
         gc.enable()
+
+
+def test_another_model_writes_from_the_next_question_on_and_nothing_read_before_stays(
+    tmp_path: Path, made: tuple[Header, str], embedder: MiniLM
+) -> None:
+    served = {"model": "openai:none", "model_url": "http://127.0.0.1:9/v1", "allowed_models": ("none=8192/512",)}
+    vaults = Vaults(Settings.model_validate({"home": tmp_path / "home", **served}))
+    profile = opened(vaults, made[0], embedder)
+    profile.record.import_source(LETTER)
+    assert profile.app.search("quokkamycin", scope=profile.app.scope(subject="self")).hits
+    before = weakref.ref(profile.app.index)
+    profile.choose(RecordSettings(model="extractive"))
+    gc.collect()
+    assert (profile.app.settings.model, before()) == ("extractive", None)
+    profile.app.__dict__["embedder"] = embedder
+    answer = profile.desk.answer("How much quokkamycin?", asker=profile.app.owner(subject="self")).answer
+    assert (answer.model, "5 mg" in answer.text) == ("extractive", True)
+    vaults.lock(made[0].id)
+    assert profile.is_locked
+    assert opened(vaults, made[0], embedder).app.settings.model == "extractive"
+    vaults.close()
 
 
 def test_a_question_too_long_to_be_answered_still_gets_the_way_to_help(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.clinical.quantities import quantities
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 from tests.checking import checked

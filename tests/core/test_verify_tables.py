@@ -11,7 +11,7 @@ import pytest
 
 from citewell.answer.table_rows import RowCell, tabled
 from citewell.answer.verify.source_sentences import parts_of
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.samples import CHAPTER, GUIDELINE, sample_files
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict

@@ -13,7 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from citewell.adapters.queue.celery import AWAY, BrokerMessages
 from citewell.adapters.store import queue
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.ingest.worker import Worker
 from citewell.types import Filing, LifecycleState, Source
 

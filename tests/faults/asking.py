@@ -8,7 +8,7 @@ from pathlib import Path
 
 from citewell.adapters.parsers import all_parsers
 from citewell.answer.events import AnswerDone, AnswerStarted
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.ingest.read_file import FileReader
 from citewell.minilm.tokenizer import WordPiece

@@ -6,9 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from citewell.bootstrap.profile import Profile
-from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
+from citewell.records.vaults import OpenVault, Vaults
 from citewell.types import Source
 from tests.faults.churn import Hashes, say
 
@@ -35,7 +34,7 @@ def bundle(number: int) -> Source:
     return Source(data, f"{number}.json")
 
 
-def opened(home: Path) -> Profile:
+def opened(home: Path) -> OpenVault:
     """The only vault of a home."""
     vaults = Vaults(Settings(home=home))
     profile = vaults.open(vaults.find(None).id, PASSPHRASE)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.store.library import SqlLibrary
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import DiskFull, LibraryReadOnly
 from citewell.ingest.library_changes import add

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 
 KILLS = int(os.environ.get("CITEWELL_KILLS", "3"))

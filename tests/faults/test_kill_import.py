@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.bootstrap.vault import Vaults
 from citewell.config import Settings
+from citewell.records.vaults import Vaults
 from tests.faults.importing import PASSPHRASE, RESULTS, opened
 
 KILLS = int(os.environ.get("CITEWELL_KILLS", "2"))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-import citewell.bootstrap.assembly
+import citewell.app
 from citewell.api.serve import bind, run
-from citewell.bootstrap import build
-from citewell.bootstrap.workers import run_part
+from citewell.app import build
 from citewell.config import Settings
+from citewell.operations.workers import run_part
 from tests.faults.churn import Hashes
 
 TOKEN = "a-token-for-faults"
@@ -20,7 +20,7 @@ PROCESSES = 2
 
 def main(part: str, home: str, broker: str, port: int) -> None:
     """Do one part until killed."""
-    citewell.bootstrap.assembly.make_embedder = lambda _settings: Hashes()  # type: ignore[attr-defined,assignment]
+    citewell.app.make_embedder = lambda _settings: Hashes()  # type: ignore[attr-defined,assignment]
     settings = Settings(home=Path(home), broker_url=SecretStr(broker) if broker else None)
     with build(settings) as app:
         if part == "web":

@@ -13,10 +13,10 @@ from citewell.adapters.llm.remote import RETRY_AFTER_S
 from citewell.answer.answer_json import answer_json
 from citewell.answer.confidence import overall
 from citewell.answer.events import AnswerDone
-from citewell.api.auth import TokenSigner
-from citewell.api.health import Health, Part
-from citewell.api.site import Site
-from citewell.bootstrap import App
+from citewell.api.health import Health, PartHealth
+from citewell.api.server_state import ServerState
+from citewell.api.session_keys import TokenSigner
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError
 from citewell.types import Answer, AskOptions, Cite, Filing, Message, Qualified, Route, Source, Verdict
@@ -39,7 +39,7 @@ def opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opening
 
     def make(url: str, model: str = "openai:small", **chosen: object) -> App:
         settings = {"home": tmp_path, "model": model, "model_url": url, "allowed_models": ("small=2048/256",)}
-        app = App(Settings.model_validate(settings | chosen))
+        app = build(Settings.model_validate(settings | chosen))
         app.add_source(Source(NOTE.encode(), "iron.md"), filing=Filing(tags=frozenset({"public", "ward"})))
         opened.append(app)
         return app
@@ -126,9 +126,9 @@ def test_of_whatever_a_real_model_writes_only_what_is_carried_is_shown(
 def test_health_check(opening: Opening) -> None:
     """The server is asked whether it has the model: it does, it does not, it is gone."""
     ollama = Server(Ollama, Script(models=("llama3.2:latest",)))
-    site = Site(opening(ollama.url, "ollama:llama3.2"), TokenSigner("a-token-for-tests"))
+    site = ServerState(opening(ollama.url, "ollama:llama3.2"), TokenSigner("a-token-for-tests"))
 
-    def model() -> Part:
+    def model() -> PartHealth:
         return run(Health.of(site).parts())["model"]
 
     assert model().state == "ok"

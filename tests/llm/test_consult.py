@@ -11,9 +11,9 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.llm.remote import RETRY_AFTER_S
+from citewell.app import App, build
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.service import ConsultService
-from citewell.bootstrap import App
 from citewell.config import Settings
 from citewell.errors import ModelNotAllowedError, ModelReply
 from citewell.types import User
@@ -52,7 +52,7 @@ def opening(tmp_path: Path, embedder: MiniLM, monkeypatch: pytest.MonkeyPatch) -
 
     def make(url: str, name: str = "small", *, with_guidelines: bool = False) -> tuple[ConsultService, User]:
         chosen = {"model": f"openai:{name}", "model_url": url, "allowed_models": (f"{name}=4096/512",)}
-        app = App(Settings.model_validate({"home": tmp_path / "home", **chosen}))
+        app = build(Settings.model_validate({"home": tmp_path / "home", **chosen}))
         app.__dict__["embedder"] = embedder
         for path in write_guidelines(tmp_path) if with_guidelines else ():
             app.add(path)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.bootstrap import build
+from citewell.app import build
 from citewell.config import Settings
 from citewell.types import Filing, Scope, Source
 from tests.llm.conftest import RealServer

@@ -13,7 +13,7 @@ import pytest
 from citewell.adapters.llm import make_model, make_server
 from citewell.adapters.llm.remote import RemoteModel
 from citewell.answer.replay import OTHER_MODEL
-from citewell.bootstrap import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import ModelError, ModelUnavailableError, ReplyCut, TokenBudgetExceededError
 from citewell.ports import Prompt
@@ -122,7 +122,7 @@ QUESTION = "How much ferrous sulfate for iron deficiency anaemia in adults?"
 @pytest.fixture
 def app(server: Server, tmp_path: Path) -> Iterator[App]:
     server.script.pieces, server.script.prompt_tokens = ("Give ferrous sulfate 200 mg once daily. [S1]",), None
-    made = App(Settings(home=tmp_path, model="ollama:llama3.2", model_url=server.url))
+    made = build(Settings(home=tmp_path, model="ollama:llama3.2", model_url=server.url))
     made.add_source(Source(NOTE.encode(), "iron.md"), filing=Filing(tags=frozenset({"public"})))
     yield made
     made.close()

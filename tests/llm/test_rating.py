@@ -11,7 +11,7 @@ import pytest
 
 from citewell.answer.confidence import overall
 from citewell.answer.events import AnswerDone
-from citewell.bootstrap import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Confidence, Filing, Source
 from tests.llm.servers import OpenAI, Script, Server
@@ -54,7 +54,7 @@ def app(tmp_path: Path, protocol: type[Rated]) -> Iterator[App]:
         model_timeout_s=TIMEOUT_S,
         allowed_models=("small=2048/256",),
     )
-    made = App(settings)
+    made = build(settings)
     made.add_source(Source(NOTE.encode(), "iron.md"), filing=Filing(tags=frozenset({"public"})))
     yield made
     made.close()

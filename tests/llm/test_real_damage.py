@@ -10,7 +10,7 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.llm.remote import RETRY_AFTER_S
 from citewell.answer.events import AnswerDone, AnswerStarted
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import ModelReply
 from citewell.types import Cite, Qualified, Route, Source, Verdict

@@ -8,7 +8,7 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.events import AnswerDone, AnswerStarted, Event, StageStarted
-from citewell.bootstrap import App, build
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import ModelError
 from citewell.types import Source

@@ -8,12 +8,12 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.events import AnswerDone, AnswerStarted, Notice, SentenceChecked, StageStarted
+from citewell.app import build
 from citewell.assistants.records.safety_filter import SafeText, check_sentence, template
 from citewell.assistants.records.source_sentences import Sources
-from citewell.bootstrap import build
-from citewell.bootstrap.record_desk import make_record_desk
-from citewell.bootstrap.records import Record
 from citewell.config import Settings
+from citewell.records.ask import make_record_service
+from citewell.records.record import Record
 from citewell.types import Source, User, Verdict
 from tests.llm.conftest import RealServer
 
@@ -40,7 +40,7 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         app.__dict__["embedder"] = embedder
         record = Record(app)
         record.import_source(Source(LETTER, "letter.md"))
-        desk, asker = make_record_desk(app, record.facts), User.owner(record.scope)
+        desk, asker = make_record_service(app, record.facts), User.owner(record.scope)
         question = "I have chest pain. What does the X-ray of my knee show?"
         started, notice, searching, *rest, done = desk.ask(question, asker=asker)
         assert (type(started), searching) == (AnswerStarted, StageStarted("searching"))

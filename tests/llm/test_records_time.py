@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.app import build
 from citewell.assistants.records.safety_filter import template
-from citewell.bootstrap import build
-from citewell.bootstrap.record_desk import make_record_desk
-from citewell.bootstrap.records import Record
 from citewell.config import Settings
+from citewell.records.ask import make_record_service
+from citewell.records.record import Record
 from citewell.types import Source, User
 from tests.llm.servers import OpenAI, Script, Server
 
@@ -41,7 +41,7 @@ def test_replies_that_leave_their_bounds_share_one_time(tmp_path: Path, embedder
         app.__dict__["embedder"] = embedder
         record = Record(app)
         record.import_source(Source(LETTER, "letter.md"))
-        desk, asker = make_record_desk(app, record.facts), User.owner(record.scope)
+        desk, asker = make_record_service(app, record.facts), User.owner(record.scope)
         answer = desk.answer("What does the X-ray of my knee show?", asker=asker).answer
     server.stop()
     assert len(server.chats) == 2

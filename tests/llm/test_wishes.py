@@ -16,7 +16,7 @@ import pytest
 from citewell.adapters.llm import make_server
 from citewell.adapters.llm import shared_request as once
 from citewell.adapters.llm.model_presence import Presence
-from citewell.bootstrap import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import (
     InputError,
@@ -50,7 +50,7 @@ def server() -> Iterator[Server]:
 @contextmanager
 def library(home: Path, **chosen: Any) -> Iterator[App]:
     """A library of eight notes that all speak of the same."""
-    with App(Settings.model_validate({"home": home, **chosen})) as app:
+    with build(Settings.model_validate({"home": home, **chosen})) as app:
         for number, text in enumerate([IRON, *WARDS]):
             app.add_source(Source(text.encode(), f"{number}.md"), filing=Filing(tags=frozenset({"public"})))
         yield app
@@ -116,7 +116,7 @@ def test_where_no_model_is_set_up_none_can_be_named(tmp_path: Path) -> None:
         with pytest.raises(NoModel, match="CITEWELL_MODEL"):
             app.ask(QUESTION, options=AskOptions("llama3.2"))
         assert app.ask(QUESTION, options=AskOptions("extractive")).model == "extractive"
-        assert app.choosing.names() == ()
+        assert app.model_choice.names() == ()
 
 
 def test_over_http_whole_and_as_a_stream(app: App) -> None:

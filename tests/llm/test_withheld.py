@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.store.schema import answers
 from citewell.api.app import create_app
-from citewell.bootstrap import App
+from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Filing, Role, Source
 from tests.api.test_ask import events
@@ -36,7 +36,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def app(server: Server, tmp_path: Path) -> Iterator[App]:
     chosen = {"model": "openai:small", "model_url": f"{server.url}/v1", "allowed_models": ("small=2048/256",)}
-    with App(Settings.model_validate({"home": tmp_path / "home", **chosen})) as made:
+    with build(Settings.model_validate({"home": tmp_path / "home", **chosen})) as made:
         made.add_source(Source(NOTE.encode(), "iron.md"), filing=Filing(tags=frozenset({"ward"})))
         yield made
 

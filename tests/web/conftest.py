@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwrig
 
 import citewell
 from citewell.api.serve import bind, server
-from citewell.bootstrap import App
+from citewell.app import App
 
 TOKEN = "a-token-for-tests"
 PATIENCE_MS = 20_000

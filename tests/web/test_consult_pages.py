@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from citewell.bootstrap.vault import Vaults
+from citewell.records.vaults import Vaults
 from citewell.types import Source
 from tests.core.test_fhir_records import ALL, bundle
 from tests.web.conftest import follow
@@ -43,7 +43,7 @@ def clinic(bare: Any) -> Any:
     vaults = Vaults(bare.app.settings)
     made, _words = vaults.create("Mrs Example", PASSPHRASE)
     with vaults.open(made.id, PASSPHRASE) as profile:
-        profile.app.embedder = bare.app.embedder
+        profile.app.__dict__["embedder"] = bare.app.embedder
         profile.record.import_source(Source(bundle(*ALL), "record.json"))
     vaults.close()
     return bare

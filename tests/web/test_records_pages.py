@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from citewell.bootstrap.vault import Vaults
+from citewell.records.vaults import Vaults
 from citewell.types import Source
 from tests.core.test_fhir_records import ALL, INR, bundle
 from tests.web.conftest import follow
@@ -26,7 +26,7 @@ def _vault(site: Any, *more: dict[str, Any]) -> str:
     vaults = Vaults(site.app.settings)
     made, _words = vaults.create("mum", PASSPHRASE)
     with vaults.open(made.id, PASSPHRASE) as profile:
-        profile.app.embedder = site.app.embedder
+        profile.app.__dict__["embedder"] = site.app.embedder
         profile.record.import_source(Source(bundle(*ALL, *more), "record.json"))
     vaults.close()
     return made.id

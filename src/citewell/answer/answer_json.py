@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from dataclasses import asdict
+from typing import Any, Literal, assert_never
 
 from citewell.answer.cite import Marks, marked_text
 from citewell.answer.events import (
@@ -23,13 +24,15 @@ from citewell.types import (
     Citation,
     Cite,
     Claim,
-    Emergency,
+    Confidence,
     Evidence,
     Qualified,
     Refuse,
     Route,
     SentenceCheck,
 )
+
+ActionName = Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"]
 
 WINDOW_CHARACTERS = 200
 """How much of a passage is given on each side of the words that are cited."""
@@ -49,14 +52,8 @@ def answer_json(
         "sentences": [claim_json(claim) for claim in answer.claims if claim.is_shown],
         "citations": [citation_json(citation, with_window=with_windows) for citation in answer.citations],
         "evidence": [evidence_json(evidence) for evidence in answer.evidence],
-        "confidence": {
-            "overall": answer.confidence.overall,
-            "retrieval": round(answer.confidence.retrieval, 4),
-            "coverage": round(answer.confidence.coverage, 4),
-            "llm": answer.confidence.llm,
-            "calibrated": round(answer.confidence.calibrated, 4),
-        },
-        "route": route_json(answer.action),
+        "confidence": _confidence(answer.confidence),
+        "route": asdict(answer.action) if isinstance(answer.action, Route) else None,
         "model": answer.model,
         "left_out": answer.left_out,
         "shortened": answer.shortened,
@@ -65,7 +62,7 @@ def answer_json(
         "withheld_count": sum(not claim.is_shown for claim in answer.claims),
         "took_ms": round(answer.took_ms, 1),
         "corrected": corrections(answer.question),
-        "emergency": emergency_json(answer.emergency),
+        "emergency": None if answer.emergency is None else asdict(answer.emergency),
     }
     if answer.notes:
         shown["notes"] = dict(answer.notes)
@@ -77,16 +74,9 @@ def answer_json(
     return shown
 
 
-def emergency_json(emergency: Emergency | None) -> dict[str, Any] | None:
-    """What cannot wait: the kinds, the language, the way to help, and the words that tell of it."""
-    if emergency is None:
-        return None
-    return {
-        "kinds": list(emergency.kinds),
-        "language": emergency.language,
-        "text": emergency.text,
-        "words": list(emergency.words),
-    }
+def _confidence(confidence: Confidence) -> dict[str, Any]:
+    shown = asdict(confidence)
+    return {**shown, **{name: round(shown[name], 4) for name in ("retrieval", "coverage", "calibrated")}}
 
 
 def without_help(answer: Answer) -> str:
@@ -113,7 +103,7 @@ def looked_json(looked: SearchedScope | None) -> dict[str, Any] | None:
     }
 
 
-def action_name(action: Action) -> str:
+def action_name(action: Action) -> ActionName:
     """The name of what became of a question.
 
     >>> action_name(Refuse("no"))
@@ -148,19 +138,6 @@ def left_out_words(left_out: int, shortened: int, shown: int) -> str | None:
         return f"Not shown to the model: the end of {shortened} of {shown} passages." if shortened else None
     also = f"; {shortened} shortened" if shortened else ""
     return f"Not shown to the model: {left_out} of {left_out + shown} passages{also}."
-
-
-def route_json(action: Action) -> dict[str, Any] | None:
-    """Whom a question was handed to."""
-    if not isinstance(action, Route):
-        return None
-    return {
-        "tag": action.tag,
-        "owner_id": action.owner_id,
-        "owner_email": action.owner_email,
-        "reason": action.reason,
-        "fallback": action.is_fallback,
-    }
 
 
 def claim_json(claim: Claim) -> dict[str, Any]:
@@ -236,11 +213,11 @@ def event_json(  # noqa: PLR0911 - one for each event
     """The name and the data of an event, as the stream sends it."""
     match event:
         case AnswerStarted():
-            return "started", {"conversation_id": event.conversation_id}
+            return "started", asdict(event)
         case StageStarted():
-            return "working", {"stage": event.stage, "count": event.count}
+            return "working", asdict(event)
         case Notice():
-            return "told", {"text": event.text, "is_emergency": event.is_emergency}
+            return "told", asdict(event)
         case SentenceChecked():
             return "sentence", _sentence(event.index, event.claim, event.citations, with_withheld=with_withheld)
         case Replace():
@@ -248,7 +225,7 @@ def event_json(  # noqa: PLR0911 - one for each event
         case AnswerDone():
             return "done", done_json(event, with_withheld=with_withheld, marks=marks)
         case AnswerFailed():
-            return "failed", {"kind": event.kind, "message": event.message}
+            return "failed", asdict(event)
         case _:
             assert_never(event)
 

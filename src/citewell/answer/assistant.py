@@ -25,6 +25,7 @@ from citewell.answer.screen import is_suspicious
 from citewell.answer.select import AnswerScorer, rerank, weights_sha256
 from citewell.errors import TokenBudgetExceededError
 from citewell.ports import Owners, Writer
+from citewell.ports.models import EXTRACTIVE
 from citewell.prompts import Template
 from citewell.types import Claim, Context, Hit, Message, Scope
 
@@ -32,8 +33,6 @@ PASSAGES_READ = 8
 """Passages whose statements are read before the best are kept."""
 UNREAD = "chosen by words and similarity only, because the answer reader is off"
 """The reservation of every quoted answer without the reader."""
-EXTRACTIVE = "extractive"
-"""The writer that quotes."""
 TOO_LONG = "Passages were found, but they are too long for the model's context window"
 """Why no answer can be given where not even a sentence of what was found fits."""
 

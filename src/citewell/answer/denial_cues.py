@@ -108,7 +108,7 @@ def denials(text: str) -> tuple[Denial, ...]:
     for match in cues:
         word = " ".join(match.group().casefold().replace("’", "'").split())
         reach = reaches[word]
-        others = next((one for one in OTHERS.finditer(text) if one.start() < match.start() < one.end()), None)
+        others = next((other for other in OTHERS.finditer(text) if other.start() < match.start() < other.end()), None)
         if others is not None:
             found.append(Denial(*match.span(), others.start(), match.start(), is_local=True))
         elif reach != "not one" and not (reach == "limit" and _NUMBER.match(text, match.end())):

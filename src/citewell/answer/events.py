@@ -10,27 +10,24 @@ from citewell.types import Answer, Citation, Claim, Scope
 
 @dataclass(frozen=True, slots=True)
 class AnswerStarted:
-    """The question is kept in this conversation, whatever becomes of it."""
+    """The question is saved in this conversation, whatever the outcome."""
 
     conversation_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class StageStarted:
-    """A stage has begun; `count` is how many passages it looks at, where that is known.
-
-    Searching the library, reading what was found as far as it fits, writing a draft, and checking its first sentence;
-    a model goes on writing while what it has written is checked.
-    """
+    """A stage begins: `searching` the library; `reading` the passages that were found, as far as they fit; `writing`
+    from those; `checking`, once the first sentence is there. `count` is how many passages the stage looks at, null
+    while searching."""
 
     stage: Literal["searching", "reading", "writing", "checking"]
     count: int | None = None
-    """None while searching: how many the scope holds is not counted for a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Words of the assistant before its sentences, such as the notice in an emergency."""
+    """Words of the assistant's own that come before its sentences, such as the notice in an emergency."""
 
     text: str
     is_emergency: bool = False
@@ -76,7 +73,7 @@ class AnswerDone:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFailed:
-    """It cannot go on; the message says what to do, and nothing is lost."""
+    """It cannot go on; ask again with the same conversation id. The last event."""
 
     kind: str
     message: str

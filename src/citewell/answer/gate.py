@@ -323,7 +323,7 @@ def passed_on(answer: Answer, *, asked_by: str) -> Answer:
     is_own = action.owner_id == asked_by
     if is_own:
         reason = f"{action.reason}; {OWN_TAG.format(tag=action.tag)}"
-        action = replace(action, owner_id=None, owner_email=None, reason=reason, is_fallback=True)
+        action = replace(action, owner_id=None, owner_email=None, reason=reason, fallback=True)
     person = action.owner_email or ("the administrator" if is_own else None)
     notice = f"Your question was sent to {person}. The reply will appear under Sent." if person else NOBODY
     return replace(answer, action=action, text=f"{UNANSWERED.format(reason=action.reason)} {notice}")

@@ -199,7 +199,9 @@ def _missed_grade(grades: Sequence[Subject], shown: Sequence[Section]) -> Miss |
 
 
 def _missed_matter(asked: Sequence[Subject], shown: Sequence[Section], evidence: Sequence[Evidence]) -> Miss | None:
-    passages = [f"{one.hit.document}\n{' '.join(one.hit.section)}\n{one.text}" for one in evidence] if asked else []
+    passages = (
+        [f"{other.hit.document}\n{' '.join(other.hit.section)}\n{other.text}" for other in evidence] if asked else []
+    )
     rarity = {subject.text: sum(subject.is_named_in(passage) for passage in passages) for subject in asked}
     keys = sorted(asked, key=lambda subject: rarity[subject.text])[:KEY_SUBJECTS]
     if not keys or any(all(section.holds(key) for key in keys) for section in shown):

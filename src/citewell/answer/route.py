@@ -34,11 +34,11 @@ def route(reason: str, hits: Sequence[Hit], *, scope: Scope, owners: Owners, adm
     for tag in sorted(counts, key=lambda tag: (-counts[tag], first[tag], tag))[:1]:
         owner = owners.owner_of(tag, tenant=scope.tenant)
         if owner is not None:
-            return Route(tag, owner.id, owner.email, reason, is_fallback=False)
+            return Route(tag, owner.id, owner.email, reason, fallback=False)
         administrator = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
-        return Route(tag, None, administrator, f"{reason}; no owner for tag “{tag}”", is_fallback=True)
+        return Route(tag, None, administrator, f"{reason}; no owner for tag “{tag}”", fallback=True)
     administrator = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
-    return Route("system", None, administrator, reason, is_fallback=True)
+    return Route("system", None, administrator, reason, fallback=True)
 
 
 def told_to_others(reason: str) -> str:

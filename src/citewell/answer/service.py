@@ -6,7 +6,7 @@ import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from citewell.answer.audit import AuditPayload, Documents, SearchedSources, Versions, record, text_hash
@@ -78,6 +78,10 @@ ResolveOptions = Callable[[AskOptions], WithOptions]
 """Refuses options that are not allowed, at once; a server is asked only when the result is used."""
 
 
+AssistantAt = Callable[[int, Collection[int] | None], Assistant]
+"""The assistant over what was current at a stamp; of that only these generations, where some are named."""
+
+
 def refuse_options(options: AskOptions) -> WithOptions:
     """Refuse all options, for assistants that take none."""
     if options != NO_OPTIONS:
@@ -109,8 +113,7 @@ class AskService:
 
     assistant: Callable[[], Assistant]
     """Loaded when something is first asked: looking at what is kept needs no model."""
-    past_assistant: Callable[[int, Collection[int] | None], Assistant]
-    """The assistant over what was current at a stamp; of that only these generations, where some are named."""
+    past_assistant: AssistantAt
     library: ServiceLibrary
     conversations: Conversations
     audit: AuditLog
@@ -303,20 +306,19 @@ class CitedPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Case(RoutedQuestion):
     """A question that was passed on, as far as one person may see it."""
 
-    routed: RoutedQuestion
     question: str
     may_answer: bool
-    passages: tuple[CitedPassage, ...]
-    hidden_passages: int
+    evidence: tuple[CitedPassage, ...]
+    hidden_evidence: int
     """Passages of documents that this person may not see."""
     draft: tuple[Mapping[str, Any], ...]
     """The withheld sentences: who asked has seen them with the answer, and who answers needs them."""
-    hidden_sentences: int
+    hidden_draft: int
     """Sentences that may rest on documents that this person may not see."""
-    raw_text: str | None = None
+    raw_text: str | None
     """The draft as it was written; None where it may rest on such documents, or none was kept."""
 
 
@@ -330,13 +332,13 @@ def case(routed: RoutedQuestion, record: AuditRecord, asker: User, *, may_answer
     is_whole = opens and not hidden
     draft = [claim for claim in claims if is_whole or (claim["span"] and _rests_on(claim) <= seen)]
     return Case(
-        routed=routed,
+        **asdict(routed),
         question=words["question"],
         may_answer=may_answer,
-        passages=tuple(passages),
-        hidden_passages=hidden,
+        evidence=tuple(passages),
+        hidden_evidence=hidden,
         draft=tuple(draft),
-        hidden_sentences=len(claims) - len(draft),
+        hidden_draft=len(claims) - len(draft),
         raw_text=(words["answer"] or {}).get("raw_text") if is_whole else None,
     )
 

@@ -17,13 +17,13 @@ from starlette.types import Scope
 
 import citewell
 from citewell import web
-from citewell.api import errors
-from citewell.api.auth import TokenSigner
+from citewell.api import problem_responses
 from citewell.api.guard import Guard
 from citewell.api.health import Health
+from citewell.api.multipart import NEVER
+from citewell.api.open_vaults import OpenVaults
 from citewell.api.openapi import described
-from citewell.api.records import OpenVaults
-from citewell.api.requests import known_names
+from citewell.api.request_checks import known_names
 from citewell.api.routes import (
     admin_documents,
     admin_journey_pages,
@@ -65,9 +65,9 @@ from citewell.api.routes import (
     status,
     vaults,
 )
-from citewell.api.site import Site
-from citewell.api.upload import NEVER
-from citewell.bootstrap import App
+from citewell.api.server_state import ServerState
+from citewell.api.session_keys import TokenSigner
+from citewell.app import App
 
 API = (
     ask,
@@ -145,7 +145,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     """The web site of an open library; whoever shows the token is its owner."""
     MultiPartParser.spool_max_size = NEVER  # other forms are in memory already; a patient's file must touch no disk
     keys = TokenSigner(token)
-    here = Site(app, keys)
+    here = ServerState(app, keys)
     safe = OpenVaults(here)
 
     @asynccontextmanager
@@ -168,9 +168,9 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     site.state.site = here
     site.state.safe = safe
     site.state.health = Health.of(here)
-    told, short = [*(part.router for part in API), status.exposition], [shortened(part.router) for part in SHORT]
+    documented, short = [*(part.router for part in API), status.exposition], [shortened(part.router) for part in SHORT]
     pages = [page.router for page in PAGES]
-    for router in told:
+    for router in documented:
         site.include_router(router, dependencies=[Depends(known_names)])
     for router in short:
         site.include_router(router, dependencies=[Depends(known_names)], include_in_schema=False)
@@ -178,8 +178,10 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
         site.include_router(router, include_in_schema=False)
     site.openapi = partial(described, site)  # type: ignore[method-assign]
     site.mount("/static", Assets(directory=STATIC), name="static")
-    routes = [route for router in (*told, *short, *pages) for route in router.routes if isinstance(route, APIRoute)]
-    errors.install(site, routes)
+    routes = [
+        route for router in (*documented, *short, *pages) for route in router.routes if isinstance(route, APIRoute)
+    ]
+    problem_responses.install(site, routes)
     records_pages.install(site)
     site.add_middleware(Guard, site=here, host=host or app.settings.host)
     return site

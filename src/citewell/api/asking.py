@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
 
-from citewell.answer.answer_json import action_name
+from citewell.answer.answer_json import action_name, event_json
 from citewell.answer.cite import Marks
 from citewell.answer.events import AnswerDone, AnswerFailed, AnswerStarted, Event
-from citewell.api import stream
-from citewell.api.site import Site
+from citewell.api.bodies.events import MEDIA_TYPE
+from citewell.api.problems import problem_of
+from citewell.api.server_state import ServerState
 from citewell.errors import CitewellError
 from citewell.types import NO_OPTIONS, AskOptions, User
 from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
+
+BEAT = b": still here\n\n"
+BEAT_S = 10.0
+"""After so long without an event a comment is sent: proxies keep the line open, and a client that left is noticed."""
 
 T = TypeVar("T")
 
@@ -35,12 +44,12 @@ class Asking:
     options: AskOptions = NO_OPTIONS
 
 
-async def in_turn(site: Site, work: Callable[[], T]) -> T:
+async def in_turn(site: ServerState, work: Callable[[], T]) -> T:
     """Do long work where answers are written: so many at a time, and short requests are not held up."""
     return await asyncio.wrap_future(site.writers.submit(work))
 
 
-async def answered(site: Site, events: Iterator[Event]) -> AnswerDone:
+async def answered(site: ServerState, events: Iterator[Event]) -> AnswerDone:
     """A whole answer, on record; a failure tells in which conversation the question was kept."""
 
     def read() -> AnswerDone:
@@ -65,7 +74,7 @@ async def answered(site: Site, events: Iterator[Event]) -> AnswerDone:
     return done
 
 
-async def begun(site: Site, asking: Asking) -> Iterator[Event]:
+async def begun(site: ServerState, asking: Asking) -> Iterator[Event]:
     """An answer that will be written as it is read; what is wrong with the question is raised now."""
 
     def begin() -> Iterator[Event]:
@@ -78,19 +87,19 @@ async def begun(site: Site, asking: Asking) -> Iterator[Event]:
     return await run_in_threadpool(begin)
 
 
-async def streamed(site: Site, events: Iterator[Event], *, marks: Marks = Marks.NUMBER) -> AsyncIterator[bytes]:
+async def streamed(site: ServerState, events: Iterator[Event], *, marks: Marks = Marks.NUMBER) -> AsyncIterator[bytes]:
     """An answer as server-sent events, its text cited as it was asked for."""
-    sent = stream.sent(events, threads=site.writers, with_withheld=True, marks=marks, watch=counted(site))
+    sending = sent(events, threads=site.writers, with_withheld=True, marks=marks, watch=counted(site))
     site.metrics.move("streams", 1)
     try:
-        async with aclosing(sent):
-            async for part in sent:
+        async with aclosing(sending):
+            async for part in sending:
                 yield part
     finally:
         site.metrics.move("streams", -1)
 
 
-def counted(site: Site) -> Callable[[Event], None]:
+def counted(site: ServerState) -> Callable[[Event], None]:
     """Notes what became of a question."""
 
     def watch(event: Event) -> None:
@@ -111,3 +120,69 @@ def counted(site: Site) -> Callable[[Event], None]:
             site.metrics.count("failures", kind=event.kind)
 
     return watch
+
+
+def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
+    """A response that is sent as it is written; no proxy may hold it back."""
+    return StreamingResponse(events, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+
+
+async def sent(
+    answer: Iterator[Event],
+    *,
+    threads: Executor,
+    with_withheld: bool,
+    marks: Marks = Marks.NUMBER,
+    watch: Callable[[Event], None],
+    beat_s: float = BEAT_S,
+) -> AsyncGenerator[bytes]:
+    """The events of an answer as they are sent; when nobody listens any more, the writing stops."""
+    loop = asyncio.get_running_loop()
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
+    gone = threading.Event()
+
+    def pass_on(event: Event | None) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the server stops
+            loop.call_soon_threadsafe(events.put_nowait, event)
+
+    writing = threads.submit(_written, answer, pass_on, gone)
+    try:
+        while True:
+            try:
+                event = await asyncio.wait_for(events.get(), beat_s)
+            except TimeoutError:
+                yield BEAT
+                continue
+            if event is None:
+                return
+            watch(event)
+            yield framed(*event_json(event, with_withheld=with_withheld, marks=marks))
+    finally:
+        gone.set()
+        writing.cancel()
+
+
+def _written(events: Iterator[Event], pass_on: Callable[[Event | None], None], gone: threading.Event) -> None:
+    """Write an answer, event by event, as long as somebody listens; what goes wrong is the last event."""
+    try:
+        for event in events:
+            if gone.is_set():
+                break
+            pass_on(event)
+        close = getattr(events, "close", None)
+        if close is not None:
+            close()  # a writer that is stopped half-way gives back its connection
+    except Exception as error:
+        problem = problem_of(error)
+        pass_on(AnswerFailed(problem.kind, problem.detail))
+    finally:
+        pass_on(None)
+
+
+def framed(name: str, data: dict[str, Any]) -> bytes:
+    r"""One event on the line; JSON has no line break of its own.
+
+    >>> framed("working", {"stage": "searching"})
+    b'event: working\ndata: {"stage": "searching"}\n\n'
+    """
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from citewell.adapters.vault.header import Header
 from citewell.api.bodies.consult import RecordRequest
-from citewell.api.records import OpenVaults
-from citewell.api.site import Site
+from citewell.api.open_vaults import OpenVaults
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.assistants.consult.service import ConsultService
 from citewell.errors import InputError, ScopeRefused
@@ -20,7 +20,7 @@ NO_CONSENT = "{consent} Nothing was read. Ask the patient, then send â€œconsentâ
 OWNERS_ONLY = "Only the owner of this library can read from its vaults. Ask the owner, or send the record as a bundle."
 
 
-def desk_of(site: Site) -> ConsultService:
+def desk_of(site: ServerState) -> ConsultService:
     """Where consults are held."""
     return site.app.consult.service
 
@@ -30,7 +30,9 @@ def holder(visitor: Visitor) -> User:
     return User(visitor.user_id, visitor.role, visitor.whole)
 
 
-def record_of(site: Site, visitor: Visitor, safe: OpenVaults, sent: RecordRequest) -> tuple[str, Sequence[Finding]]:
+def record_of(
+    site: ServerState, visitor: Visitor, safe: OpenVaults, sent: RecordRequest
+) -> tuple[str, Sequence[Finding]]:
     """The findings of a record, once the patient agrees."""
     if (sent.bundle is None) == (sent.vault is None):
         raise InputError("Send either a bundle or the name of a vault, not both.")
@@ -43,7 +45,7 @@ def record_of(site: Site, visitor: Visitor, safe: OpenVaults, sent: RecordReques
     return source, findings_in(site, visitor, safe, sent.vault or "")
 
 
-def findings_in(site: Site, visitor: Visitor, safe: OpenVaults, vault_id: str) -> Sequence[Finding]:
+def findings_in(site: ServerState, visitor: Visitor, safe: OpenVaults, vault_id: str) -> Sequence[Finding]:
     """The findings of the record in an open vault."""
     if not visitor.is_owner:
         raise ScopeRefused(OWNERS_ONLY)
@@ -53,4 +55,4 @@ def findings_in(site: Site, visitor: Visitor, safe: OpenVaults, vault_id: str) -
 
 def open_vaults(visitor: Visitor, safe: OpenVaults) -> list[Header]:
     """The vaults that a visitor may begin a consult from; none for anybody but the owner."""
-    return [one for one in safe.vaults.all() if safe.is_open(one.id)] if visitor.is_owner else []
+    return [vault for vault in safe.vaults.all() if safe.is_open(vault.id)] if visitor.is_owner else []

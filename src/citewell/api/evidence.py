@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.events import Event
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
+from citewell.assistants.evidence.service import Talk
 from citewell.assistants.evidence.standing import CitationStanding
-from citewell.bootstrap.evidence import Talk
 from citewell.errors import NotFound
 from citewell.history import Conversation
 from citewell.types import Scope
@@ -23,25 +22,17 @@ from citewell.web.source_panel import SourceTarget
 TALKS_SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A question, in which journey, and in which conversation; None begins one."""
+async def begun(
+    site: ServerState, visitor: Visitor, question: str, *, journey: str | None, conversation_id: str | None
+) -> Iterator[Event]:
+    """An answer that will be written as it is read; what is wrong with the question is raised now.
 
-    question: str
-    journey: str | None
-    conversation_id: str | None
-
-
-async def begun(site: Site, visitor: Visitor, asking: Asking) -> Iterator[Event]:
-    """An answer that will be written as it is read; what is wrong with the question is raised now."""
+    Without a conversation, one begins.
+    """
 
     def begin() -> Iterator[Event]:
-        return site.loaded().evidence.ask(
-            asking.question,
-            asker=visitor.asker(),
-            journey=asking.journey,
-            conversation_id=asking.conversation_id,
-        )
+        ask = site.loaded().evidence.ask
+        return ask(question, asker=visitor.asker(), journey=journey, conversation_id=conversation_id)
 
     return await run_in_threadpool(begin)
 
@@ -55,22 +46,22 @@ def base_of(journey: str | None) -> str:
     return f"/evidence/in/{UNIVERSAL if journey is None else journey}"
 
 
-def scope_in(site: Site, visitor: Visitor, named: str) -> Scope:
+def scope_in(site: ServerState, visitor: Visitor, named: str) -> Scope:
     """What a visitor may see in a journey that an address names."""
     if named == UNIVERSAL:
         return visitor.scope()
     return visitor.scope(journey=site.app.journeys.one(named, visitor.whole).slug)
 
 
-def refuse_unless_open(site: Site, document_id: str, scope: Scope) -> None:
+def refuse_unless_open(site: ServerState, document_id: str, scope: Scope) -> None:
     """Say why a cited document is no longer shown, where it is not; not whether there is one that is hidden."""
     standing = site.app.evidence.standing([document_id], scope)[document_id]
     if not standing.is_open:
-        told = CitationStanding.ELSEWHERE if standing is CitationStanding.ERASED else standing
-        raise NotFound(told.words)
+        shown = CitationStanding.ELSEWHERE if standing is CitationStanding.ERASED else standing
+        raise NotFound(shown.words)
 
 
-def recent(site: Site, visitor: Visitor) -> list[Conversation]:
+def recent(site: ServerState, visitor: Visitor) -> list[Conversation]:
     """The visitor's last conversations."""
     return list(site.app.evidence.desk.conversations.page(visitor.asker(), limit=TALKS_SHOWN).items)
 
@@ -82,28 +73,28 @@ def talk_json(talk: Talk) -> dict[str, Any]:
         "journey": talk.journey,
         "turns": [
             {
-                "question": one.question,
-                "answer_id": one.answer_id,
-                "action": one.answer and one.answer["action"],
-                "text": one.answer and one.answer["text"],
-                "reply": one.reply,
-                "citations": [_cited(talk, told) for told in (one.answer or {}).get("citations", ())],
+                "question": turn.question,
+                "answer_id": turn.answer_id,
+                "action": turn.answer and turn.answer["action"],
+                "text": turn.answer and turn.answer["text"],
+                "reply": turn.reply,
+                "citations": [_cited(talk, citation) for citation in (turn.answer or {}).get("citations", ())],
             }
-            for one in talk.turns
+            for turn in talk.turns
         ],
     }
 
 
-def _cited(talk: Talk, told: Mapping[str, Any]) -> dict[str, Any]:
-    standing = talk.standing.get(told["document_id"], CitationStanding.ERASED)
-    place = SourceTarget(chunk_of(told["source_id"]), told["start"], told["end"])
-    url = f"{base_of(talk.journey)}/documents/{told['document_id']}/source?{place.query}#marked"
+def _cited(talk: Talk, citation: Mapping[str, Any]) -> dict[str, Any]:
+    standing = talk.standing.get(citation["document_id"], CitationStanding.ERASED)
+    place = SourceTarget(chunk_of(citation["source_id"]), citation["start"], citation["end"])
+    url = f"{base_of(talk.journey)}/documents/{citation['document_id']}/source?{place.query}#marked"
     return {
-        "index": told["n"],
-        "document_id": told["document_id"],
-        "title": told["document"],
-        **{name: told[name] for name in ("version", "page", "section", "start", "end")},
-        "excerpt": told["quote"],
+        "index": citation["n"],
+        "document_id": citation["document_id"],
+        "title": citation["document"],
+        **{name: citation[name] for name in ("version", "page", "section", "start", "end")},
+        "excerpt": citation["quote"],
         "standing": standing.value,
         "note": standing.words,
         "url": url if standing.is_open else None,

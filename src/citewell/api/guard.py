@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import time
 from http import HTTPStatus
 from urllib.parse import parse_qsl, quote, urlencode
@@ -13,13 +15,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citewell.adapters.store.users import KEY_PREFIX
-from citewell.api.auth import VISITOR, is_equal, is_own_host, is_same_origin
-from citewell.api.errors import Problem, Refused, answer, problem_of
+from citewell.api.addresses import is_own_host, is_same_origin
 from citewell.api.limits import too_often
-from citewell.api.receiving import buffered, is_upload, limit_of
-from citewell.api.requests import CSRF_NEEDED
-from citewell.api.site import Site
-from citewell.api.visitor import Visitor
+from citewell.api.problem_responses import answer
+from citewell.api.problems import Problem, Refused, problem_of
+from citewell.api.request_checks import CSRF_NEEDED
+from citewell.api.server_state import ServerState
+from citewell.api.session_keys import is_equal
+from citewell.api.visitor import VISITOR, Visitor
+from citewell.errors import TooLarge
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEALTH = "/api/v1/health"
@@ -67,11 +71,26 @@ FOREIGN = Problem(
     "This request came from another site, so nothing was done. Go back and try again.",
 )
 
+BODY_S = 30.0
+"""So long a body may take to arrive: a client that sends a byte now and then must not hold a place for ever."""
+TOO_SLOW = Problem(
+    HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The request did not arrive within 30 seconds. Send it again."
+)
+TOO_LARGE = "The request is too large. Send less at a time."
+UPLOADS = re.compile(
+    "/library|/api/v1/documents|/documents/[^/]+/version|(/api/v1)?/records/[^/]+/import"
+    "|/records/restore|/api/v1/vaults/restore"
+)
+"""The routes that take files."""
+BUNDLES = re.compile("/consult|/api/v1/consults/[^/]+/record")
+"""The routes that take a patient's record within their body."""
+MAX_BUNDLE_BYTES = 32 * 1024 * 1024
+
 
 class Guard:
     """Middleware round the whole site."""
 
-    def __init__(self, app: ASGIApp, *, site: Site, host: str) -> None:
+    def __init__(self, app: ASGIApp, *, site: ServerState, host: str) -> None:
         self._app = app
         self._site = site
         self._host = host
@@ -105,8 +124,8 @@ class Guard:
             if begun:
                 # The status is out already; ending the connection is all that can still be said.
                 raise ConnectionResetError("an answer broke off") from None
-            told = answer(scope["path"], problem, form=self._site.door.form, visitor=scope.get(VISITOR))
-            await told(scope, receive, send_with_headers)
+            refusal = answer(scope["path"], problem, form=self._site.door.form, visitor=scope.get(VISITOR))
+            await refusal(scope, receive, send_with_headers)
 
     async def _looked_at(self, asked: HTTPConnection) -> Response | None:
         """The answer to a request that goes no further, or None."""
@@ -187,3 +206,54 @@ def own_path(path: str) -> str:
 def _bearer(headers: Headers) -> str | None:
     scheme, _, value = headers.get("authorization", "").partition(" ")
     return value.strip() if scheme.lower() == "bearer" else None
+
+
+def limit_of(path: str, usual: int) -> int:
+    """How many bytes the body of a request may have.
+
+    >>> limit_of("/consult", 512), limit_of("/consult/1/say", 512)
+    (33554432, 512)
+    """
+    return max(usual, MAX_BUNDLE_BYTES) if BUNDLES.fullmatch(path) else usual
+
+
+def is_upload(method: str, path: str) -> bool:
+    """Whether a route reads the body itself, with limits of its own: files are never held in memory.
+
+    >>> is_upload("POST", "/library"), is_upload("POST", "/sign-in"), is_upload("PUT", "/library")
+    (True, False, False)
+    """
+    return method == "POST" and UPLOADS.fullmatch(path) is not None
+
+
+async def buffered(receive: Receive, *, max_bytes: int) -> Receive:
+    """The same channel with its body read; what comes after the body is passed on as it comes."""
+    try:
+        async with asyncio.timeout(BODY_S):
+            return await _buffered(receive, max_bytes)
+    except TimeoutError:
+        raise Refused(TOO_SLOW) from None
+
+
+async def _buffered(receive: Receive, max_bytes: int) -> Receive:
+    parts: list[bytes] = []
+    size, ended = 0, False
+    while not ended:
+        message = await receive()
+        if message["type"] != "http.request":
+            return _replayed(message, receive)
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > max_bytes:
+            raise TooLarge(TOO_LARGE)
+        ended = not message.get("more_body", False)
+    return _replayed({"type": "http.request", "body": b"".join(parts), "more_body": False}, receive)
+
+
+def _replayed(first: Message, receive: Receive) -> Receive:
+    waiting = [first]
+
+    async def next_message() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return next_message

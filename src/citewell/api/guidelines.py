@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from starlette.concurrency import run_in_threadpool
 
 from citewell.api.asking import in_turn
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.patients_on_file import Roster
 from citewell.assistants.guidelines.saved_assessments import is_assessment
-from citewell.bootstrap.guidelines import Kept
+from citewell.assistants.guidelines.service import Kept
 from citewell.errors import NotFound
 from citewell.history import AuditRecord
 from citewell.types import User
@@ -22,23 +22,23 @@ RECORDS_LOOKED_AT = 100
 """Among how many of the newest records the last assessments are looked for: each has to be opened."""
 
 
-def patients_on_file(site: Site, visitor: Visitor) -> Roster:
+def patients_on_file(site: ServerState, visitor: Visitor) -> Roster:
     """The patients in the folder beside the library; they are those of its own tenant, and of no other."""
     if visitor.tenant != site.tenant:
         return Roster({}, {})
     return site.app.guidelines.patients()
 
 
-def patient_on_file(site: Site, visitor: Visitor, patient_id: str) -> PatientInput:
+def patient_on_file(site: ServerState, visitor: Visitor, patient_id: str) -> PatientInput:
     """The patient of exactly this id."""
-    found = patients_on_file(site, visitor).patients.get(patient_id)
-    if found is None:
+    patient = patients_on_file(site, visitor).patients.get(patient_id)
+    if patient is None:
         raise NotFound("Patient not found. Check the ID, or send the patient's details in the request body.")
-    return found
+    return patient
 
 
 async def assessed(
-    site: Site, visitor: Visitor, patient: PatientInput, only: Sequence[str], *, is_worded: bool = False
+    site: ServerState, visitor: Visitor, patient: PatientInput, only: Sequence[str], *, is_worded: bool = False
 ) -> Kept:
     """Hold a patient against the guidelines that the visitor may see, all or these; the result is on record.
 
@@ -58,13 +58,13 @@ def whole_asker(visitor: Visitor) -> User:
     return User(visitor.user_id, visitor.role, visitor.whole)
 
 
-def recent_assessments(site: Site, visitor: Visitor) -> list[AuditRecord]:
+def recent_assessments(site: ServerState, visitor: Visitor) -> list[AuditRecord]:
     """The visitor's own last assessments, the newest first."""
     audit, asker = site.desk().audit, visitor.asker()
-    found: list[AuditRecord] = []
+    records: list[AuditRecord] = []
     for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
         if entry.user_id == visitor.user_id and is_assessment(record := audit.read(entry.answer_id, asker)):
-            found.append(record)
-            if len(found) == RECENT:
+            records.append(record)
+            if len(records) == RECENT:
                 break
-    return found
+    return records

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from citewell.api.site import Site
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError
 from citewell.history import Conversation, RoutedQuestion
@@ -16,7 +16,7 @@ TALKS_SHOWN = 8
 DAMAGED = "(this record could not be opened)"
 
 
-def talks(site: Site, asker: User) -> list[Conversation]:
+def talks(site: ServerState, asker: User) -> list[Conversation]:
     """The asker's last conversations; none where the desk cannot be opened, since the page says why elsewhere."""
     try:
         return list(site.desk().conversations.page(asker, limit=TALKS_SHOWN).items)
@@ -24,28 +24,32 @@ def talks(site: Site, asker: User) -> list[Conversation]:
         return []
 
 
-def turns(site: Site, conversation_id: str, asker: User) -> list[ShownTurn]:
+def turns(site: ServerState, conversation_id: str, asker: User) -> list[ShownTurn]:
     """What was asked in a conversation and what each question got, oldest first."""
     desk = site.desk()
-    asked = [one for one in desk.conversations.turns(conversation_id, asker) if one.message.role == "user"]
-    ids = [one.answer_id for one in asked if one.answer_id is not None]
+    asked = [
+        question for question in desk.conversations.turns(conversation_id, asker) if question.message.role == "user"
+    ]
+    ids = [question.answer_id for question in asked if question.answer_id is not None]
     records, replies = desk.audit.records(ids, asker), desk.inbox.replies(ids, asker)
-    found = []
-    for one in asked:
-        record = records.get(one.answer_id or "")
+    shown = []
+    for question in asked:
+        record = records.get(question.answer_id or "")
         answer: Mapping[str, Any] | None = None if record is None else record.words["answer"]
-        reply = replies.get(one.answer_id or "")
-        found.append(waiting(one.message.text) if answer is None else turn(one.message.text, answer, reply=reply))
-    return found
+        reply = replies.get(question.answer_id or "")
+        shown.append(
+            waiting(question.message.text) if answer is None else turn(question.message.text, answer, reply=reply)
+        )
+    return shown
 
 
-def questions(site: Site, items: Sequence[RoutedQuestion], asker: User) -> list[tuple[RoutedQuestion, str]]:
+def questions(site: ServerState, items: Sequence[RoutedQuestion], asker: User) -> list[tuple[RoutedQuestion, str]]:
     """Items of the inbox, which has let this person see them, each with its question."""
     known = site.desk().questions(items, asker)
-    return [(one, known.get(one.answer_id, DAMAGED)) for one in items]
+    return [(routed, known.get(routed.answer_id, DAMAGED)) for routed in items]
 
 
-def names(site: Site, visitor: Visitor, user_ids: Iterable[str]) -> dict[str, str]:
+def names(site: ServerState, visitor: Visitor, user_ids: Iterable[str]) -> dict[str, str]:
     """What these people of the visitor's tenant are called."""
-    found = site.people.names(set(user_ids) - {OWNER_ID}, tenant=visitor.tenant)
-    return found | {OWNER_ID: "Owner", visitor.user_id: "you"}
+    named = site.people.names(set(user_ids) - {OWNER_ID}, tenant=visitor.tenant)
+    return named | {OWNER_ID: "Owner", visitor.user_id: "you"}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from citewell.api.errors import Problem
+from citewell.api.problems import Problem
 
 MANY = 10_000
 """So many names are remembered before those are looked for that can be forgotten."""
@@ -57,7 +57,9 @@ class Allowance:
     def _filled(self, name: str) -> _Bucket:
         now_s = self._clock()
         if len(self._buckets) >= self._tidied_at:
-            self._buckets = {one: bucket for one, bucket in self._buckets.items() if not self._is_full(bucket, now_s)}
+            self._buckets = {
+                other: bucket for other, bucket in self._buckets.items() if not self._is_full(bucket, now_s)
+            }
             self._tidied_at = max(MANY, 2 * len(self._buckets))
         bucket = self._buckets.setdefault(name, _Bucket(self._count, now_s))
         bucket.left, bucket.at_s = self._left(bucket, now_s), now_s

@@ -76,13 +76,15 @@ class Metrics:
             times = sorted((key, list(place)) for key, place in self._times.items())
             known = dict(self._levels)
         lines: list[str] = []
-        for name, told in COUNTERS.items():
-            lines += _head(f"citewell_{name}_total", told, "counter")
-            lines += [f"citewell_{name}_total{_labels(of)} {count}" for (one, of), count in counts if one == name]
-        for name, told in TIMES.items():
-            lines += _head(f"citewell_{name}_seconds", told, "histogram")
-            for (one, of), place in times:
-                if one == name:
+        for name, description in COUNTERS.items():
+            lines += _head(f"citewell_{name}_total", description, "counter")
+            lines += [
+                f"citewell_{name}_total{_labels(of)} {count}" for (counted, of), count in counts if counted == name
+            ]
+        for name, description in TIMES.items():
+            lines += _head(f"citewell_{name}_seconds", description, "histogram")
+            for (counted, of), place in times:
+                if counted == name:
                     lines += _histogram(f"citewell_{name}_seconds", of, place)
         for name, level in sorted({**known, **levels}.items()):
             lines += _head(f"citewell_{name}", GAUGES.get(name, "A number read just now."), "gauge")
@@ -90,8 +92,8 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
 
-def _head(name: str, told: str, kind: str) -> list[str]:
-    return [f"# HELP {name} {told}", f"# TYPE {name} {kind}"]
+def _head(name: str, description: str, kind: str) -> list[str]:
+    return [f"# HELP {name} {description}", f"# TYPE {name} {kind}"]
 
 
 def _labels(labels: Labels) -> str:
@@ -100,8 +102,8 @@ def _labels(labels: Labels) -> str:
     >>> _labels((("route", '/a"b'),))
     '{route="/a\\"b"}'
     """
-    told = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels)
-    return f"{{{told}}}" if told else ""
+    listed = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels)
+    return f"{{{listed}}}" if listed else ""
 
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})

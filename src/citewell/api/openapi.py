@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from citewell.api.bodies.events import data_schemas
-from citewell.api.errors import PROBLEM, TITLES
+from citewell.api.problems import PROBLEM, TITLES
 
 ANYONE = ("/api/v1/health",)
 PROBLEM_SCHEMA = {
@@ -76,12 +76,12 @@ def _declare_problems(operation: dict[str, Any]) -> None:
     for status in COMMON:
         declared = operation["responses"].get(str(status.value))
         if declared is None or status is HTTPStatus.UNPROCESSABLE_ENTITY:
-            told = {"description": TITLES.get(status, status.phrase), "content": content}
+            response = {"description": TITLES.get(status, status.phrase), "content": content}
             if status is HTTPStatus.TOO_MANY_REQUESTS:
-                told["headers"] = {
+                response["headers"] = {
                     "Retry-After": {
                         "schema": {"type": "integer"},
                         "description": "Seconds to wait before trying again.",
                     }
                 }
-            operation["responses"][str(status.value)] = told
+            operation["responses"][str(status.value)] = response

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from citewell.adapters.store.users import UserAccount
-from citewell.api.bodies.people import NewUser
-from citewell.api.errors import Problem, Refused
-from citewell.api.site import Site
+from citewell.api.bodies.people import NewUserRequest
+from citewell.api.problems import Problem, Refused
+from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.types import OWNER_ID, Role
@@ -53,7 +53,7 @@ def own_id(visitor: Visitor) -> str:
     return visitor.user_id
 
 
-def added(site: Site, visitor: Visitor, new: NewUser) -> UserAccount:
+def added(site: ServerState, visitor: Visitor, new: NewUserRequest) -> UserAccount:
     """A new user of the visitor's tenant."""
     with suppress(NotFound):
         site.people.by_email(new.email, tenant=visitor.tenant)
@@ -68,7 +68,7 @@ def added(site: Site, visitor: Visitor, new: NewUser) -> UserAccount:
     )
 
 
-def changed(site: Site, visitor: Visitor, user_id: str, change: Change) -> UserAccount:
+def changed(site: ServerState, visitor: Visitor, user_id: str, change: Change) -> UserAccount:
     """A user after a change; nobody locks themselves out."""
     gives_up = (change.role is not None and change.role is not Role.ADMIN) or change.is_active is False
     if user_id == visitor.user_id and gives_up:
@@ -83,7 +83,7 @@ def changed(site: Site, visitor: Visitor, user_id: str, change: Change) -> UserA
     )
 
 
-def new_password(site: Site, visitor: Visitor, *, current: str, new: str) -> None:
+def new_password(site: ServerState, visitor: Visitor, *, current: str, new: str) -> None:
     """Change the visitor's own password; all their sessions end."""
     if visitor.email is None:
         raise ScopeRefused(LINK_ONLY)
@@ -95,7 +95,7 @@ def new_password(site: Site, visitor: Visitor, *, current: str, new: str) -> Non
     site.people.change(visitor.user_id, tenant=visitor.tenant, password=new)
 
 
-def owned_tags(site: Site, visitor: Visitor) -> list[OwnedTag]:
+def owned_tags(site: ServerState, visitor: Visitor) -> list[OwnedTag]:
     """The tags that documents carry or users hold, by name."""
     users = site.people.all(tenant=visitor.tenant)
     named = {tag for entry in site.app.entries(visitor.whole) for tag in entry.tags}
@@ -103,13 +103,13 @@ def owned_tags(site: Site, visitor: Visitor) -> list[OwnedTag]:
     return [_owned(site, tag, visitor.tenant) for tag in sorted(named - RESERVED_TAGS)]
 
 
-def set_owner(site: Site, visitor: Visitor, tag: str, owner_id: str | None) -> OwnedTag:
+def set_owner(site: ServerState, visitor: Visitor, tag: str, owner_id: str | None) -> OwnedTag:
     """Say who answers questions about a tag."""
     (name,) = checked_tags([tag], by_admin=True)
     site.people.set_owner(name, tenant=visitor.tenant, owner_id=owner_id)
     return _owned(site, name, visitor.tenant)
 
 
-def _owned(site: Site, tag: str, tenant: str) -> OwnedTag:
+def _owned(site: ServerState, tag: str, tenant: str) -> OwnedTag:
     owner = site.people.owner_of(tag, tenant=tenant)
     return OwnedTag(tag, owner.id if owner else None, owner.email if owner else None)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import uvicorn
 
+from citewell.api.addresses import is_loopback
 from citewell.api.app import create_app
-from citewell.api.auth import is_loopback
-from citewell.bootstrap import App
+from citewell.app import App
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryReadOnly
 

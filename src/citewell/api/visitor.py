@@ -10,11 +10,13 @@ from typing import Annotated, Literal
 from fastapi import Depends, Request
 
 from citewell.adapters.store.users import UserAccount
-from citewell.api.auth import VISITOR
-from citewell.api.errors import Problem, Refused
+from citewell.api.problems import Problem, Refused
 from citewell.errors import ScopeRefused
 from citewell.types import EVERY, OWNER_ID, Role, Scope, User
 from citewell.types.tags import RESERVED_TAGS, checked_tags, sought_tags
+
+VISITOR = "citewell.visitor"
+"""In the scope of a request: who sent it."""
 
 Deed = Literal["read", "ask", "change", "govern"]
 Way = Literal["link", "session", "key"]
@@ -69,9 +71,14 @@ class Visitor:
         """Whether this is whoever keeps the library; the vaults beside it are theirs alone."""
         return self.user_id == OWNER_ID
 
+    @property
+    def deeds(self) -> frozenset[Deed]:
+        """All that the role includes."""
+        return MAY[self.role]
+
     def may(self, deed: Deed) -> bool:
         """Whether the role includes a deed."""
-        return deed in MAY[self.role]
+        return deed in self.deeds
 
     def may_change(self, tags: Iterable[str]) -> bool:
         """Whether this visitor may replace, file anew or erase a document that carries these tags."""

@@ -17,7 +17,7 @@ from citewell.errors import InputError
 from citewell.types import Chunking, Filing
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import Outcome
+    from citewell.ingest.library_changes import FileOutcome
 
 Files = Annotated[
     list[Path] | None,
@@ -112,7 +112,7 @@ def _chunking(strategy: str | None, size: int | None, overlap: int | None) -> Ch
     return Chunking(base.strategy, chosen, shared, base.unit)
 
 
-def _line(outcome: Outcome, names: Mapping[str, int]) -> str:
+def _line(outcome: FileOutcome, names: Mapping[str, int]) -> str:
     file = outcome.path if names[outcome.path.name] > 1 else outcome.path.name
     if outcome.added is None:
         return f"✗ {file}: {outcome.error}"
@@ -132,7 +132,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
-def _added(outcome: Outcome) -> dict[str, Any]:
+def _added(outcome: FileOutcome) -> dict[str, Any]:
     assert outcome.added is not None
     entry = outcome.added.entry
     return {
@@ -152,5 +152,5 @@ def _added(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _failed(outcome: Outcome) -> dict[str, str]:
+def _failed(outcome: FileOutcome) -> dict[str, str]:
     return {"path": str(outcome.path), "kind": type(outcome.error).__name__, "message": str(outcome.error)}

@@ -17,7 +17,7 @@ from citewell.errors import CitewellError, InputError
 from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualified, Route
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 
 def ask(

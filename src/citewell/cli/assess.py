@@ -11,8 +11,8 @@ from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.types import User
 
 if TYPE_CHECKING:
+    from citewell.app import App
     from citewell.assistants.guidelines.patient import PatientInput
-    from citewell.bootstrap import App
 
 MARKS = {"met": "✓", "assumed": "~", "not met": "✗", "unknown": "?"}
 
@@ -40,11 +40,11 @@ def assess(
             )
             for patient_input in _patients(app, patient)
         ]
-        found = [one.shown() for one in kept]
+        entries = [other.shown() for other in kept]
     if json:
-        print_json(found[0] if len(found) == 1 else {"assessments": found})
+        print_json(entries[0] if len(entries) == 1 else {"assessments": entries})
         return
-    for one, shown in zip(kept, found, strict=True):
+    for one, shown in zip(kept, entries, strict=True):
         _print(shown)
         typer.echo(f"  audit record {one.id[:8]}\n")
 
@@ -56,45 +56,45 @@ def _patients(app: App, named: str) -> tuple[PatientInput, ...]:
     return read_patients(path) if path.is_file() else (app.guidelines.patient(named),)
 
 
-def _print(found: dict[str, Any]) -> None:
-    lines = [found["emergency"]["text"]] if found["emergency"] else []
-    lines += [f"{found['patient']['id']}: {found['risk_level']}"]
-    if not found["matched"]:
-        lines += _account(found)
-    if found["sites"]:
-        lines.append("  " + "; ".join(found["sites"]))
-    if found["action"]:
-        lines.append("  " + found["action"])
-    for rule in found["matched"]:
+def _print(entry: dict[str, Any]) -> None:
+    lines = [entry["emergency"]["text"]] if entry["emergency"] else []
+    lines += [f"{entry['patient']['id']}: {entry['risk_level']}"]
+    if not entry["matched"]:
+        lines += _account(entry)
+    if entry["sites"]:
+        lines.append("  " + "; ".join(entry["sites"]))
+    if entry["action"]:
+        lines.append("  " + entry["action"])
+    for rule in entry["matched"]:
         lines.append(f"  {rule['guideline']} §{rule['rule']}, p.{rule['page']} ({rule['risk_level']})")
         lines += [f"    {MARKS[one['state']]} {one['text']}" + _fact(one) for one in rule["conditions"]]
-    for rule in found["near_misses"]:
+    for rule in entry["near_misses"]:
         place = f"  near: {rule['guideline']} §{rule['rule']}, p.{rule['page']}"
         lines.append(f"{place} would match if: {rule['would_match_if']}")
-    if wording := found["wording"]:
+    if wording := entry["wording"]:
         lines.append(f"  summary by {wording['model']}: {wording['text'] or wording['problem']}")
-    lines += [f"  {one['kind']}: {one['ask']}" for one in found["unknowns"]]
-    if found["matched"]:
-        lines += _account(found)
-    lines += [f"  note: {one}" for one in found["notes"] if not one.startswith("Not understood")]
+    lines += [f"  {one['kind']}: {one['ask']}" for one in entry["unknowns"]]
+    if entry["matched"]:
+        lines += _account(entry)
+    lines += [f"  note: {one}" for one in entry["notes"] if not one.startswith("Not understood")]
     typer.echo(printable("\n".join(lines)))
 
 
-def _account(found: dict[str, Any]) -> list[str]:
+def _account(entry: dict[str, Any]) -> list[str]:
     """What was taken into account, then each thing that was not, with why."""
-    lines = ["  taken into account:" + ("" if found["taken_into_account"] else " nothing")]
-    for one in found["taken_into_account"]:
+    lines = ["  taken into account:" + ("" if entry["taken_into_account"] else " nothing")]
+    for one in entry["taken_into_account"]:
         read_as = "" if one["read_as"] == "given" else f" — {one['read_as']}"
         lines.append(f"    {one['words']}{read_as}" + (f" ({one['note']})" if one["note"] else ""))
     for title, is_strange in (("not understood", True), ("not used", False)):
-        listed = [one for one in found["unused"] if (one["kind"] == "not understood") is is_strange]
+        listed = [one for one in entry["unused"] if (one["kind"] == "not understood") is is_strange]
         lines += [f"  {title}:"] if listed else []
         lines += [f"    {one['words']} ({_place(one)})" + ("" if is_strange else f" — {one['why']}") for one in listed]
     return lines
 
 
-def _place(one: dict[str, Any]) -> str:
-    return one["field"] if one["index"] is None else f"{one['field']} {one['index'] + 1}"
+def _place(entry: dict[str, Any]) -> str:
+    return entry["field"] if entry["index"] is None else f"{entry['field']} {entry['index'] + 1}"
 
 
 def _fact(one: dict[str, Any]) -> str:

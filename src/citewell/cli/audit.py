@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.answer.history_json import entry_json, proof_json, record_json
+from citewell.answer.history_json import record_json
+from citewell.api.bodies.history import ProofResponse
 from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find, part_of
 from citewell.errors import InputError
 from citewell.history import AuditHead
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 app = typer.Typer(help="View and verify the log of all answers.", add_completion=False, no_args_is_help=True)
 
@@ -42,7 +43,7 @@ def list_records(
     with opened(context, home) as library:
         entries = library.desk.audit.entries(library.owner(), limit=limit, before=before)
     if json:
-        print_json({"records": [entry_json(entry) for entry in entries]})
+        print_json({"records": entries})
         return
     if not entries:
         typer.echo("No answers yet. Ask something with `citewell ask`.")
@@ -56,34 +57,35 @@ def show(context: typer.Context, answer: AnswerId, home: Home = None, json: Json
     with opened(context, home) as library:
         asker = library.owner()
         record = library.desk.audit.read(answer_id(library, answer), asker)
-    told = record_json(record)
+    entry = record_json(record)
     if json:
-        print_json(told)
+        print_json(entry)
     else:
-        _print(told)
+        _print(entry)
 
 
-def _print(told: dict[str, Any]) -> None:
-    library, scope = told["library"], told["scope"]
+def _print(entry: dict[str, Any]) -> None:
+    library, scope = entry["library"], entry["scope"]
+    by = f"{entry['user_id']} ({entry['asker']['role']})"
     tags = " ".join(scope["tags"]) or "none"
     lines = [
-        f"Record {told['number']} · {told['made_at']} · {told['user_id']} ({told['asker']['role']}) · {told['ended']}",
-        f"Question: {told['question']}",
+        f"Record {entry['number']} · {entry['made_at']} · {by} · {entry['ended']}",
+        f"Question: {entry['question']}",
         f"Scope: tenant {scope['tenant']}, tags {tags}, journey {scope['journey'] or 'none'}",
         f"Searched: {library['documents']} documents at stamp {library['stamp']}",
-        f"Writer: {told['setup']['writer']['name']}",
+        f"Writer: {entry['setup']['writer']['name']}",
     ]
     lines += [
         f"  passage {one['number']}: {one['document']}, version {one['version']}, {one['source_id']} "
         f"characters {one['start']}–{one['end']}"
-        for one in told["evidence"]
+        for one in entry["evidence"]
     ]
     lines += [
-        f"  {'shown' if one['is_shown'] else 'withheld'}, {one['verdict']}: {one['text']}" for one in told["claims"]
+        f"  {'shown' if one['is_shown'] else 'withheld'}, {one['verdict']}: {one['text']}" for one in entry["claims"]
     ]
-    if told["answer"]:
-        lines.append(f"{told['answer']['action']}: {told['answer']['text']}")
-    typer.echo(printable("\n".join([*lines, f"Hash {told['hash']}"])))
+    if entry["answer"]:
+        lines.append(f"{entry['answer']['action']}: {entry['answer']['text']}")
+    typer.echo(printable("\n".join([*lines, f"Hash {entry['hash']}"])))
 
 
 @app.command()
@@ -106,7 +108,7 @@ def verify(
     with opened(context, home) as library:
         proof = library.desk.audit.prove(library.tenant, known=known)
     if json:
-        print_json(proof_json(proof))
+        print_json(ProofResponse.model_validate(proof))
     else:
         for problem in proof.problems:
             typer.echo(f"✗ {problem}", err=True)

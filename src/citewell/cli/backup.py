@@ -19,7 +19,7 @@ def backup(
     json: Json = False,
 ) -> None:
     """Back up the library with its key and logs, even while it is in use."""
-    from citewell.bootstrap.backup import back_up
+    from citewell.operations.backup import back_up
 
     with opened(context, home) as app:
         made = back_up(app, folder)
@@ -48,7 +48,7 @@ def restore(
     json: Json = False,
 ) -> None:
     """Restore a backup into an empty home folder, and verify it."""
-    from citewell.bootstrap.backup import restore
+    from citewell.operations.backup import restore
 
     count = restore(folder, settings(context, home).home)
     with opened(context, home) as app:

@@ -18,7 +18,7 @@ from citewell.types import Filing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from citewell.bootstrap.bookshelf import Done
+    from citewell.operations.bookshelf import Done
 
 Folder = Annotated[Path, typer.Argument(help="Working folder shared by all the steps.", show_default=False)]
 SHOWN_REASONS = 5
@@ -45,7 +45,7 @@ def download(
     """Download open-access guidelines. If interrupted, run the same command again to continue."""
     from citewell.adapters.bookshelf.catalogue import BookFilter, choose
     from citewell.adapters.bookshelf.fetch import ADDRESS, Bookshelf
-    from citewell.bootstrap.bookshelf import download
+    from citewell.operations.bookshelf import download
 
     if source != "bookshelf":
         raise InputError("Unknown type of server. The only one supported is bookshelf.")
@@ -68,7 +68,7 @@ def parse(
     json: Json = False,
 ) -> None:
     """Split the downloads into passages, one JSON line each, to review before indexing."""
-    from citewell.bootstrap.bookshelf import Parsing
+    from citewell.operations.bookshelf import Parsing
 
     chosen = frozenset(one.lower() for one in language or ["en"])
     with opened(context, home) as app:
@@ -78,7 +78,7 @@ def parse(
 
 def embed(context: typer.Context, folder: Folder, tag: Tags = None, home: Home = None, json: Json = False) -> None:
     """Add the parsed books to the library. Anything already there is not indexed again."""
-    from citewell.bootstrap.bookshelf import embed
+    from citewell.operations.bookshelf import embed
 
     with opened(context, home) as app, progress(quiet=json) as watch:
         filing = Filing(tags=frozenset(tag) if tag else None)
@@ -93,7 +93,7 @@ def _report(works: Iterable[Done], *, what: str, json: bool, watch: PlainProgres
         watch.end(work.accession)
         if not json:
             watch.line(_line(work, what), err=work.error is not None)
-    failed = [one for one in done if one.error is not None]
+    failed = [other for other in done if other.error is not None]
     total = sum(one.count for one in done)
     if json:
         print_json({"done": [_shown(one, what) for one in done], what: total, "failed": len(failed)})

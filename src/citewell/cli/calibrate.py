@@ -28,15 +28,15 @@ def calibrate(
     Without --data the scale is set on sentences of the library, by the built-in model; with it, on judged claims, all
     of which are sent to the embedder.
     """
-    from citewell.bootstrap.calibrate import calibrate as fitted
+    from citewell.operations.calibrate import calibrate as fitted
 
     with opened(context, home) as app:
         made = fitted(app, data=data)
     calibration = made.fit.calibration
     if json:
-        told = {name: value for name, value in asdict(calibration).items() if name != "is_fitted"}
+        entry = {name: value for name, value in asdict(calibration).items() if name != "is_fitted"}
         how = {"fitted_on": made.on, "pairs": made.fit.pairs, "agreement": made.fit.agreement, "error": made.fit.error}
-        print_json({**told, **how, "file": str(made.path)})
+        print_json({**entry, **how, "file": str(made.path)})
         return
     typer.echo(f"Relevance is now calibrated for {calibration.embedder}: {made.fit.pairs} pairs, {made.on}.")
     if made.fit.agreement is not None:

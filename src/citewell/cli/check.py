@@ -14,7 +14,8 @@ from citewell.cli.common import Home, Json, Tags, need_documents, opened, print_
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
+    from citewell.types import ParseLimits, Source
 
 PATH = re.compile(r"(?:~|\.{0,2})/\S.*|\S+\.[a-z][a-z0-9]{1,4}", re.IGNORECASE)
 """A way through folders, or one word with the ending of a file."""
@@ -50,8 +51,8 @@ def check(
         raise InputError("Standard input can be used only once. Give the text or the evidence as a file.")
     files = {given: _file(given) for given in (text, evidence) if given is not None}
     with opened(context, home) as app:
-        said = {given: _words(app, given, path) for given, path in files.items()}
-        words, held = said[text], None if evidence is None else said[evidence]
+        texts = {given: _words(app, given, path) for given, path in files.items()}
+        words, held = texts[text], None if evidence is None else texts[evidence]
         if held is None:
             need_documents(app)
         checked = app.check(
@@ -74,13 +75,29 @@ def check(
 def _words(app: App, given: str, path: Path | None) -> str:
     """The words of a file or of standard input, or those that were given."""
     if given == STANDARD_INPUT:
-        from citewell.bootstrap.home import read_stream
+        from citewell.ingest.files import read_stream
 
         source = read_stream(sys.stdin.buffer, "Standard input", app.settings.limits.max_bytes)
         if not source.data.strip():
             raise InputError("Standard input is empty. Pipe in a text, or give the text itself.")
-        return app.words_of(source)
-    return given if path is None else app.words_of(path)
+        return _text_of(source, app.settings.limits)
+    if path is None:
+        return given
+    from citewell.ingest.files import read_source
+
+    return _text_of(read_source(path, app.settings.limits.max_bytes), app.settings.limits)
+
+
+def _text_of(source: Source, limits: ParseLimits) -> str:
+    """The text of a file: plain text as it stands, any other type as its parser reads it."""
+    from citewell.adapters.parsers import all_parsers
+    from citewell.ingest.decode import decode
+    from citewell.ingest.parse import kind_of, parse
+    from citewell.ingest.sniff import MARKDOWN, TEXT
+
+    if kind_of(source, limits=limits) in (TEXT, MARKDOWN):
+        return decode(source.data)[0]
+    return parse(source, parsers=all_parsers(), limits=limits).text
 
 
 def _file(given: str) -> Path | None:
@@ -99,7 +116,7 @@ def _file(given: str) -> Path | None:
 def looks_like_a_path(given: str) -> bool:
     """Whether a file was meant: words are not written like this.
 
-    >>> [looks_like_a_path(one) for one in ("/tmp/no such.txt", "~/note.md", "leaflet.pdf", "Take 5 mg/kg.", "Iron.")]
+    >>> [looks_like_a_path(text) for text in ("/tmp/no such.txt", "~/note.md", "leaflet.pdf", "Take 5 mg/kg.", "Iron.")]
     [True, True, True, False, False]
     """
     return PATH.fullmatch(given.strip()) is not None

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import BaseModel
 
 from citewell.config import Settings
 from citewell.errors import CitewellError, InputError
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
     from citewell.history import HistoryPage
 
 Home = Annotated[
@@ -61,7 +62,7 @@ def settings(context: typer.Context, home: Path | None) -> Settings:
 @contextmanager
 def opened(context: typer.Context, home: Path | None) -> Iterator[App]:
     """The library, open."""
-    from citewell.bootstrap import build
+    from citewell.app import build
 
     with build(settings(context, home)) as app:
         yield app
@@ -79,6 +80,8 @@ def print_json(value: object) -> None:
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump()
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, datetime | date):

@@ -14,7 +14,7 @@ from citewell.cli.unlock import PassphraseStdin, Vault
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.bootstrap.consult import ConsultParts
+    from citewell.consultations import Consultations
     from citewell.types.consult import Finding
 
 
@@ -60,7 +60,7 @@ def start(
 def _record(
     context: typer.Context,
     home: Path | None,
-    place: ConsultParts,
+    place: Consultations,
     record: Path | None,
     *,
     vault: str | None,
@@ -278,7 +278,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Export a consultation as a FHIR R4 document, a PDF or plain text."""
-    from citewell.bootstrap.consult import exported
+    from citewell.consultations import exported
 
     with desk(context, home) as (flow, asker):
         turn = flow.look(flow.find(consult, asker), asker)
@@ -295,12 +295,12 @@ def list_consults(context: typer.Context, home: Home = None, json: Json = False)
     from citewell.assistants.consult.view import listed_json
 
     with desk(context, home) as (flow, asker):
-        found = [listed_json(consult) for _, consult in flow.all(asker)]
+        entries = [listed_json(consult) for _, consult in flow.all(asker)]
     if json:
-        print_json({"consults": found})
+        print_json({"consults": entries})
         return
-    for one in found:
-        typer.echo(printable(f"{one['id'][:8]}  {one['state']:19}  {one['changed_at'][:16]}  {one['patient']}"))
+    for entry in entries:
+        typer.echo(printable(f"{entry['id'][:8]}  {entry['state']:19}  {entry['changed_at'][:16]}  {entry['patient']}"))
 
 
 app.command()(start)

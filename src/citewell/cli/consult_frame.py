@@ -16,7 +16,7 @@ from citewell.types.consult import Polarity, RedFlag
 if TYPE_CHECKING:
     from citewell.assistants.consult.notebook import InterviewStep
     from citewell.assistants.consult.service import ConsultService
-    from citewell.bootstrap.consult import ConsultParts
+    from citewell.consultations import Consultations
     from citewell.types.consult import Finding
 
 ConsultId = Annotated[str, typer.Argument(help="The consultation's ID, or its first characters.", show_default=False)]
@@ -34,7 +34,7 @@ MARKS = {
 
 
 @contextmanager
-def room(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultParts, User]]:
+def room(context: typer.Context, home: Path | None) -> Iterator[tuple[Consultations, User]]:
     """Where consults are held, and who asks."""
     with opened(context, home) as opened_app:
         yield opened_app.consult, User.owner(opened_app.scope_of_owner())

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.history_json import conversation_page_json, reply_to, turns_json
+from citewell.answer.history_json import reply_to, turns_json
+from citewell.api.bodies.history import ConversationsResponse
 from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find, part_of
 from citewell.history import PAGE_LENGTH
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 app = typer.Typer(help="List, read and delete conversations.", add_completion=False)
 
@@ -46,7 +47,7 @@ def list_conversations(
     with opened(context, home) as library:
         known = library.desk.conversations.page(library.owner(), limit=limit, after=after)
     if json:
-        print_json(conversation_page_json(known))
+        print_json(ConversationsResponse.model_validate(known))
         return
     if not known.items:
         typer.echo("No conversations yet. Start one with `citewell ask`.")

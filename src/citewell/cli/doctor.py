@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,7 +20,7 @@ from citewell.errors import CitewellError
 
 if TYPE_CHECKING:
     from citewell.adapters.entailment.pair import AnswerReader, PairReader
-    from citewell.bootstrap import App
+    from citewell.app import App
     from citewell.config import Settings
 
 
@@ -98,7 +98,7 @@ def doctor(
         checks += _egress(chosen)
     failed = [check for check in checks if check.state == "failed"]
     if json:
-        print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
+        print_json({"ok": not failed, "checks": checks})
     else:
         marks = {"ok": "✓", "absent": "–", "warning": "!", "failed": "✗"}
         for check in checks:
@@ -119,7 +119,7 @@ def _machine(chosen: Settings) -> Iterator[SystemCheck]:
 
 def _library(chosen: Settings) -> Iterator[SystemCheck]:
     """The library and all that search needs, tried for real."""
-    from citewell.bootstrap import build
+    from citewell.app import build
 
     try:
         app = build(chosen)
@@ -175,7 +175,7 @@ def _look_at_documents(app: App) -> SystemCheck | str:
 
 
 def _look_at_records(app: App) -> SystemCheck | str:
-    from citewell.bootstrap.desk import has_sealed
+    from citewell.wiring import has_sealed
 
     if not has_sealed(app.library):
         return "no answers yet"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from citewell.types import LifecycleState
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 Found = tuple[Literal["ok", "warning", "failed"], str]
 
@@ -33,7 +33,7 @@ def look_at_queue(app: App) -> Found:
 
 def look_at_originals(app: App) -> Found:
     """Whether original files can be kept, read back and removed."""
-    from citewell.bootstrap.workers import try_blobs
+    from citewell.adapters.blobs import try_blobs
 
     store = app.library.blobs
     if store is None:

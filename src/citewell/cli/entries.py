@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from citewell.api.shapes import entry_json
+from citewell.api.bodies.documents import entry_json
 from citewell.cli.common import NO_DOCUMENTS, Home, Json, opened, print_json, printable
 
 if TYPE_CHECKING:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.api.shapes import entry_json
+from citewell.api.bodies.documents import entry_json
 from citewell.cli.common import DocumentId, Home, Json, opened, print_json, printable
 from citewell.cli.entries import print_entries
 from citewell.cli.progress import progress
@@ -17,7 +16,7 @@ from citewell.errors import InputError, NotFound
 from citewell.types import OWNER_ID, LifecycleState
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import App
+    from citewell.app import App
     from citewell.types import LibraryEntry
     from citewell.types.lifecycle import QueueStatus
 
@@ -45,16 +44,20 @@ def reingest(
     """
     with opened(context, home) as app, progress(quiet=json) as watch:
         one = None if document_id is None else app.find(document_id)
-        told: dict[str, Any] = {"embedder": app.embedder.fingerprint, "was": app.library.embedder(), "dry_run": dry_run}
-        told["documents"] = _wanted(app, one)
+        entry: dict[str, Any] = {
+            "embedder": app.embedder.fingerprint,
+            "was": app.library.embedder(),
+            "dry_run": dry_run,
+        }
+        entry["documents"] = _wanted(app, one)
         if not dry_run:
-            told |= _reread(app, one, watch.one_by_one(), is_here=sync or app.settings.broker_url is None)
-            told["cleaned"] = app.library.clean_up() if cleanup else 0
+            entry |= _reread(app, one, watch.one_by_one(), is_here=sync or app.settings.broker_url is None)
+            entry["cleaned"] = app.library.clean_up() if cleanup else 0
     if json:
-        print_json(told)
+        print_json(entry)
     else:
-        typer.echo(_line(told))
-    if told.get("failed"):
+        typer.echo(_line(entry))
+    if entry.get("failed"):
         raise typer.Exit(1)
 
 
@@ -66,32 +69,32 @@ def _wanted(app: App, one: str | None) -> list[str]:
 
 def _reread(app: App, one: str | None, watch: Any, *, is_here: bool) -> dict[str, Any]:
     """Queue the documents, and read them here unless workers do."""
-    from citewell.bootstrap.workers import read_again
+    from citewell.operations.workers import reprocess
 
     fingerprint = app.embedder.fingerprint
     wanted = app.library.reread(app.scope_of_owner(), by=OWNER_ID, embedder=fingerprint, document_id=one)
     if not is_here:
         app.queue.nudge()
         return {"queued": True}
-    failed = read_again(app, wanted, watch=watch)
+    failed = reprocess(app, wanted, watch=watch)
     why = [{"document_id": entry.id, "title": entry.title, "error": entry.error} for entry in failed]
     return {"queued": False, "failed": why, "answers_with": app.library.embedder()}
 
 
-def _line(told: dict[str, Any]) -> str:
-    count = len(told["documents"])
+def _line(entry: dict[str, Any]) -> str:
+    count = len(entry["documents"])
     documents = f"{count} document version{'' if count == 1 else 's'}"
-    change = "" if told["was"] in (None, told["embedder"]) else f", from {told['was']}"
-    if told["dry_run"]:
-        return f"{documents} would be re-processed with {told['embedder']}{change}."
-    if told["queued"]:
-        how = f"{documents} queued for re-processing with {told['embedder']}{change}"
+    change = "" if entry["was"] in (None, entry["embedder"]) else f", from {entry['was']}"
+    if entry["dry_run"]:
+        return f"{documents} would be re-processed with {entry['embedder']}{change}."
+    if entry["queued"]:
+        how = f"{documents} queued for re-processing with {entry['embedder']}{change}"
         return f"{how}; `citewell evidence list` shows progress."
-    failed: list[dict[str, Any]] = told["failed"]
+    failed: list[dict[str, Any]] = entry["failed"]
     if failed:
         documents = f"{count - len(failed)} of {documents}"
-    cleaned = f" {told['cleaned']} leftovers removed." if told["cleaned"] else ""
-    lines = [f"{documents} re-processed; the library now uses {told['answers_with']}.{cleaned}"]
+    cleaned = f" {entry['cleaned']} leftovers removed." if entry["cleaned"] else ""
+    lines = [f"{documents} re-processed; the library now uses {entry['answers_with']}.{cleaned}"]
     lines += [f"✗ {one['title']} ({one['document_id'][:8]}): {one['error'] or WAITS}" for one in failed]
     return printable("\n".join(lines))
 
@@ -121,7 +124,7 @@ def ingest(context: typer.Context, document: DocumentId, home: Home = None, json
 
 def _ingested(library: App, entry: LibraryEntry, watch: Any) -> LibraryEntry:
     """Do what the state of a document asks for."""
-    from citewell.bootstrap.workers import read_one
+    from citewell.operations.workers import read_document
 
     store, scope = library.library, library.scope_of_owner()
     match entry.state:
@@ -137,7 +140,7 @@ def _ingested(library: App, entry: LibraryEntry, watch: Any) -> LibraryEntry:
             store.reread(scope, by=OWNER_ID, embedder=library.embedder.fingerprint, document_id=entry.id)
         case LifecycleState.PENDING | LifecycleState.QUEUED | LifecycleState.FAILED:
             store.requeue(entry.id, scope, by=OWNER_ID)
-    read_one(library, entry.id, watch=watch)
+    read_document(library, entry.id, watch=watch)
     return store.entry(entry.id, scope)
 
 
@@ -178,7 +181,7 @@ def list_documents(
         entries = [entry for entry in entries if state in (None, entry.state)]
         status = library.library.status(library.scope_of_owner())
     if json:
-        print_json({"documents": [entry_json(entry, None) for entry in entries], "queue": _queue_json(status)})
+        print_json({"documents": [entry_json(entry, None) for entry in entries], "queue": status})
         return
     if entries:
         print_entries(entries)
@@ -207,7 +210,7 @@ def history(context: typer.Context, document: DocumentId, home: Home = None, jso
             document_id = document.lower()
         changes = library.library.history(document_id, library.scope_of_owner())
     if json:
-        print_json({"history": [asdict(change) for change in changes]})
+        print_json({"history": changes})
         return
     for event in changes:
         detail = f": {event.detail}" if event.detail else ""
@@ -251,10 +254,6 @@ def _troubles(entries: Sequence[LibraryEntry]) -> Iterator[str]:
         yield printable(f"✗ {entry.title} ({entry.id[:8]}): {entry.error}")
     if len(troubled) > MAX_TROUBLES:
         yield f"… and {len(troubled) - MAX_TROUBLES} more. `citewell evidence show ID` gives the reason for each."
-
-
-def _queue_json(status: QueueStatus) -> dict[str, Any]:
-    return {**asdict(status), "states": {state.value: count for state, count in status.states.items()}}
 
 
 def _queue_line(status: QueueStatus) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.api.shapes import entry_json
+from citewell.api.bodies.documents import entry_json
 from citewell.cli.common import DocumentId, Home, Json, Tags, opened, print_json, printable
 from citewell.types import Filing
 

@@ -13,8 +13,8 @@ from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.progress import progress
 
 if TYPE_CHECKING:
+    from citewell.app import App
     from citewell.assistants.guidelines.guideline import Guideline
-    from citewell.bootstrap import App
 
 app = typer.Typer(
     help="Guidelines to compare patients with: add one, check its import, or list them.",
@@ -78,12 +78,11 @@ def diff(
 ) -> None:
     """Show what changed between two editions, and which saved assessments would change."""
     from citewell.assistants.guidelines.diff import diff_json
-    from citewell.assistants.guidelines.saved_assessments import changed_json
 
     with opened(context, home) as app:
         editions = [_edition(app, one) for one in (old, new)]
         found, changed = app.guidelines.diff(editions[0], editions[1], asker=app.owner())
-    shown = {**diff_json(found), "assessments": [changed_json(assessment) for assessment in changed]}
+    shown = {**diff_json(found), "assessments": changed}
     if json:
         print_json(shown)
     else:
@@ -99,18 +98,18 @@ def _edition(app: App, named: str) -> Guideline:
     )
 
 
-def _print_diff(found: dict[str, Any]) -> None:
-    lines = [f"{one}: {found[one]['name']}, {found[one]['edition'] or 'no date'}" for one in ("old", "new")]
-    lines += [f"- {one['rule']} (p.{one['page']}) removed: {one['text']}" for one in found["removed"]]
-    lines += [f"+ {one['rule']} (p.{one['page']}) added: {one['text']}" for one in found["added"]]
-    lines += [f"~ {one['rule']} (p.{one['page']}): {_marked(one['words'])}" for one in found["changed"]]
-    lines += [f"> {one['from']} is now {one['to']}" for one in found["moved"]]
-    lines.append(f"{found['unchanged']} recommendations unchanged.")
-    for one in found["assessments"]:
+def _print_diff(entry: dict[str, Any]) -> None:
+    lines = [f"{one}: {entry[one]['name']}, {entry[one]['edition'] or 'no date'}" for one in ("old", "new")]
+    lines += [f"- {one['rule']} (p.{one['page']}) removed: {one['text']}" for one in entry["removed"]]
+    lines += [f"+ {one['rule']} (p.{one['page']}) added: {one['text']}" for one in entry["added"]]
+    lines += [f"~ {one['rule']} (p.{one['page']}): {_marked(one['words'])}" for one in entry["changed"]]
+    lines += [f"> {one['from']} is now {one['to']}" for one in entry["moved"]]
+    lines.append(f"{entry['unchanged']} recommendations unchanged.")
+    for one in entry["assessments"]:
         risk = one["risk_level"]
         lines.append(f"! {one['patient']} ({one['answer_id'][:8]}): {risk['then']} before, {risk['now']} now")
-    if not found["assessments"]:
-        is_here = found["old"]["document_id"] is not None
+    if not entry["assessments"]:
+        is_here = entry["old"]["document_id"] is not None
         why = "would change" if is_here else "uses the older edition: it is not in the library"
         lines.append(f"No saved assessment {why}.")
     typer.echo(printable("\n".join(lines)))
@@ -127,13 +126,13 @@ def list_guidelines(context: typer.Context, home: Home = None, json: Json = Fals
     from citewell.assistants.guidelines.guideline_json import counts_json
 
     with opened(context, home) as app:
-        found = [counts_json(guideline) for guideline in app.guidelines.all(app.scope_of_owner())]
+        entries = [counts_json(guideline) for guideline in app.guidelines.all(app.scope_of_owner())]
     if json:
-        print_json({"guidelines": found})
+        print_json({"guidelines": entries})
         return
-    for one in found:
-        about = f"({one['edition'] or 'no date'}, {one['rules']} rules)"
-        typer.echo(printable(f"{one['document_id'][:8]}  {one['name']}  {one['title']}  {about}"))
+    for entry in entries:
+        about = f"({entry['edition'] or 'no date'}, {entry['rules']} rules)"
+        typer.echo(printable(f"{entry['document_id'][:8]}  {entry['name']}  {entry['title']}  {about}"))
 
 
 for step in (bookshelf.download, bookshelf.parse, bookshelf.embed):

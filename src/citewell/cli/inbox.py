@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.answer.history_json import case_json, routed_json, routed_page_json
+from citewell.answer.history_json import with_questions
+from citewell.api.bodies.history import RoutedListResponse
 from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find, part_of
 from citewell.history import PAGE_LENGTH
 
 if TYPE_CHECKING:
     from citewell.answer.service import Case
-    from citewell.bootstrap import App
+    from citewell.app import App
     from citewell.history import HistoryPage, RoutedQuestion
 
 app = typer.Typer(help="Read and answer questions the documents could not answer.", add_completion=False)
@@ -70,7 +71,7 @@ def show(context: typer.Context, question: RoutedId, home: Home = None, json: Js
     with opened(context, home) as library:
         case = library.desk.case(_routed_id(library, question), library.owner())
     if json:
-        print_json(case_json(case))
+        print_json(case)
     else:
         _print_case(case)
 
@@ -87,7 +88,7 @@ def reply(
     with opened(context, home) as library:
         item = library.desk.inbox.reply(_routed_id(library, question), text, library.owner())
     if json:
-        print_json(routed_json(item))
+        print_json(item)
     else:
         typer.echo("Reply sent. The person who asked sees it under Sent, or with `citewell inbox asked`.")
 
@@ -98,14 +99,14 @@ def close(context: typer.Context, question: RoutedId, home: Home = None, json: J
     with opened(context, home) as library:
         item = library.desk.inbox.close(_routed_id(library, question), library.owner())
     if json:
-        print_json(routed_json(item))
+        print_json(item)
     else:
         typer.echo("Closed.")
 
 
 def _print_items(page: HistoryPage[RoutedQuestion], words: Mapping[str, str], *, json: bool, empty: str) -> None:
     if json:
-        print_json(routed_page_json(page, words))
+        print_json(RoutedListResponse.model_validate(with_questions(page, words)))
         return
     if not page.items:
         typer.echo(empty)
@@ -119,13 +120,13 @@ def _print_items(page: HistoryPage[RoutedQuestion], words: Mapping[str, str], *,
 
 
 def _print_case(case: Case) -> None:
-    lines = [case.question, f"Why it was sent on: {case.routed.reason} (tag {case.routed.tag}, {case.routed.state})"]
-    for number, passage in enumerate(case.passages, 1):
+    lines = [case.question, f"Why it was sent on: {case.reason} (tag {case.tag}, {case.state})"]
+    for number, passage in enumerate(case.evidence, 1):
         lines.append(f"\n[{number}] {passage.document}, version {passage.version} ({passage.source_id})")
         lines.append(passage.text or "    This version has since been erased or re-processed.")
-    if case.hidden_passages:
-        lines.append(f"{case.hidden_passages} passages not shown: from documents you do not have access to.")
-    lines += [f"\nWithheld draft, {one['verdict']}: {one['text']}" for one in case.draft]
-    if case.routed.reply:
-        lines.append(f"\nReply: {case.routed.reply}")
+    if case.hidden_evidence:
+        lines.append(f"{case.hidden_evidence} passages not shown: from documents you do not have access to.")
+    lines += [f"\nWithheld draft, {sentence['verdict']}: {sentence['text']}" for sentence in case.draft]
+    if case.reply:
+        lines.append(f"\nReply: {case.reply}")
     typer.echo(printable("\n".join(lines)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,7 +28,7 @@ def list_journeys(context: typer.Context, home: Home = None, json: Json = False)
     with opened(context, home) as library:
         journeys = library.journeys.all(library.scope_of_owner())
     if json:
-        print_json({"journeys": [asdict(journey) for journey in journeys]})
+        print_json({"journeys": journeys})
         return
     if not journeys:
         typer.echo("No journeys yet. Every document is for everyone. Add a journey with `journeys add NAME`.")
@@ -135,7 +134,7 @@ def ask(
             known = talks.page(asker, limit=part.limit, starting=part.starting).items
             talk_id = find(
                 conversation,
-                (one.id for one in known),
+                (other.id for other in known),
                 missing="Conversation not found. Leave out --conversation to start a new one.",
             )
         done = library.evidence.answer(question, asker=asker, journey=journey, conversation_id=talk_id)
@@ -157,7 +156,7 @@ def _line(journey: Journey) -> str:
 
 def _tell(journey: Journey, *, json: bool) -> None:
     if json:
-        print_json({"journey": asdict(journey)})
+        print_json({"journey": journey})
     else:
         typer.echo(printable(_line(journey)))
 

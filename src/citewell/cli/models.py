@@ -70,7 +70,7 @@ def check(context: typer.Context, name: Name, server: Vendor = None, home: Home 
         info = asked.check(model)
     (row,) = (model_row for model_row in rows(chosen, vendor, [info]) if model_row.is_present)
     if json:
-        print_json({"server": vendor, "model": asdict(row)})
+        print_json({"server": vendor, "model": row})
         return
     _print([row])
     if info.context_window is not None and info.context_window < limits.context_window:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,13 +12,13 @@ import typer
 from citewell.cli import records_add, records_ask, records_remove, records_review, records_talks
 from citewell.cli.common import Home, Json, print_json, printable
 from citewell.cli.progress import progress
+from citewell.cli.records_review import show_facts
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.errors import InputError, LibraryError
 from citewell.types.facts import KINDS
 
 if TYPE_CHECKING:
-    from citewell.bootstrap.records import Imported
-    from citewell.types.facts import Fact
+    from citewell.records.record import Imported
 
 app = typer.Typer(
     help="A personal health record in a vault: import documents and see what they say.",
@@ -42,6 +41,8 @@ def import_files(
     json: Json = False,
 ) -> None:
     """Add files to the record. A file that cannot be read changes nothing and says what is wrong."""
+    from citewell.api.bodies.records import imported_json
+
     done: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile, progress(quiet=json) as watch:
@@ -54,7 +55,7 @@ def import_files(
                 if not json:
                     watch.line(f"✗ {file.name}: {error}", err=True)
                 continue
-            done.append(_imported_json(file, imported))
+            done.append(imported_json(imported, path=str(file)))
             if not json:
                 watch.line(_imported_line(imported))
     if json:
@@ -76,8 +77,8 @@ def facts(
     if kind is not None and kind not in KINDS:
         raise InputError(f"--kind must be one of {', '.join(KINDS)}.")
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
-        found = profile.record.facts.all(profile.record.scope, kind=kind)
-    show(found, json=json, with_kind=kind is None)
+        listed = profile.record.facts.all(profile.record.scope, kind=kind)
+    show_facts(listed, json=json, with_kind=kind is None)
 
 
 @app.command()
@@ -96,10 +97,10 @@ def labs(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
         if critical:
-            lab_results = profile.record.critical()
+            results = profile.record.critical()
         else:
-            lab_results = known.latest_results(scope) if test is None else known.trend(test, scope)
-    show(lab_results, json=json)
+            results = known.latest_results(scope) if test is None else known.trend(test, scope)
+    show_facts(results, json=json)
 
 
 @app.command()
@@ -142,48 +143,16 @@ app.command()(records_review.dismiss)
 app.add_typer(records_add.app, name="add")
 
 
-NONE_OF_KIND = "None recorded."
-
-
-def show(found: Sequence[Fact], *, json: bool, with_kind: bool = False, none: str = NONE_OF_KIND) -> None:
-    """Facts as a person or a program reads them."""
-    from citewell.types.facts_json import fact_json
-    from citewell.types.facts_line import line_of
-
-    if json:
-        print_json({"facts": [fact_json(fact) for fact in found]})
-        return
-    if not found:
-        typer.echo(none)
-    for fact in found:
-        kind = f"{fact.kind:<12}  " if with_kind else ""
-        mark = "" if fact.is_verified else "  (to confirm)"
-        typer.echo(printable(f"{fact.id[:8]}  {kind}{line_of(fact)}{mark}"))
-
-
-def _imported_json(file: Path, imported: Imported) -> dict[str, Any]:
-    change, entry = imported.change, imported.added.entry if imported.added else None
-    return {
-        "path": str(file),
-        "document_id": entry.id if entry else None,
-        "title": entry.title if entry else None,
-        "was_there": imported.added.was_there if imported.added else False,
-        "facts": {"added": change.added, "changed": change.changed, "same": change.same},
-        "left_out": imported.left_out,
-        "notes": list(entry.notes) if entry else [],
-    }
-
-
 def _imported_line(imported: Imported) -> str:
     change, entry = imported.change, imported.added.entry if imported.added else None
     mark = "=" if imported.added and imported.added.was_there else "✓"
-    told = f"{change.added} new facts, {change.changed} changed, {change.same} unchanged"
+    counts = f"{change.added} new facts, {change.changed} changed, {change.same} unchanged"
     if entry is None:
-        return f"{mark} A full record with its documents: {told}"
+        return f"{mark} A full record with its documents: {counts}"
     notes = "".join(f"\n    {note}" for note in entry.notes)
     if imported.left_out:
         notes += (
             f"\n    {imported.left_out} coded entries could not be turned into facts: they have no name, or state an "
             "absence."
         )
-    return f"{mark} {entry.title} ({entry.id[:8]}): {told}{notes}"
+    return f"{mark} {entry.title} ({entry.id[:8]}): {counts}{notes}"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from citewell.cli.common import Home, Json
-from citewell.cli.records_review import tell
+from citewell.cli.records_review import show_outcome
 from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
 from citewell.types.facts import FrequencyType, MedicationStatus, PartialDate, Severity
 
@@ -46,7 +46,7 @@ def symptom(
             "medication_id": record.facts.find(medication, record.scope) if medication else None,
         }
         fact = record.add("symptom", fields)
-    tell(fact, "Added", json=json)
+    show_outcome(fact, "Added", json=json)
 
 
 @app.command()
@@ -83,7 +83,7 @@ def medication(
     }
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         fact = profile.record.add("medication", fields)
-    tell(fact, "Added", json=json)
+    show_outcome(fact, "Added", json=json)
 
 
 @app.command()
@@ -102,4 +102,4 @@ def allergy(
     fields = {"allergen": name, "reaction": reaction, "severity": severity, "since": since}
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         fact = profile.record.add("allergy", fields)
-    tell(fact, "Added", json=json)
+    show_outcome(fact, "Added", json=json)

@@ -30,7 +30,7 @@ def ask(
     """Answer from the record's own facts and words, with sources. Emergency advice always comes first."""
     from citewell.answer.answer_json import done_json
     from citewell.assistants.records.confidence import band
-    from citewell.bootstrap.record_models import elsewhere
+    from citewell.model_choice import elsewhere
 
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         if (where := elsewhere(profile.app.settings)) and not json:

@@ -27,24 +27,21 @@ def remove(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         papers = profile.record.paper
         try:
-            found = papers.goes_with(profile.app.find(document))
+            removal = papers.goes_with(profile.app.find(document))
         except NotFound:  # it is gone already, which is what was wanted
             _gone_already(document, json=json)
             return
         if not yes and not json:
-            typer.echo(
-                printable(
-                    f"“{found.paper.title}” will be permanently removed, with {len(found.gone)} facts taken from it."
-                )
-            )
-            for fact in found.kept:
+            facts = f"{len(removal.gone)} facts taken from it"
+            typer.echo(printable(f"“{removal.paper.title}” will be permanently removed, with {facts}."))
+            for fact in removal.kept:
                 typer.echo(printable(f"  kept, because you confirmed it: {line_of(fact)}"))
             typer.confirm("Remove it?", abort=True)
-        removed = papers.remove(found.paper.id) or found
+        removed = papers.remove(removal.paper.id) or removal
     if json:
-        kept = [one.id for one in removed.kept]
-        told = {"removed": True, "document_id": removed.paper.id}
-        print_json({**told, "facts_removed": len(removed.gone), "facts_kept": kept})
+        kept = [fact.id for fact in removed.kept]
+        result = {"removed": True, "document_id": removed.paper.id}
+        print_json({**result, "facts_removed": len(removed.gone), "facts_kept": kept})
     else:
         stay = f"; {len(removed.kept)} you confirmed are kept" if removed.kept else ""
         typer.echo(printable(f"Removed “{removed.paper.title}” and {len(removed.gone)} facts{stay}."))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from citewell.types.facts import Fact
 
 PaperId = Annotated[str, typer.Argument(help="The document's ID, or its first characters.", show_default=False)]
+NONE_OF_KIND = "None recorded."
 FactId = Annotated[str, typer.Argument(help="The fact's ID, or its first characters.", show_default=False)]
 
 
@@ -28,11 +30,9 @@ def review(
     json: Json = False,
 ) -> None:
     """List the facts to confirm, correct or reject."""
-    from citewell.cli.records import show
-
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         facts = profile.record.facts.unverified(profile.record.scope)
-    show(facts, json=json, with_kind=True, none="Nothing to confirm.")
+    show_facts(facts, json=json, with_kind=True, none="Nothing to confirm.")
 
 
 def papers(
@@ -52,21 +52,15 @@ def papers(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         if document is not None and kind is not None:
             profile.record.sort(profile.app.find(document), kind)
-        found = profile.record.papers()
+        documents = profile.record.papers()
     if json:
-        print_json(
-            {
-                "papers": [
-                    {"document_id": library_entry.id, "title": library_entry.title, **asdict(paper)}
-                    for library_entry, paper in found
-                ]
-            }
-        )
+        rows = [{"document_id": entry.id, "title": entry.title, **asdict(paper)} for entry, paper in documents]
+        print_json({"papers": rows})
         return
-    for one, paper in found:
+    for entry, paper in documents:
         sure = "" if paper.ocr_confidence is None else f", read by OCR ({paper.ocr_confidence:.0%} sure)"
         who = f", {paper.professional}" if paper.professional else ""
-        typer.echo(printable(f"{one.id[:8]}  {paper.kind.value:<18}  {one.title}{who}{sure}"))
+        typer.echo(printable(f"{entry.id[:8]}  {paper.kind.value:<18}  {entry.title}{who}{sure}"))
 
 
 def propose(
@@ -78,16 +72,15 @@ def propose(
     json: Json = False,
 ) -> None:
     """Let the configured model find facts in a document. Facts its text supports are listed to confirm."""
-    from citewell.cli.records import show
     from citewell.types.facts_json import fact_json
 
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
-        proposed_facts, _change = profile.record.propose(profile.app.find(document))
+        proposed, _change = profile.record.propose(profile.app.find(document))
     if json:
-        print_json({"proposed": [fact_json(fact) for fact in proposed_facts.facts], "dropped": proposed_facts.dropped})
+        print_json({"proposed": [fact_json(fact) for fact in proposed.facts], "dropped": proposed.dropped})
         return
-    show(proposed_facts.facts, json=False, with_kind=True)
-    typer.echo(f"{proposed_facts.dropped} more were dropped: the document's own words do not support them.")
+    show_facts(proposed.facts, json=False, with_kind=True)
+    typer.echo(f"{proposed.dropped} more were dropped: the document's own words do not support them.")
 
 
 def confirm(
@@ -101,7 +94,7 @@ def confirm(
     """Confirm a fact."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
-        tell(known.confirm(known.find(fact_id, scope), scope), "Confirmed", json=json)
+        show_outcome(known.confirm(known.find(fact_id, scope), scope), "Confirmed", json=json)
 
 
 def reject(
@@ -115,7 +108,7 @@ def reject(
     """Mark a fact as wrong. It is no longer used and will not be imported again."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
-        tell(known.reject(known.find(fact_id, scope), scope), "Rejected", json=json)
+        show_outcome(known.reject(known.find(fact_id, scope), scope), "Rejected", json=json)
 
 
 def correct(
@@ -128,10 +121,10 @@ def correct(
     json: Json = False,
 ) -> None:
     """Correct a fact, for example with `dose="5 mg"` or `status=stopped`."""
-    told = dict(_field(field) for field in fields)
+    corrections = dict(_field(field) for field in fields)
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         known, scope = profile.record.facts, profile.record.scope
-        tell(known.correct(known.find(fact_id, scope), told, scope), "Corrected", json=json)
+        show_outcome(known.correct(known.find(fact_id, scope), corrections, scope), "Corrected", json=json)
 
 
 def alerts(
@@ -144,13 +137,13 @@ def alerts(
 ) -> None:
     """List alerts: medicines that match an allergy, critical results, conflicting doses and duplicates."""
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
-        found = profile.record.alerts(with_dismissed=every)
+        shown = profile.record.alerts(with_dismissed=every)
     if json:
-        print_json({"alerts": [asdict(alert) for alert in found]})
+        print_json({"alerts": shown})
         return
-    if not found:
+    if not shown:
         typer.echo("No alerts.")
-    for alert in found:
+    for alert in shown:
         typer.echo(printable(f"{alert.id[:8]}  {alert.text}"))
 
 
@@ -167,12 +160,12 @@ def dismiss(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         alert = profile.record.dismiss(alert_id, why=why)
     if json:
-        print_json({"alert": asdict(alert)})
+        print_json({"alert": alert})
     else:
         typer.echo(printable(f"Dismissed: {alert.text}"))
 
 
-def tell(fact: Fact, words: str, *, json: bool) -> None:
+def show_outcome(fact: Fact, words: str, *, json: bool) -> None:
     """Say what became of a fact."""
     from citewell.types.facts_json import fact_json
     from citewell.types.facts_line import line_of
@@ -181,6 +174,22 @@ def tell(fact: Fact, words: str, *, json: bool) -> None:
         print_json({"fact": fact_json(fact)})
     else:
         typer.echo(printable(f"{words}: {line_of(fact)} ({fact.id[:8]})"))
+
+
+def show_facts(facts: Sequence[Fact], *, json: bool, with_kind: bool = False, none: str = NONE_OF_KIND) -> None:
+    """Facts as a person or a program reads them."""
+    from citewell.types.facts_json import fact_json
+    from citewell.types.facts_line import line_of
+
+    if json:
+        print_json({"facts": [fact_json(fact) for fact in facts]})
+        return
+    if not facts:
+        typer.echo(none)
+    for fact in facts:
+        kind = f"{fact.kind:<12}  " if with_kind else ""
+        mark = "" if fact.is_verified else "  (to confirm)"
+        typer.echo(printable(f"{fact.id[:8]}  {kind}{line_of(fact)}{mark}"))
 
 
 def _field(written: str) -> tuple[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -13,7 +13,7 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.answer.service import AskService
-    from citewell.bootstrap.profile import Profile
+    from citewell.records.vaults import OpenVault
     from citewell.types import User
 
 TITLE_CHARACTERS = 50
@@ -21,12 +21,12 @@ AS_SERVER = "default"
 """Sets something back to what the server has."""
 
 
-def desk_of(profile: Profile) -> tuple[AskService, User]:
+def desk_of(profile: OpenVault) -> tuple[AskService, User]:
     """Where an open record is asked, and by whom."""
-    from citewell.bootstrap.record_desk import make_record_desk
+    from citewell.records.ask import make_record_service
     from citewell.types import User
 
-    return make_record_desk(profile.app, profile.record.facts), User.owner(profile.record.scope)
+    return make_record_service(profile.app, profile.record.facts), User.owner(profile.record.scope)
 
 
 def conversations(
@@ -46,7 +46,7 @@ def conversations(
             talks = desk.conversations.all(asker)
             shown = [{"id": talk.id, "title": talk.title, "changed_at": talk.changed_at.isoformat()} for talk in talks]
             lines = [f"{talk.id}  {talk.title[:TITLE_CHARACTERS]}" for talk in talks]
-            told: dict[str, Any] = {"conversations": shown}
+            entry: dict[str, Any] = {"conversations": shown}
         else:
             turns = desk.conversations.turns(conversation, asker)
             helped = profile.record.feedback
@@ -63,9 +63,9 @@ def conversations(
                 f"{'You' if message.message.role == 'user' else 'Record'}: {message.message.text}\n"
                 for message in turns
             ]
-            told = {"id": conversation, "turns": said}
+            entry = {"id": conversation, "turns": said}
     if json:
-        print_json(told)
+        print_json(entry)
     else:
         typer.echo(printable("\n".join(lines) or "No questions yet."))
 
@@ -126,7 +126,7 @@ def settings(
     json: Json = False,
 ) -> None:
     """Show or change the settings of a record."""
-    from citewell.bootstrap.record_models import elsewhere
+    from citewell.api.bodies.records import RecordSettingsResponse
 
     if language not in (None, "en", "fr", "de", AS_SERVER):
         raise InputError("--language must be en, fr, de or default.")
@@ -135,13 +135,13 @@ def settings(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         if told:
             profile.choose(replace(profile.choices, **told))  # type: ignore[arg-type]
-        used, chosen = profile.app.settings, profile.choices
-        shown = {**asdict(chosen), "models": list(profile.models), "in_use": used.model, "sent_to": elsewhere(used)}
+        chosen = profile.choices
+        shown = RecordSettingsResponse.of(profile)
         minutes = profile.lock_minutes
     if json:
         print_json(shown)
         return
     typer.echo(f"Locks after {minutes:g} idle minutes; language: {chosen.language or 'same as the question'}.")
-    typer.echo(f"Answers are written by {shown['in_use']}; configured: {', '.join(shown['models'])}.")
-    where = shown["sent_to"]
+    typer.echo(f"Answers are written by {shown.in_use}; configured: {', '.join(shown.models)}.")
+    where = shown.sent_to
     typer.echo(f"Parts of the record are sent to {where}." if where else "Nothing leaves this computer.")

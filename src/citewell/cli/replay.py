@@ -35,8 +35,8 @@ def _print(found: Replay) -> None:
 
 
 def _lines(change: SentenceChange) -> list[str]:
-    told = change.now or change.then or {}
-    lines = [f"{MARKS[change.kind]} {told['text']}  ({told['verdict']}{'' if told['is_shown'] else ', withheld'})"]
+    entry = change.now or change.then or {}
+    lines = [f"{MARKS[change.kind]} {entry['text']}  ({entry['verdict']}{'' if entry['is_shown'] else ', withheld'})"]
     if change.kind == "changed" and change.then:
         shown = "" if change.then["is_shown"] else ", withheld"
         lines.append(f"    then: {change.then['verdict']}{shown}")

@@ -22,7 +22,7 @@ app = typer.Typer(
 @app.command()
 def status(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """Show how far the search copy is behind the library."""
-    from citewell.bootstrap.index import make_replica, shelf_for_replica
+    from citewell.wiring import make_replica, shelf_for_replica
 
     with opened(context, home) as app:
         lag = make_replica(app.settings).lag(shelf_for_replica(app.library))
@@ -46,7 +46,7 @@ def feed(
     json: Json = False,
 ) -> None:
     """Send changes to the search copy."""
-    from citewell.bootstrap.index import make_replica, shelf_for_replica
+    from citewell.wiring import make_replica, shelf_for_replica
 
     with opened(context, home) as app:
         replica, shelf = make_replica(app.settings), shelf_for_replica(app.library)
@@ -73,7 +73,7 @@ def feed(
 @app.command()
 def rebuild(context: typer.Context, home: Home = None, json: Json = False) -> None:
     """Rebuild the search copy in a new collection. The old one is used until the switch."""
-    from citewell.bootstrap.index import make_replica, shelf_for_replica
+    from citewell.wiring import make_replica, shelf_for_replica
 
     with opened(context, home) as app, progress(quiet=json) as bar:
         replica, shelf = make_replica(app.settings), shelf_for_replica(app.library)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.api.shapes import results_json
+from citewell.api.bodies.documents import ResultsResponse
 from citewell.cli.common import NO_DOCUMENTS, Home, Journey, Json, Subject, Tags, opened, print_json, printable
 
 if TYPE_CHECKING:
-    from citewell.bootstrap import Results
+    from citewell.app import Results
 
 
 NOT_CALIBRATED = (
@@ -33,7 +33,7 @@ def search(
         results = app.search(question, scope=app.scope(tags=tag, journey=journey, subject=subject), limit=limit)
         empty = not results.hits and not app.entries()
     if json:
-        print_json(results_json(results))
+        print_json(ResultsResponse.model_validate(results))
     elif results.hits:
         _print(results)
     elif empty:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from citewell.api.shapes import entry_json
+from citewell.api.bodies.documents import entry_json
 from citewell.cli.common import DocumentId, Home, Json, opened, print_json, printable
 from citewell.errors import NotFound
 
@@ -24,13 +23,13 @@ def show(
     with opened(context, home) as app:
         entry, parsed, chunks = app.show(app.find(document))
     if chunk is not None:
-        chunks = tuple(one for one in chunks if one.index == chunk)
+        chunks = tuple(other for other in chunks if other.index == chunk)
         if not chunks:
             raise NotFound(
                 f"There is no passage {chunk}. The document has {entry.chunk_count} passages, numbered from 0."
             )
     if json:
-        shown = {"chunks": [asdict(one) for one in chunks], "text": parsed.text if text else None}
+        shown = {"chunks": chunks, "text": parsed.text if text else None}
         print_json({"document": entry_json(entry, None), **shown})
         return
     if text:

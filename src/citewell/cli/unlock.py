@@ -16,8 +16,7 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.adapters.vault.header import Header
-    from citewell.bootstrap.profile import Profile
-    from citewell.bootstrap.vault import Vaults
+    from citewell.records.vaults import OpenVault, Vaults
 
 Vault = Annotated[
     str | None,
@@ -52,7 +51,7 @@ def ask_new(prompt: str, *, from_stdin: bool) -> str:
 @contextmanager
 def all_vaults(context: typer.Context, home: Path | None) -> Iterator[Vaults]:
     """The vaults of the home; what is opened is locked at the end."""
-    from citewell.bootstrap.vault import Vaults
+    from citewell.records.vaults import Vaults
 
     vaults = Vaults(settings(context, home))
     try:
@@ -76,7 +75,7 @@ def passphrase_of(header: Header, *, from_stdin: bool) -> str:
 @contextmanager
 def opened_profile(
     context: typer.Context, home: Path | None, vault: str | None, *, from_stdin: bool
-) -> Iterator[Profile]:
+) -> Iterator[OpenVault]:
     """One vault, open until the verb is done."""
     with one_vault(context, home, vault) as (vaults, header):
         yield vaults.open(header.id, passphrase_of(header, from_stdin=from_stdin))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +14,7 @@ from citewell.types.hashed_ids import is_logged
 
 if TYPE_CHECKING:
     from citewell.adapters.store.users import UserAccount
-    from citewell.bootstrap import App
+    from citewell.app import App
 
 app = typer.Typer(
     help="Add, list and change users, and create API keys for them.", add_completion=False, no_args_is_help=True
@@ -119,7 +118,7 @@ def keys(context: typer.Context, email: Email, home: Home = None, json: Json = F
         tenant = library.tenant
         api_keys = library.people.keys(_found(library, email).id, tenant=tenant)
     if json:
-        print_json({"keys": [asdict(api_key) for api_key in api_keys]})
+        print_json({"keys": api_keys})
         return
     for one in api_keys:
         used = f"last used {one.used_at:%d %b %Y}" if one.used_at else "never used"

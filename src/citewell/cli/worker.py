@@ -23,12 +23,12 @@ def worker(
     json: Json = False,
 ) -> None:
     """Process queued documents until stopped. Start as many as you like, on any computer that reaches the library."""
-    from citewell.bootstrap import build
-    from citewell.bootstrap.workers import drain as read_all
-    from citewell.bootstrap.workers import parts_of, processes_of, refuse_misfit, run_part, supervise
+    from citewell.app import build
+    from citewell.operations.workers import drain as read_all
+    from citewell.operations.workers import process_count, refuse_misfit, run_part, supervise, worker_commands
 
     chosen = settings(context, home)
-    count = processes or processes_of(chosen)
+    count = processes or process_count(chosen)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(process)d %(levelname)s %(message)s")
     match part:
         case None:
@@ -49,7 +49,7 @@ def worker(
     else:
         way = "woken through Redis" if chosen.broker_url else "checking the library every second"
         typer.echo(f"Working with {count} process{'es' if count > 1 else ''}, {way}. Stop it with Ctrl-C.")
-    raise typer.Exit(supervise(parts_of(chosen, count)))
+    raise typer.Exit(supervise(worker_commands(chosen, count)))
 
 
 def _shared(chosen: Settings, count: int) -> Settings:

@@ -107,7 +107,7 @@ def find_emergencies(
     language = language or reading.language
     if is_vignette is None:
         is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
-    return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words, is_vignette)
+    return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words)
 
 
 def _is_likely(reading: EmergencyReading, sensed: float) -> bool:

@@ -359,7 +359,7 @@ def _unnarrowed(concept: Concept) -> Concept:
     """What a patient's words are searched by: visible haematuria is looked for as haematuria."""
     concepts, words = Lexicon.load().concepts, set(concept.name.split())
     wider = (concepts[one] for one in sorted(broader({concept.id})) if one in concepts)
-    return next((one for one in wider if set(one.name.split()) < words), concept)
+    return next((other for other in wider if set(other.name.split()) < words), concept)
 
 
 def _of_row(line: str, place: str) -> NamedConcept:

@@ -727,7 +727,7 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
         *(_limited(limits) for limits in (*age_limits(text), *amounts) if limits.start not in taken),
         *(population for population in people_with(text) if population.start not in taken),
         *_organ_populations(text),
-        *(one for one in _allergic(text) if is_heading or _is_for(text, one.start) or one.is_without),
+        *(other for other in _allergic(text) if is_heading or _is_for(text, other.start) or other.is_without),
     ]
     every = (_unless(text, population) for population in (*_named(text, is_heading=is_heading), *others))
     left = [_with_weeks(population, weeks) for population in every if population is not None]
@@ -1100,7 +1100,7 @@ def person(text: str) -> Patient:
     is_male = sex == "male" and not organs
     allergic = list(_allergic(text))
     allergies = {
-        is_not: [str(one.condition) for one in allergic if one.is_without is is_not] for is_not in (True, False)
+        is_not: [str(other.condition) for other in allergic if other.is_without is is_not] for is_not in (True, False)
     }
     return Patient(
         age_years=traits["age"].value if "age" in traits else _age_of_other(text),

@@ -9,10 +9,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Generic, TypeVar
 
-from citewell.errors import EmbedderMismatch
+from citewell.errors import CitewellError, EmbedderMismatch, InputError, LibraryError
 from citewell.ingest.embed_batching import BatchingEmbedder
+from citewell.ingest.files import read_source, size_of
 from citewell.ingest.memory_budget import MemoryReservations
 from citewell.ingest.parse import safe_name
 from citewell.ingest.read_file import FileReader, Step, Watch
@@ -89,6 +91,53 @@ def prepared(
         return AddedDocument(entry, was_there=False, embedding_ms=reading.embedding_ms, indexing_ms=indexing_ms)
 
     return store
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What became of one file of several: added, or an error that says what to do."""
+
+    path: Path
+    added: AddedDocument | None
+    error: CitewellError | None
+
+
+def add_files(
+    paths: Iterable[Path],
+    *,
+    filing: Filing,
+    scope: Scope,
+    library: Library,
+    reader: FileReader,
+    watch: Callable[[Path, Step], None] | None = None,
+) -> Generator[FileOutcome]:
+    """Add many files, some read while others are stored; one that cannot be read does not stop the others."""
+
+    def prepare(path: Path, reader: FileReader) -> Callable[[], AddedDocument]:
+        return prepared(
+            read_source(path, reader.limits.max_bytes),
+            filing=filing,
+            scope=scope,
+            library=library,
+            reader=reader,
+            watch=unwatched if watch is None else partial(watch, path),
+        )
+
+    files = list(paths)
+    made: set[str] = set()
+    works = (Work(size_of(path), partial(prepare, path)) for path in files)
+    with closing(in_turn(reader, works)) as reading:
+        for path, ready in zip(files, reading, strict=True):
+            try:
+                added = ready.result()()
+                is_twin = added.entry.id in made  # read beside its twin, before that was stored
+                made.add(added.entry.id)
+                yield FileOutcome(path, replace(added, was_there=added.was_there or is_twin), None)
+            except InputError as error:
+                yield FileOutcome(path, None, error)
+            except LibraryError as error:  # the rest would meet the same
+                yield FileOutcome(path, None, error)
+                return
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ from typing import Protocol
 from citewell.ports.reading import Progress
 from citewell.types import Context, Message
 
+EXTRACTIVE = "extractive"
+"""The writer that quotes and needs no model."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:

@@ -266,7 +266,7 @@ class Route:
     owner_id: str | None
     owner_email: str | None
     reason: str
-    is_fallback: bool
+    fallback: bool
     """No owner was found: it goes to the administrator."""
 
 

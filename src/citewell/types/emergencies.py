@@ -16,5 +16,3 @@ class Emergency:
     """The way to help."""
     words: tuple[str, ...] = ()
     """The words that tell of it; empty where only the sense of the whole does."""
-    is_vignette: bool = False
-    """A clinician describes a patient, and the text speaks to a clinician."""

@@ -16,17 +16,17 @@ from citewell.types.facts import KINDS, Fact, PartialDate
 
 def fact_json(fact: Fact) -> dict[str, Any]:
     """A fact as JSON, with its kind; what is not known is left out."""
-    told = _plain(fact)
-    assert isinstance(told, dict)
-    return {"kind": fact.kind, **told}
+    entry = _plain(fact)
+    assert isinstance(entry, dict)
+    return {"kind": fact.kind, **entry}
 
 
-def read_fact(told: dict[str, Any]) -> Fact:
+def read_fact(entry: dict[str, Any]) -> Fact:
     """A fact from JSON; an unknown field or value is refused."""
-    kind: Any = KINDS.get(str(told.get("kind")))
+    kind: Any = KINDS.get(str(entry.get("kind")))
     if kind is None:
         raise InputError(f"The kind of a fact must be one of {', '.join(KINDS)}.")
-    fact = _reader(kind)({name: value for name, value in told.items() if name != "kind"}, "fact")
+    fact = _reader(kind)({name: value for name, value in entry.items() if name != "kind"}, "fact")
     assert isinstance(fact, Fact)
     return fact
 
@@ -89,11 +89,11 @@ def _read_plain(kind: type, told: Any, where: str) -> Any:
     return told
 
 
-def _read_dataclass(kind: Any, readers: Mapping[str, Read], told: Any, where: str) -> Any:
-    if not isinstance(told, dict) or not told.keys() <= readers.keys():
+def _read_dataclass(kind: Any, readers: Mapping[str, Read], entry: Any, where: str) -> Any:
+    if not isinstance(entry, dict) or not entry.keys() <= readers.keys():
         raise _wrong(where)
     try:
-        return kind(**{name: readers[name](value, name) for name, value in told.items()})
+        return kind(**{name: readers[name](value, name) for name, value in entry.items()})
     except TypeError as error:
         raise _wrong(where) from error
 

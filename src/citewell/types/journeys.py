@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from citewell.errors import InputError
+from citewell.types.library import LifecycleState
 
 UNIVERSAL = "universal"
 """In addresses: no journey, so documents for everyone only."""
@@ -33,6 +34,15 @@ class Journey:
     """Grows with every change; 0 where documents carry the slug and nobody has named it yet."""
     changed_at: datetime | None
     changed_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionStanding:
+    """Where a document version stands now, as a scope sees it."""
+
+    state: LifecycleState
+    is_current: bool
+    is_visible: bool
 
 
 def checked_slug(slug: str) -> str:

@@ -129,12 +129,12 @@ def chunk_of(named: str) -> int:
 
 def checked_sentences(shown: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> list[CheckedSentence]:
     """The sentences of a check; the words are opened where they stand in a document."""
-    return [_checked(at, one, titles) for at, one in enumerate(shown, start=1)]
+    return [_checked(at, entry, titles) for at, entry in enumerate(shown, start=1)]
 
 
-def _checked(n: int, one: Mapping[str, Any], titles: Mapping[str, str]) -> CheckedSentence:
-    quotes = [_quoted(n, words, titles) for words in one["evidence"]]
-    return CheckedSentence(one["text"], one["verdict"], one["reasons"], quotes)
+def _checked(n: int, entry: Mapping[str, Any], titles: Mapping[str, str]) -> CheckedSentence:
+    quotes = [_quoted(n, words, titles) for words in entry["evidence"]]
+    return CheckedSentence(entry["text"], entry["verdict"], entry["reasons"], quotes)
 
 
 def _quoted(n: int, words: Mapping[str, Any], titles: Mapping[str, str]) -> EvidenceQuote:

@@ -133,25 +133,25 @@ def plan_of(consult: Consult) -> list[dict[str, Any]]:
     ]
 
 
-def _told(consult: Consult, number: int, one: Mapping[str, Any]) -> PlanLine:
+def _told(consult: Consult, number: int, entry: Mapping[str, Any]) -> PlanLine:
     """A statement as it stands: of one that the clinician wrote, what speaks against their words, and no grade."""
-    label = f"{number}.{one['id']}"
-    edit, place = consult.edit_of(label), one["place"]
+    label = f"{number}.{entry['id']}"
+    edit, place = consult.edit_of(label), entry["place"]
     graded = (
-        f"{one['strength']} recommendation" if one["strength"] else "",
-        f"{one['certainty']} certainty" if one["certainty"] else "",
+        f"{entry['strength']} recommendation" if entry["strength"] else "",
+        f"{entry['certainty']} certainty" if entry["certainty"] else "",
     )
-    against = (edit or one)["conflicts"]
+    against = (edit or entry)["conflicts"]
     return PlanLine(
         label=label,
-        text=(edit or one)["text"],
-        source_text=None if edit is None else one["text"],
+        text=(edit or entry)["text"],
+        source_text=None if edit is None else entry["text"],
         why="" if edit is None else edit["why"],
         document_id=place["document_id"],
         query=SourceTarget(None, place["start"], place["end"]).query,
         source=source_line(place),
         grade="" if edit else ", ".join(part for part in graded if part),
-        doses=() if edit else tuple(dose["arithmetic"] for dose in one["doses"]),
+        doses=() if edit else tuple(dose["arithmetic"] for dose in entry["doses"]),
         conflicts=tuple((told["text"], told["source"], told["is_grave"]) for told in against),
-        reservations=() if edit else tuple(one["reservations"]),
+        reservations=() if edit else tuple(entry["reservations"]),
     )

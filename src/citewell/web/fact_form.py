@@ -27,7 +27,7 @@ class Field:
 
 def correctable(fact: Fact) -> list[Field]:
     """The parts of a fact that a form can show: words, numbers, dates and closed lists."""
-    told, hints = fact_json(fact), get_type_hints(type(fact))
+    entry, hints = fact_json(fact), get_type_hints(type(fact))
     found = []
     for field in fields(fact):
         kind = _plain_type(hints[field.name])
@@ -35,7 +35,7 @@ def correctable(fact: Fact) -> list[Field]:
             continue
         choices = tuple(str(value.value) for value in kind) if issubclass(kind, Enum) else ()
         choices = ("true", "false") if kind is bool else choices
-        value = told.get(field.name, "")
+        value = entry.get(field.name, "")
         shown_as = str(value).lower() if isinstance(value, bool) else str(value)
         found.append(Field(field.name, field.name.replace("_", " ").capitalize(), shown_as, choices))
     return found

@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from citewell.assistants.guidelines.guideline import Guideline
-from citewell.assistants.guidelines.patient import PatientInput, patient_from, patients_from_json
+from citewell.assistants.guidelines.patient import PatientInput
+from citewell.assistants.guidelines.read_patient import patient_from, patients_from_json
 from citewell.errors import InputError
 from citewell.web.source_panel import SourceTarget
 
@@ -117,12 +118,12 @@ class RuleLink:
     label: str
 
 
-def rule_links(found: Mapping[str, Any], guidelines: Iterable[Guideline]) -> dict[tuple[str, str], RuleLink]:
+def rule_links(entry: Mapping[str, Any], guidelines: Iterable[Guideline]) -> dict[tuple[str, str], RuleLink]:
     """The way to every rule that an assessment names, by guideline and number; none to what is no longer here."""
     links = {}
     for guideline in guidelines:
         for group in ("matched", "near_misses"):
-            for one in found[group]:
+            for one in entry[group]:
                 rule = guideline.by_id.get(one["rule"]) if one["guideline"] == guideline.name else None
                 if rule is not None and guideline.entry is not None:
                     query = SourceTarget(None, rule.start, rule.end).query

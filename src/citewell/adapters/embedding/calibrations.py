@@ -48,11 +48,11 @@ def write_calibration(home: Path, calibration: Calibration, how: Mapping[str, ob
     """Keep a calibration, with how it came about, in place of the one before; a crash leaves the one before."""
     path = calibration_file(home, calibration.embedder)
     weights = {name: getattr(calibration, name) for name in WEIGHTS}
-    told = {"format": FORMAT, "embedder": calibration.embedder, **weights, **how}
+    entry = {"format": FORMAT, "embedder": calibration.embedder, **weights, **how}
     beside = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside.write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", "utf-8")
+        beside.write_text(json.dumps(entry, indent=2, allow_nan=False) + "\n", "utf-8")
         beside.replace(path)
     except OSError as error:
         with suppress(OSError):
@@ -71,19 +71,19 @@ def calibration_file(home: Path, embedder: str) -> Path:
 
 def _parsed(data: bytes, path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(data.decode("utf-8"))
+        entry = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):
         _refuse(path, "it is not JSON")
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(entry, dict) or entry.get("format") != FORMAT:
         _refuse(path, f"it is not a calibration of format {FORMAT}")
-    return found
+    return entry
 
 
-def _checked(found: Mapping[str, Any], embedder: str, path: Path) -> Calibration:
+def _checked(entry: Mapping[str, Any], embedder: str, path: Path) -> Calibration:
     """The calibration in a file, once every number is one that a fit can give."""
-    if found.get("embedder") != embedder:
+    if entry.get("embedder") != embedder:
         _refuse(path, "it belongs to another embedding model")
-    bias, cosine, coverage, near, wide = (_number(found.get(name), name, path) for name in WEIGHTS)
+    bias, cosine, coverage, near, wide = (_number(entry.get(name), name, path) for name in WEIGHTS)
     made = Calibration(embedder, bias, cosine, coverage, near=near, wide=wide)
     if made.cosine <= 0 or made.coverage < 0:
         _refuse(path, "its weights would make closer passages less relevant")

@@ -50,7 +50,7 @@ class OnnxEntailment:
         limit = min(MAX_TOKENS, int(config.get("max_position_embeddings", MAX_TOKENS)))
         self._tokenizer.enable_truncation(limit, strategy="only_first")
         self._tokenizer.no_padding()
-        self._inputs = [one.name for one in self._session.get_inputs()]
+        self._inputs = [other.name for other in self._session.get_inputs()]
         self.score = lru_cache(maxsize=REMEMBERED)(self._score)
 
     def _score(self, premise: str, hypothesis: str) -> tuple[float, float, float]:

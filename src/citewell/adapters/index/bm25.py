@@ -162,7 +162,7 @@ def _score(part: SegmentView, places: TermPostings, gains: Scores, mean: float, 
     segment = part.segment
     if part.shifts is None:
         slices = [slice(first, first + count) for first, count in zip(firsts.tolist(), counts.tolist(), strict=True)]
-        rows = [segment.posting_rows[one] for one in slices] or [segment.posting_rows[:0]]
+        rows = [segment.posting_rows[other] for other in slices] or [segment.posting_rows[:0]]
         positions: NDArray[np.integer] = np.concatenate(rows, dtype=np.int64)
         kinds = np.concatenate([segment.posting_kinds[one] for one in slices] or [segment.posting_kinds[:0]])
     else:

@@ -207,7 +207,7 @@ class ExactIndex:
     def _read(self, stamp: int) -> Snapshot | None:
         """A snapshot of what is current, or None when a document went while it was read."""
         current = frozenset(self._shelf.current())
-        segments = [one for one in self._snapshot.segments if not current.isdisjoint(one.generations.tolist())]
+        segments = [other for other in self._snapshot.segments if not current.isdisjoint(other.generations.tolist())]
         held = self._snapshot.generations.union(*(segment.generations.tolist() for segment in segments))
         wanted = sorted(current - held)
         if wanted:

@@ -31,7 +31,7 @@ class TenantIndex:
         """What is in memory now, of all tenants."""
         with self._changing:
             sizes = [index.size() for index in self._tenants.values()]
-        return Size(*(sum(getattr(one, name) for one in sizes) for name in ("segments", "rows", "bytes")))
+        return Size(*(sum(getattr(other, name) for other in sizes) for name in ("segments", "rows", "bytes")))
 
     def _of(self, tenant: str) -> ExactIndex:
         with self._changing:

@@ -132,20 +132,20 @@ class Provider:
 
     def _fetched(self, address: str, *, anew: bool = False) -> dict[str, Any]:
         with self._lock:
-            at, found = self._known.get(address, (-KNOWN_FOR_S, {}))
+            at, entry = self._known.get(address, (-KNOWN_FOR_S, {}))
             if not anew and time.monotonic() - at < KNOWN_FOR_S:
-                return found
+                return entry
         try:
             reply = httpx.get(address, timeout=self._timeout_s)
             reply.raise_for_status()
-            found = reply.json()
+            entry = reply.json()
         except (httpx.HTTPError, ValueError) as error:
             raise _unreachable(error) from error
-        if not isinstance(found, dict):
+        if not isinstance(entry, dict):
             raise Unavailable("The sign-in provider sent an unreadable reply. Check CITEWELL_OIDC_ISSUER.")
         with self._lock:
-            self._known[address] = time.monotonic(), found
-        return found
+            self._known[address] = time.monotonic(), entry
+        return entry
 
     def _client(self, back: str) -> Any:
         try:

@@ -161,8 +161,8 @@ def _entries(thing: object) -> Mapping[str, Any]:
     """A dictionary of the file, however it is referred to; empty where it is none."""
     from pdfminer.pdftypes import resolve1
 
-    found = resolve1(thing)
-    return found if isinstance(found, dict) else {}
+    entry = resolve1(thing)
+    return entry if isinstance(entry, dict) else {}
 
 
 def _name(written: bytes) -> str:

@@ -37,7 +37,7 @@ class BundleEntry:
         status = self.resource.get("verificationStatus")
         codings = status.get("coding") if isinstance(status, Mapping) else None
         held = codings if isinstance(codings, list) else []
-        given = [one.get("code") for one in held if isinstance(one, Mapping)]
+        given = [entry.get("code") for entry in held if isinstance(entry, Mapping)]
         return any(isinstance(one, str) and one in MISTAKEN for one in (self.resource.get("status"), *given))
 
 
@@ -103,11 +103,11 @@ def _refuse(word: str) -> None:
     raise ValueError(f"{word} is not a JSON number")
 
 
-def _entry(number: int, one: Any) -> BundleEntry:
-    resource = one.get("resource") if isinstance(one, dict) else None
+def _entry(number: int, entry: Any) -> BundleEntry:
+    resource = entry.get("resource") if isinstance(entry, dict) else None
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
         raise DamagedFile(f"Entry {number} of the bundle has no resource. Nothing was imported. Export it again.")
-    name = resource.get("id") or one.get("fullUrl") or json.dumps(resource, sort_keys=True)
+    name = resource.get("id") or entry.get("fullUrl") or json.dumps(resource, sort_keys=True)
     return BundleEntry(number, resource["resourceType"], str(name).removeprefix("urn:uuid:"), resource)
 
 

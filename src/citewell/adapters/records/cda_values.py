@@ -23,7 +23,7 @@ _TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?(?:\.\d+)?([+-]\
 
 def template(element: Element) -> frozenset[str]:
     """The numbers of the entry templates that an element claims to be."""
-    roots = [one.get("root") or "" for one in children_named(element, "templateId")]
+    roots = [other.get("root") or "" for other in children_named(element, "templateId")]
     return frozenset(root.removeprefix(TEMPLATE) for root in roots if root.startswith(TEMPLATE))
 
 
@@ -122,7 +122,7 @@ def person_in(element: Element | None) -> str | None:
         return None
     for person in descendants_named(element, "assignedPerson", "patient"):
         for name in children_named(person, "name"):
-            parts = [one for one in name if local_name(one) in ("prefix", "given", "family", "suffix")]
+            parts = [other for other in name if local_name(other) in ("prefix", "given", "family", "suffix")]
             texts = [" ".join((part.text or "").split()) for part in parts] or [
                 " ".join("".join(map(str, name.itertext())).split())
             ]

@@ -97,12 +97,12 @@ class SqlFacts:
         """Say that a fact is right."""
         return self._decide(replace(self.one(fact_id, scope), is_verified=True), CONFIRMED, scope)
 
-    def correct(self, fact_id: str, told: AsPlain, scope: Scope) -> Fact:
+    def correct(self, fact_id: str, entry: AsPlain, scope: Scope) -> Fact:
         """Say what is right instead: fields of the fact, by name; its id and its origin stay."""
         before = fact_json(self.one(fact_id, scope))
-        if wrong := {"id", "kind", "origin", "is_verified"} & set(told):
+        if wrong := {"id", "kind", "origin", "is_verified"} & set(entry):
             raise InputError(f"These cannot be corrected: {', '.join(sorted(wrong))}.")
-        return self._decide(read_fact({**before, **told, "is_verified": True}), CONFIRMED, scope)
+        return self._decide(read_fact({**before, **entry, "is_verified": True}), CONFIRMED, scope)
 
     def reject(self, fact_id: str, scope: Scope) -> Fact:
         """Say that a fact is wrong: it is not used any more, nor read in again."""

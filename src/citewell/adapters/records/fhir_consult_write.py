@@ -36,7 +36,7 @@ def write_document(consult: Consult) -> bytes:
     author = _author(consult)
     everything = [author, *resources, *conditions, *([plan] if plan else [])]
     composition = _composition(consult, resources, conditions, plan)
-    entries = [{"fullUrl": _url(one), "resource": one} for one in (composition, *everything)]
+    entries = [{"fullUrl": _url(entry), "resource": entry} for entry in (composition, *everything)]
     bundle = {
         "resourceType": "Bundle",
         "type": "document",
@@ -199,10 +199,13 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
     }
 
 
-def _activity(one: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:
-    doses = " ".join(f"[{dose['arithmetic']}]" for dose in one["doses"])
-    told = [f"Source: {_source(one)}. “{one['place']['quote']}”", *([_against(one)] if one["conflicts"] else [])]
-    return _detail(f"{one['text']} {doses}".strip(), condition, told)
+def _activity(entry: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:
+    doses = " ".join(f"[{dose['arithmetic']}]" for dose in entry["doses"])
+    told = [
+        f"Source: {_source(entry)}. “{entry['place']['quote']}”",
+        *([_against(entry)] if entry["conflicts"] else []),
+    ]
+    return _detail(f"{entry['text']} {doses}".strip(), condition, told)
 
 
 def _own_activity(edit: Mapping[str, Any], one: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,36 +220,36 @@ def _detail(text: str, condition: Mapping[str, Any], told: list[str]) -> dict[st
     return {"detail": detail, "progress": [{"text": line} for line in told]}
 
 
-def _source(one: Mapping[str, Any]) -> str:
-    place = one["place"]
+def _source(entry: Mapping[str, Any]) -> str:
+    place = entry["place"]
     return ", ".join(part for part in (place["document"], *place["section"][-1:], place["published"]) if part)
 
 
-def _differing(diagnosis: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+def _differing(diagnosis: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """Two sources that do not say the same, side by side, each with its date and country."""
     known = {told["id"]: told for told in (*diagnosis["offered"], *diagnosis["held_back"])}
     sides = []
-    for told in (known[number] for number in one["statements"]):
+    for told in (known[number] for number in entry["statements"]):
         place = told["place"]
         dated = f"{place['published'] or 'no date'}, {place['country'] or 'country not stated'}"
         sides.append(f"“{told['text']}” ({_source(told)}; {dated})")
-    return f"Sources differ on {one['about']}: {one['why']}. {' '.join(sides)}"
+    return f"Sources differ on {entry['about']}: {entry['why']}. {' '.join(sides)}"
 
 
-def _against(one: Mapping[str, Any]) -> str:
-    return " ".join(told["text"] for told in one["conflicts"])
+def _against(entry: Mapping[str, Any]) -> str:
+    return " ".join(told["text"] for told in entry["conflicts"])
 
 
 def _composition(
-    consult: Consult, found: list[dict[str, Any]], conditions: list[dict[str, Any]], plan: dict[str, Any] | None
+    consult: Consult, entries: list[dict[str, Any]], conditions: list[dict[str, Any]], plan: dict[str, Any] | None
 ) -> dict[str, Any]:
-    told: Mapping[str, Any] = consult.plan or {}
+    entry: Mapping[str, Any] = consult.plan or {}
     open_points = [f"Unresolved: {contradiction.question}" for contradiction in consult.contradictions]
-    findings = " ".join((told.get("summary", ""), *open_points, *consult.notes)).strip()
+    findings = " ".join((entry.get("summary", ""), *open_points, *consult.notes)).strip()
     sections = [
-        _section("Findings", "10164-2", findings, [one for one in found if one["resourceType"] != "Patient"]),
+        _section("Findings", "10164-2", findings, [other for other in entries if other["resourceType"] != "Patient"]),
         _section("Assessment", "51848-0", "; ".join(condition["code"]["text"] for condition in conditions), conditions),
-        _section("Plan of care", "18776-5", _plan_text(told, consult.signed_though), [plan] if plan else []),
+        _section("Plan of care", "18776-5", _plan_text(entry, consult.signed_though), [plan] if plan else []),
     ]
     signed = [{"mode": "legal", "time": consult.signed_at, "party": _author_reference(consult)}]
     return {

@@ -199,19 +199,19 @@ def _part(part: Json) -> ResultPart:
     return ResultPart(must_name(part.get("code")), code_of(part.get("code")), value, value_text, unit)
 
 
-def _value(one: Json) -> tuple[float | None, str | None, str | None]:
+def _value(entry: Json) -> tuple[float | None, str | None, str | None]:
     """A number with its unit, or words."""
-    quantity = one.get("valueQuantity")
+    quantity = entry.get("valueQuantity")
     if isinstance(quantity, Mapping) and quantity.get("value") is not None:
         if comparator := quantity.get("comparator"):
             return None, f"{comparator} {quantity['value']:g} {quantity.get('unit') or ''}".strip(), None
         return float(quantity["value"]), None, quantity.get("unit") or quantity.get("code")
-    if (number := one.get("valueInteger")) is not None:
+    if (number := entry.get("valueInteger")) is not None:
         return float(number), None, None
-    if (truth := one.get("valueBoolean")) is not None:
+    if (truth := entry.get("valueBoolean")) is not None:
         return None, "yes" if truth else "no", None
-    words = name_of(one.get("valueCodeableConcept")) or one.get("valueString") or one.get("valueDateTime")
-    return None, words or name_of(one.get("dataAbsentReason")), None
+    words = name_of(entry.get("valueCodeableConcept")) or entry.get("valueString") or entry.get("valueDateTime")
+    return None, words or name_of(entry.get("dataAbsentReason")), None
 
 
 def _procedure(entry: BundleEntry, bundle: Bundle) -> Fact | None:
@@ -277,8 +277,8 @@ def _id(entry: BundleEntry) -> str:
     return fact_id("fhir", entry.kind, entry.id)
 
 
-def _is_sure(one: Json) -> bool:
-    return code_of(one.get("verificationStatus")) not in UNSURE
+def _is_sure(entry: Json) -> bool:
+    return code_of(entry.get("verificationStatus")) not in UNSURE
 
 
 READERS: dict[str, Callable[[BundleEntry, Bundle], Fact | None]] = {

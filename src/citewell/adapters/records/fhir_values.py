@@ -65,20 +65,20 @@ def first(resource: Json, key: str) -> Any:
 def moment(resource: Json, *keys: str) -> PartialDate | None:
     """The first of these that is there; of a period, its beginning."""
     for key in keys:
-        found = resource.get(key)
-        found = found.get("start") if isinstance(found, Mapping) else found
-        if isinstance(found, str):
-            return PartialDate(found)
+        entry = resource.get(key)
+        entry = entry.get("start") if isinstance(entry, Mapping) else entry
+        if isinstance(entry, str):
+            return PartialDate(entry)
     return None
 
 
 def ending(resource: Json, *keys: str) -> PartialDate | None:
     """The end of the first period that is there."""
     for key in keys:
-        found = resource.get(key)
-        found = found.get("end") if isinstance(found, Mapping) else found
-        if isinstance(found, str):
-            return PartialDate(found)
+        entry = resource.get(key)
+        entry = entry.get("end") if isinstance(entry, Mapping) else entry
+        if isinstance(entry, str):
+            return PartialDate(entry)
     return None
 
 

@@ -78,8 +78,8 @@ def write_bundle(record_id: str, facts: Sequence[Fact], papers: Iterable[tuple[L
 def _resource(fact: Fact, subject: Json) -> Json:
     kind, fields = WRITERS[fact.kind](fact, subject)
     whole = {"url": FACT_EXTENSION, "valueString": json.dumps(fact_json(fact), ensure_ascii=False, sort_keys=True)}
-    told = {name: value for name, value in fields.items() if value not in (None, [], {})}
-    return {"resourceType": kind, "id": fact.id, "extension": [whole], **told}
+    entry = {name: value for name, value in fields.items() if value not in (None, [], {})}
+    return {"resourceType": kind, "id": fact.id, "extension": [whole], **entry}
 
 
 def _paper(entry: LibraryEntry, source: Source, subject: Json) -> Json:

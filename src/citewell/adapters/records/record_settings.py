@@ -30,12 +30,12 @@ class SqlOwn:
         query = select(record_settings.c.name, record_settings.c.value)
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(query.where(record_settings.c.tenant == tenant_of(scope))).all()
-        told = {row.name: row.value for row in rows}
-        minutes, language = told.get("lock_minutes"), told.get("language")
+        entry = {row.name: row.value for row in rows}
+        minutes, language = entry.get("lock_minutes"), entry.get("language")
         return RecordSettings(
             lock_minutes=int(minutes) if minutes else None,
             language=cast('Literal["en", "fr", "de"]', language) if language in ("en", "fr", "de") else None,
-            model=told.get("model"),
+            model=entry.get("model"),
         )
 
     def choose(self, choices: RecordSettings, scope: Scope) -> None:

@@ -196,9 +196,9 @@ class SqlAudit:
                 record = self._seal.close(json.dumps(cleaned), about=f"answer:{row.id}")
                 before = row.record_hash or hashed(row.record)
                 changed.append({"number": row.number, "record": record, "record_hash": before})
-        for one in changed:
-            mine = and_(answers.c.tenant == tenant, answers.c.number == one.pop("number"))
-            connection.execute(update(answers).where(mine).values(**one))
+        for entry in changed:
+            mine = and_(answers.c.tenant == tenant, answers.c.number == entry.pop("number"))
+            connection.execute(update(answers).where(mine).values(**entry))
         return {text: gone[text] for text in sorted(gone, key=len, reverse=True)}
 
     def prove(self, tenant: str, *, known: AuditHead | None = None) -> Proof:

@@ -19,7 +19,7 @@ from citewell.adapters.store.schema import conversations, document_journeys, doc
 from citewell.adapters.store.shelf import SqlShelf
 from citewell.errors import AlreadyThere, ChangedMeanwhile, DoesNotFit, NotFound
 from citewell.types import EVERY, Filing, LibraryEntry, LifecycleState, Scope, User
-from citewell.types.journeys import Journey, checked_description, checked_name, checked_slug, slug_of
+from citewell.types.journeys import Journey, VersionStanding, checked_description, checked_name, checked_slug, slug_of
 
 NO_SUCH_JOURNEY = (
     "Journey not found (`citewell journeys list`). Without a journey, answers use the documents for everyone."
@@ -55,15 +55,6 @@ class JourneyChange:
     description: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VersionStanding:
-    """Where a document version stands now, as a scope sees it."""
-
-    state: LifecycleState
-    is_current: bool
-    is_visible: bool
-
-
 class SqlJourneys(SqlShelf):
     """The journeys of all tenants; a scope names one, and counts only what it may see."""
 
@@ -82,7 +73,7 @@ class SqlJourneys(SqlShelf):
         """A journey by its slug, or by one that it had before."""
         wanted = slug.strip().lower()
         known = self.all(scope)
-        journey = next((one for one in known if one.slug == wanted), None)
+        journey = next((other for other in known if other.slug == wanted), None)
         if journey is None:
             former = self._renamed(scope.tenant).get(wanted)
             journey = next((one for one in known if one.slug == former), None)

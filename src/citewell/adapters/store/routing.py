@@ -41,7 +41,7 @@ class SqlInbox:
             "asked_by": ending.asker.user_id,
             "tag": route.tag,
             "owner_id": route.owner_id,
-            "is_fallback": route.is_fallback,
+            "is_fallback": route.fallback,
             "state": "open",
             "made_at": now(),
         }
@@ -156,7 +156,7 @@ class SqlInbox:
             tag=row.tag,
             owner_id=row.owner_id,
             reason=reason if row.asked_by == reader.user_id else told_to_others(reason),
-            is_fallback=row.is_fallback,
+            fallback=row.is_fallback,
             state=row.state,
             reply=reply,
             replied_by=row.replied_by,

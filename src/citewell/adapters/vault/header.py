@@ -91,25 +91,25 @@ class Header:
         return cls.of(told, folder)
 
     @classmethod
-    def of(cls, told: Any, folder: Path) -> Header:
+    def of(cls, entry: Any, folder: Path) -> Header:
         """A header from JSON; one of a newer Citewell says so."""
-        if isinstance(told, dict) and isinstance(told.get("format"), int) and told["format"] > FORMAT:
+        if isinstance(entry, dict) and isinstance(entry.get("format"), int) and entry["format"] > FORMAT:
             raise SchemaTooNew(
-                f"This vault was written by a newer version of Citewell (format {told['format']}; this one supports "
+                f"This vault was written by a newer version of Citewell (format {entry['format']}; this one supports "
                 f"{FORMAT}). Nothing was changed. Upgrade Citewell to open it."
             )
         try:
-            if told["format"] != FORMAT or not all(isinstance(told[name], str) for name in ("id", "label")):
+            if entry["format"] != FORMAT or not all(isinstance(entry[name], str) for name in ("id", "label")):
                 raise ValueError("not a header")
-            last_at = told["wrong"]["last_at"]
+            last_at = entry["wrong"]["last_at"]
             return cls(
-                id=told["id"],
-                label=told["label"],
-                made_at=datetime.fromisoformat(told["made_at"]),
-                derivation=Derivation(**told["derivation"]),
-                passphrase=WrappedKey.read(told["passphrase"]),
-                recovery=WrappedKey.read(told["recovery"]),
-                wrong=FailedAttempts(int(told["wrong"]["count"]), None if last_at is None else _moment(last_at)),
+                id=entry["id"],
+                label=entry["label"],
+                made_at=datetime.fromisoformat(entry["made_at"]),
+                derivation=Derivation(**entry["derivation"]),
+                passphrase=WrappedKey.read(entry["passphrase"]),
+                recovery=WrappedKey.read(entry["recovery"]),
+                wrong=FailedAttempts(int(entry["wrong"]["count"]), None if last_at is None else _moment(last_at)),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise _damaged(folder) from error

@@ -179,7 +179,7 @@ def _opposed(claim: ReadSentence, source: ReadSentence, places: Sequence[EditPla
 
 def _is_more(token: Token, here: ReadSentence, there: ReadSentence) -> bool:
     """Whether one text has a word more often than the other: else it has only changed its place."""
-    counts = [sum(one.form == token.form for one in _tokens(text.text)) for text in (here, there)]
+    counts = [sum(other.form == token.form for other in _tokens(text.text)) for text in (here, there)]
     return counts[0] > counts[1]
 
 
@@ -212,7 +212,8 @@ def opposites(claim: ReadSentence, source: ReadSentence, *, coverage: float) -> 
                 continue
             beside = claim.near(token.start, token.end, words=3)
             rival = max(
-                (one for one, _ in theirs[axis]), key=lambda one: len(beside & source.near(one.start, one.end, words=3))
+                (other for other, _ in theirs[axis]),
+                key=lambda one: len(beside & source.near(one.start, one.end, words=3)),
             )
             is_near = coverage >= 0.7 or beside & source.near(rival.start, rival.end, words=3)
             if is_near and claim.denied(token.start) == source.denied(rival.start):

@@ -208,7 +208,7 @@ _OF_PATIENTS = frozenset("in with has have had having of for treat treats treati
 
 def _other_illness(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """An illness that the source does not name, where it names another."""
-    ours = [one for one in illnesses(claim.text) if one.is_sure and not _RELATED.match(claim.text, one.end)]
+    ours = [other for other in illnesses(claim.text) if other.is_sure and not _RELATED.match(claim.text, other.end)]
     theirs = illnesses(source.text) if ours else ()
     rivals = [one for one in theirs if one.is_sure and not any(are_related(one.name, our.name) for our in ours)]
     for illness in ours:

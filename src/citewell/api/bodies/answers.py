@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from citewell.answer.answer_json import ActionName
 from citewell.answer.cite import Marks
 from citewell.answer.gate import MAX_CHECKED_CHARACTERS
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.service import WORDY
-from citewell.api.bodies.sent import SEEN, Id, Name, RequestBody, Tags
-from citewell.types import MAX_CHUNKS
+from citewell.api.bodies.base import SEEN, Id, Name, RequestBody, ResponseBody, Tags
+from citewell.types import MAX_CHUNKS, Confidence, Emergency, Route, Verdict
 
-Verdict = Literal["supported", "partly", "contradicted", "not_found"]
 Words = Annotated[str, Field(min_length=1, pattern=WORDY, json_schema_extra={"maxLength": MAX_QUESTION_CHARACTERS})]
 """A question; the desk itself refuses one that is too long, since an emergency in it must be told even then."""
 ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w./:@-]+$")]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CHECKED_CHARACTERS, pattern=SEEN)]
 
 
-class Question(RequestBody):
+class AskRequest(RequestBody):
     """A question, and how far to look; what is left out is as wide as the sender may see."""
 
     question: Words
@@ -37,7 +37,7 @@ class Question(RequestBody):
     """Passages that the answer may rest on."""
 
 
-class ToCheck(RequestBody):
+class CheckRequest(RequestBody):
     """A text to check: against the library, one document, or words sent with it, not both of these."""
 
     model_config = ConfigDict(
@@ -55,7 +55,7 @@ class ToCheck(RequestBody):
     tags: Tags = None
 
 
-class SentenceResponse(BaseModel):
+class SentenceResponse(ResponseBody):
     """A checked sentence."""
 
     text: str
@@ -64,14 +64,14 @@ class SentenceResponse(BaseModel):
     citations: list[int]
 
 
-class WindowResponse(BaseModel):
+class WindowResponse(ResponseBody):
     """The words of a passage round those that are cited."""
 
     before: str
     after: str
 
 
-class CitationResponse(BaseModel):
+class CitationResponse(ResponseBody):
     """The exact words that a sentence rests on."""
 
     n: int
@@ -90,7 +90,7 @@ class CitationResponse(BaseModel):
     window: WindowResponse
 
 
-class EvidenceResponse(BaseModel):
+class EvidenceResponse(ResponseBody):
     """A passage that the writer was shown."""
 
     source_id: str
@@ -103,32 +103,12 @@ class EvidenceResponse(BaseModel):
     start: int
     end: int
     relevance: float
-    is_calibrated: bool = True
+    is_calibrated: bool
     """If not, the relevance tells of shared words alone: its embedder has no calibration."""
     is_suspicious: bool
 
 
-class ConfidenceResponse(BaseModel):
-    """How far an answer can be trusted."""
-
-    overall: float
-    retrieval: float
-    coverage: float
-    llm: float | None
-    calibrated: float
-
-
-class RouteResponse(BaseModel):
-    """Whom a question was handed to."""
-
-    tag: str
-    owner_id: str | None
-    owner_email: str | None
-    reason: str
-    fallback: bool
-
-
-class ScopeResponse(BaseModel):
+class ScopeResponse(ResponseBody):
     """Where an answer was looked for; `*` among the tags or as journey is all of them."""
 
     tags: list[str]
@@ -138,58 +118,49 @@ class ScopeResponse(BaseModel):
     """Current documents that the scope could see."""
 
 
-class EmergencyResponse(BaseModel):
-    """What cannot wait: the kinds that it may be, the way to help, and the words that tell of it."""
-
-    kinds: list[str]
-    language: Literal["en", "fr", "de"]
-    text: str
-    words: list[str]
-
-
-class UnusedInQuestionResponse(BaseModel):
+class UnusedInQuestionResponse(ResponseBody):
     """Words of a question that nothing could use, and why."""
 
     words: str
     why: str
 
 
-class AnswerResponse(BaseModel):
+class AnswerResponse(ResponseBody):
     """What a question got; the `done` event of the stream carries the same."""
 
     model_config = ConfigDict(extra="allow")
 
     id: str
-    query: str | None = None
-    """What was searched for: the question as it stands on its own; null where nothing was, and on older records."""
-    action: Literal["CITE", "QUALIFY", "ROUTE", "REFUSE"]
+    query: str | None
+    """What was searched for: the question as it stands on its own; null where nothing was."""
+    action: ActionName
     reason: str | None
     text: str
     grounded: bool
     sentences: list[SentenceResponse]
     citations: list[CitationResponse]
     evidence: list[EvidenceResponse]
-    confidence: ConfidenceResponse
-    route: RouteResponse | None
+    confidence: Confidence
+    route: Route | None
     model: str
     left_out: int
-    shortened: int = 0  # answers on record from before it was told have none
+    shortened: int
     dropped_citations: int
     context_tokens: int
     withheld_count: int
     withheld: list[SentenceResponse]
     raw_text: str | None
     took_ms: float
-    corrected: dict[str, str] = {}
+    corrected: dict[str, str]
     """Misspelt words of the question, each with the word that it was read as."""
-    emergency: EmergencyResponse | None = None
-    """Where the question tells of one; `text` begins with the way to help. Older answers on record have none."""
+    emergency: Emergency | None
+    """Where the question tells of one; `text` begins with the way to help."""
     conversation_id: str | None
     inbox_id: str | None
     scope: ScopeResponse | None
 
 
-class SpanResponse(BaseModel):
+class SpanResponse(ResponseBody):
     """Words that decided."""
 
     source_id: str
@@ -198,7 +169,7 @@ class SpanResponse(BaseModel):
     quote: str
 
 
-class CheckedResponse(BaseModel):
+class CheckedResponse(ResponseBody):
     """A sentence of any text, checked."""
 
     text: str
@@ -207,7 +178,7 @@ class CheckedResponse(BaseModel):
     evidence: list[SpanResponse]
 
 
-class ChecksResponse(BaseModel):
+class ChecksResponse(ResponseBody):
     """Every sentence of a text."""
 
     sentences: list[CheckedResponse]

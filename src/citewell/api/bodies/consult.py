@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import Field, StrictBool
 
-from citewell.api.bodies.answers import EmergencyResponse
-from citewell.api.bodies.sent import SEEN, Id, RequestBody
+from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody
+from citewell.assistants.consult.interview import InterviewQuestion
+from citewell.types import Emergency
+from citewell.types.consult import Category, ConsultState, Contradiction, Finding, InterviewTurn, UnusedWords
 
 Words = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
 Short = Annotated[str, Field(min_length=1, max_length=200, pattern=SEEN)]
-CategoryName = Literal[
-    "symptom",
-    "location",
-    "onset",
-    "duration",
-    "severity",
-    "character",
-    "aggravating",
-    "relieving",
-    "associated",
-    "medical_history",
-    "medication",
-    "allergy",
-    "vital",
-    "demographic",
-]
 PolarityName = Literal["present", "absent", "family", "past", "hypothetical"]
 ConfidenceName = Literal["high", "moderate", "low"]
-StateName = Literal["interviewing", "differentials_ready", "assessing", "draft", "signed", "failed"]
 
 
 class StartRequest(RequestBody):
@@ -67,7 +52,7 @@ class FindingRequest(RequestBody):
     """A finding as the clinician has it; what is not sent stays as it was."""
 
     name: Short | None = None
-    category: CategoryName | None = None
+    category: Category | None = None
     polarity: PolarityName | None = None
     value: float | None = None
     unit: Short | None = None
@@ -107,66 +92,14 @@ class SignRequest(RequestBody):
     despite: Annotated[str, Field(max_length=1_000)] = ""
 
 
-class WordsResponse(BaseModel):
-    """The words of a message that a finding comes from."""
-
-    message: int
-    start: int
-    end: int
-    text: str
-
-
-class UnusedWordsResponse(WordsResponse):
-    """Words of a message out of which nothing was taken, and why."""
-
-    why: str
-
-
-class FindingResponse(BaseModel):
-    """One thing that was found out."""
-
-    id: str
-    category: CategoryName
-    name: str
-    polarity: PolarityName
-    by: Literal["rules", "model", "clinician", "record"]
-    words: WordsResponse | None
-    concept: str | None
-    value: float | None
-    unit: str | None
-    arithmetic: str | None
-    onset: str | None
-    duration_days: float | None
-    about: str | None
-    is_confirmed: bool
-    corrected: str | None = None
-
-
-class GoneResponse(BaseModel):
+class GoneResponse(ResponseBody):
     """A finding that was replaced or taken back, and why."""
 
-    finding: FindingResponse
+    finding: Finding
     why: str
 
 
-class ContradictionResponse(BaseModel):
-    """Two findings that cannot both hold."""
-
-    first: str
-    second: str
-    question: str
-
-
-class QuestionResponse(BaseModel):
-    """What to ask next."""
-
-    key: str
-    stage: str
-    text: str
-    is_needed: bool
-
-
-class FlagResponse(BaseModel):
+class FlagResponse(ResponseBody):
     """What cannot wait."""
 
     id: str
@@ -180,46 +113,37 @@ class FlagResponse(BaseModel):
     is_acknowledged: bool
 
 
-class MessageResponse(BaseModel):
-    """One message of the interview."""
-
-    position: int
-    role: str
-    text: str
-    at: str
-
-
-class ListedConsultResponse(BaseModel):
+class ListedConsultResponse(ResponseBody):
     """A consult as it is listed."""
 
     id: str
-    state: StateName
+    state: ConsultState
     changed_at: str
     patient: str
     summary: str
 
 
-class ConsultsResponse(BaseModel):
+class ConsultsResponse(ResponseBody):
     """The visitor's consults, the last changed first."""
 
     consults: list[ListedConsultResponse]
 
 
-class ConsultResponse(BaseModel):
+class ConsultResponse(ResponseBody):
     """A consult as it stands, what to ask next, and what cannot wait."""
 
     id: str
-    state: StateName
+    state: ConsultState
     made_at: str
     changed_at: str
     patient: dict[str, Any]
     summary: str
     consent: dict[str, Any] | None
-    messages: list[MessageResponse]
-    unused: list[UnusedWordsResponse]
-    findings: list[FindingResponse]
+    messages: list[InterviewTurn]
+    unused: list[UnusedWords]
+    findings: list[Finding]
     gone: list[GoneResponse]
-    contradictions: list[ContradictionResponse]
+    contradictions: list[Contradiction]
     differentials: list[dict[str, Any]]
     despite: str | None
     plan: dict[str, Any] | None
@@ -230,8 +154,8 @@ class ConsultResponse(BaseModel):
     signed_by: str | None
     signed_at: str | None
     answer_id: str | None
-    question: QuestionResponse | None
+    question: InterviewQuestion | None
     red_flags: list[FlagResponse]
-    emergency: EmergencyResponse | None
+    emergency: Emergency | None
     """What the last message that tells of one cannot wait with, and the way to help."""
     troubles: list[str]

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, get_type_hints
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from citewell.answer.events import AnswerFailed, AnswerStarted, Notice, StageStarted
+from citewell.api.bodies.answers import AnswerResponse, CitationResponse
+from citewell.api.bodies.base import ResponseBody
+from citewell.types import Verdict
 
-from citewell.api.bodies.answers import AnswerResponse, CitationResponse, Verdict
-from citewell.api.stream import MEDIA_TYPE
-
+MEDIA_TYPE = "text/event-stream"
 REFERENCE = "#/components/schemas/{model}"
 
 
-class StartedResponse(BaseModel):
-    """The question is saved in this conversation, whatever the outcome."""
-
-    conversation_id: str
-
-
-class WorkingResponse(BaseModel):
-    """A stage begins: `searching` the library; `reading` the passages that were found, as far as they fit; `writing`
-    from those; `checking`, once the first sentence is there. `count` is how many passages the stage looks at, null
-    while searching."""
-
-    stage: Literal["searching", "reading", "writing", "checking"]
-    count: int | None
-
-
-class ToldResponse(BaseModel):
-    """Words of the assistant's own that come before its sentences, such as the notice in an emergency."""
-
-    text: str
-    is_emergency: bool
-    """It is the way to help, which comes before everything else."""
-
-
-class CheckedSentenceResponse(BaseModel):
+class CheckedSentenceResponse(ResponseBody):
     """A sentence was checked; `shown` says whether it is part of the answer."""
 
     index: int
@@ -56,23 +33,19 @@ class DoneResponse(AnswerResponse):
     """The whole answer, as logged. The last event."""
 
 
-class FailedResponse(BaseModel):
-    """It cannot go on; ask again with the same conversation id. The last event."""
+class Events(ResponseBody):
+    """The data of every event by its name, in the order in which they come."""
 
-    kind: str
-    message: str
+    started: AnswerStarted
+    working: StageStarted
+    told: Notice
+    sentence: CheckedSentenceResponse
+    replace: ReplacedSentenceResponse
+    done: DoneResponse
+    failed: AnswerFailed
 
 
-EVENTS: dict[str, type[BaseModel]] = {
-    "started": StartedResponse,
-    "working": WorkingResponse,
-    "told": ToldResponse,
-    "sentence": CheckedSentenceResponse,
-    "replace": ReplacedSentenceResponse,
-    "done": DoneResponse,
-    "failed": FailedResponse,
-}
-"""The events by their names, in the order in which they come."""
+EVENTS: dict[str, type] = get_type_hints(Events)
 
 ORDER = """Server-sent events, in this order: `started`; `working` for each stage; `told` for words of the assistant's
 own that come first; for every sentence, once it is checked, `sentence`; `replace` where a later check overturns one
@@ -81,7 +54,7 @@ A client that closes the connection stops the work."""
 """The one stream that the command line, the API and the page read."""
 
 
-def _event(name: str, shape: type[BaseModel]) -> dict[str, Any]:
+def _event(name: str, shape: type) -> dict[str, Any]:
     data = {
         "type": "string",
         "contentMediaType": "application/json",
@@ -97,9 +70,8 @@ def _event(name: str, shape: type[BaseModel]) -> dict[str, Any]:
 
 def data_schemas() -> dict[str, Any]:
     """The shapes of all data, for the components of the schema."""
-    wanted = [(shape, "serialization") for shape in EVENTS.values()]
-    _, found = models_json_schema(wanted, ref_template=REFERENCE)  # type: ignore[arg-type]
-    defined: dict[str, Any] = found["$defs"]
+    schema = Events.model_json_schema(mode="serialization", ref_template=REFERENCE)
+    defined: dict[str, Any] = schema["$defs"]
     return defined
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from citewell.api.bodies.answers import EmergencyResponse
-from citewell.api.bodies.sent import RequestBody
+from citewell.api.bodies.base import RequestBody, ResponseBody
+from citewell.assistants.guidelines.criterion_state import CriterionState
 from citewell.assistants.guidelines.patient import OLDEST
-
-State = Literal["met", "assumed", "not met", "unknown"]
-
+from citewell.assistants.guidelines.saved_assessments import ChangedAssessment
+from citewell.assistants.guidelines.search_entries import Kind
+from citewell.assistants.guidelines.taken_into_account import Unused, UsedWords
+from citewell.assistants.guidelines.word_reasons import Wording
+from citewell.types import Emergency
 
 Words = Annotated[str, Field(max_length=2_000)]
 Some = Annotated[str, Field(min_length=1, max_length=2_000, pattern=r"[!-~]")]
@@ -65,7 +66,7 @@ class PatientRequest(RequestBody):
     organs: Annotated[list[Words] | None, Field(max_length=100)] = None
 
 
-class PatientRowResponse(BaseModel):
+class PatientRowResponse(ResponseBody):
     """A patient on file, as listed."""
 
     id: str
@@ -74,14 +75,14 @@ class PatientRowResponse(BaseModel):
     sex: str | None
 
 
-class PatientsResponse(BaseModel):
+class PatientsResponse(ResponseBody):
     """Patients on file, and the files there that could not be read."""
 
     patients: list[PatientRowResponse]
     unreadable: list[str]
 
 
-class EditionResponse(BaseModel):
+class EditionResponse(ResponseBody):
     """Which edition of which guideline."""
 
     document_id: str | None
@@ -90,15 +91,15 @@ class EditionResponse(BaseModel):
     edition: str | None
 
 
-class ConditionResponse(BaseModel):
+class ConditionResponse(ResponseBody):
     """One condition of a rule, and the fact that decided."""
 
     text: str
-    state: State
+    state: CriterionState
     fact: str | None
 
 
-class MatchedResponse(BaseModel):
+class MatchedResponse(ResponseBody):
     """A rule that the patient meets."""
 
     guideline: str
@@ -107,26 +108,26 @@ class MatchedResponse(BaseModel):
     site: str | None
     risk_level: str
     action: str
-    state: State
+    state: CriterionState
     quote: str
     conditions: list[ConditionResponse]
 
 
-class NearResponse(BaseModel):
+class NearResponse(ResponseBody):
     """A rule that the patient nearly meets."""
 
     guideline: str
     rule: str
     page: int
     site: str | None
-    state: State
+    state: CriterionState
     quote: str
     would_match_if: str
     missing: list[ConditionResponse]
     conditions: list[ConditionResponse]
 
 
-class UnknownResponse(BaseModel):
+class UnknownResponse(ResponseBody):
     """What to confirm, or to ask next, and for which rules."""
 
     kind: Literal["confirm", "ask"]
@@ -135,27 +136,7 @@ class UnknownResponse(BaseModel):
     rules: list[str]
 
 
-class TakenResponse(BaseModel):
-    """Words of the patient's record that spoke for or against a rule, and how they were read."""
-
-    words: str
-    field: str
-    index: int | None
-    read_as: Literal["present", "absent", "unclear", "given"]
-    note: str | None
-
-
-class UnusedResponse(BaseModel):
-    """Words that no rule could use, where they stand, and why."""
-
-    words: str
-    field: str
-    index: int | None
-    kind: Literal["not understood", "not used", "left out"]
-    why: str
-
-
-class RuleCitationResponse(BaseModel):
+class RuleCitationResponse(ResponseBody):
     """Where a matched rule stands."""
 
     guideline: str
@@ -168,16 +149,7 @@ class RuleCitationResponse(BaseModel):
     excerpt: str
 
 
-class WordingResponse(BaseModel):
-    """What a model made of the reasons: only sentences that the rules and the record carry."""
-
-    model: str
-    text: str
-    withheld: int
-    problem: str | None
-
-
-class AssessmentResponse(BaseModel):
+class AssessmentResponse(ResponseBody):
     """What guidelines say of a patient; the same patient and editions give the same bytes."""
 
     patient: dict[str, Any]
@@ -188,16 +160,16 @@ class AssessmentResponse(BaseModel):
     matched: list[MatchedResponse]
     near_misses: list[NearResponse]
     unknowns: list[UnknownResponse]
-    taken_into_account: list[TakenResponse]
-    unused: list[UnusedResponse]
+    taken_into_account: list[UsedWords]
+    unused: list[Unused]
     citations: list[RuleCitationResponse]
     reasoning: str
-    wording: WordingResponse | None
+    wording: Wording | None
     notes: list[str]
-    corrected: dict[str, str] = {}
+    corrected: dict[str, str]
     """Misspelt words, each with the word that it was read as."""
-    emergency: EmergencyResponse | None = None
-    """What the symptoms tell of that cannot wait, and the way to help; older results on record have none."""
+    emergency: Emergency | None
+    """What the symptoms tell of that cannot wait, and the way to help."""
 
 
 class GuidelineRowResponse(EditionResponse):
@@ -211,13 +183,13 @@ class GuidelineRowResponse(EditionResponse):
     problems: int
 
 
-class GuidelinesResponse(BaseModel):
+class GuidelinesResponse(ResponseBody):
     """The current guidelines."""
 
     guidelines: list[GuidelineRowResponse]
 
 
-class RuleResponse(BaseModel):
+class RuleResponse(ResponseBody):
     """One rule, verbatim; `criteria` is null where there is no criteria language."""
 
     id: str
@@ -233,7 +205,7 @@ class RuleResponse(BaseModel):
     criteria: dict[str, Any] | None
 
 
-class GuidelineResponse(BaseModel):
+class GuidelineResponse(ResponseBody):
     """A guideline as it was read."""
 
     title: str
@@ -245,18 +217,7 @@ class GuidelineResponse(BaseModel):
     problems: list[dict[str, Any]]
 
 
-class ChangedAssessmentResponse(BaseModel):
-    """A stored assessment that the newer edition would change."""
-
-    answer_id: str
-    patient: str
-    made_at: datetime
-    risk_level: dict[str, str]
-    lost: list[str]
-    gained: list[str]
-
-
-class DiffResponse(BaseModel):
+class DiffResponse(ResponseBody):
     """Two editions side by side."""
 
     old: EditionResponse
@@ -268,25 +229,25 @@ class DiffResponse(BaseModel):
     unchanged: int
     symptoms: dict[str, list[str]]
     definitions: dict[str, list[str]]
-    assessments: list[ChangedAssessmentResponse]
+    assessments: list[ChangedAssessment]
 
 
-class PieceResponse(BaseModel):
+class PieceResponse(ResponseBody):
     """One thing that can be found in a guideline."""
 
-    kind: Literal["rule", "search", "symptom", "definition"]
+    kind: Kind
     id: str
     label: str
     page: int
     start: int
     end: int
     text: str
-    rules: list[str]
+    rules: list[str] = Field(validation_alias="rule_ids")
     sites: list[str]
     actions: list[str]
 
 
-class PiecesResponse(BaseModel):
+class PiecesResponse(ResponseBody):
     """Pieces, in the order of the document."""
 
     pieces: list[PieceResponse]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from citewell.api.bodies.sent import SEEN, Id, RequestBody, Revision
-from citewell.types.journeys import MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, MAX_SLUG_CHARACTERS
+from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody, Revision
+from citewell.types.journeys import MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, MAX_SLUG_CHARACTERS, Journey
 
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Slug = Annotated[str, Field(min_length=1, max_length=MAX_SLUG_CHARACTERS, pattern=SLUG)]
@@ -16,7 +15,7 @@ JourneyName = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS,
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARACTERS)]
 
 
-class NewJourney(RequestBody):
+class NewJourneyRequest(RequestBody):
     """A journey; without a slug it gets the one that its name suggests."""
 
     name: JourneyName
@@ -24,7 +23,7 @@ class NewJourney(RequestBody):
     description: Description = ""
 
 
-class JourneyEdit(RequestBody):
+class JourneyEditRequest(RequestBody):
     """What is to change; what is left out stays. With a revision, only if nobody changed it since."""
 
     name: JourneyName | None = None
@@ -33,44 +32,32 @@ class JourneyEdit(RequestBody):
     revision: Revision | None = None
 
 
-class Assigned(RequestBody):
+class AssignRequest(RequestBody):
     """Documents by their ids."""
 
     documents: Annotated[list[Id], Field(min_length=1, max_length=1_000)]
 
 
-class JourneyResponse(BaseModel):
-    """A care journey; revision 0 where documents carry its slug and nobody has named it yet."""
-
-    slug: str
-    name: str
-    description: str
-    documents: int
-    revision: int
-    changed_at: datetime | None
-    changed_by: str | None
-
-
-class JourneysResponse(BaseModel):
+class JourneysResponse(ResponseBody):
     """The journeys by name."""
 
-    journeys: list[JourneyResponse]
+    journeys: list[Journey]
 
 
-class FiledResponse(BaseModel):
+class FiledResponse(ResponseBody):
     """The journeys of a document; none: for everyone."""
 
     document_id: str
     journeys: list[str]
 
 
-class FiledAllResponse(BaseModel):
+class FiledAllResponse(ResponseBody):
     """Documents as they are filed now."""
 
     documents: list[FiledResponse]
 
 
-class JourneyGoneResponse(BaseModel):
+class JourneyGoneResponse(ResponseBody):
     """A journey that was removed, and how many documents were filed anew."""
 
     removed: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import Field, StrictBool
 
-from citewell.api.bodies.sent import Id, RequestBody
+from citewell.adapters.store.users import ApiKey
+from citewell.api.bodies.base import Id, RequestBody, ResponseBody, SortedNames
 from citewell.types import Role
 
 EMAIL = r"^[^@\s\x00-\x1f\x7f-\x9f]{1,64}@[^@\s\x00-\x1f\x7f-\x9f]{1,190}$"
@@ -16,7 +16,7 @@ Tag = Annotated[str, Field(min_length=1, max_length=64, pattern=TAG)]
 Password = Annotated[str, Field(min_length=10, max_length=1_000)]
 
 
-class NewUser(RequestBody):
+class NewUserRequest(RequestBody):
     """A person who may come in."""
 
     email: Annotated[str, Field(min_length=3, max_length=255, pattern=EMAIL)]
@@ -26,7 +26,7 @@ class NewUser(RequestBody):
     password: Password | None = None
 
 
-class UserChange(RequestBody):
+class UserChangeRequest(RequestBody):
     """What is to change; what is left out stays."""
 
     role: Role | None = None
@@ -35,26 +35,26 @@ class UserChange(RequestBody):
     password: Password | None = None
 
 
-class NewPassword(RequestBody):
+class NewPasswordRequest(RequestBody):
     """The sender's password, and what it is to become."""
 
     current: Annotated[str, Field(max_length=1_000)]
     new: Password
 
 
-class NewKey(RequestBody):
+class NewKeyRequest(RequestBody):
     """A key to be made."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
 
 
-class TagOwner(RequestBody):
+class TagOwnerRequest(RequestBody):
     """Who answers questions about a tag."""
 
     owner_id: Id | None
 
 
-class MeResponse(BaseModel):
+class MeResponse(ResponseBody):
     """Who the sender is."""
 
     user_id: str
@@ -62,43 +62,34 @@ class MeResponse(BaseModel):
     name: str
     email: str | None
     role: Role
-    tags: list[str]
-    may: list[str]
+    tags: SortedNames
+    may: SortedNames = Field(validation_alias="deeds")
 
 
-class UserResponse(BaseModel):
+class UserResponse(ResponseBody):
     """A user."""
 
     id: str
     email: str
     name: str
     role: Role
-    tags: list[str]
+    tags: SortedNames
     is_active: bool
 
 
-class UsersResponse(BaseModel):
+class UsersResponse(ResponseBody):
     """Users, by e-mail address."""
 
     users: list[UserResponse]
 
 
-class KeyResponse(BaseModel):
-    """A key as it is listed."""
-
-    id: str
-    name: str
-    made_at: datetime
-    used_at: datetime | None
-
-
-class KeysResponse(BaseModel):
+class KeysResponse(ResponseBody):
     """Keys, oldest first."""
 
-    keys: list[KeyResponse]
+    keys: list[ApiKey]
 
 
-class KeyMadeResponse(BaseModel):
+class KeyMadeResponse(ResponseBody):
     """A key that was made just now."""
 
     id: str
@@ -106,14 +97,14 @@ class KeyMadeResponse(BaseModel):
     key: str
 
 
-class TagResponse(BaseModel):
+class TagResponse(ResponseBody):
     """A tag and its owner."""
 
     tag: str
     owner_id: str | None
 
 
-class TagsResponse(BaseModel):
+class TagsResponse(ResponseBody):
     """The tags in use."""
 
     tags: list[TagResponse]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from citewell.api.bodies.answers import Words
-from citewell.api.bodies.documents import TurnedResponse
-from citewell.api.bodies.sent import Id, RequestBody
-from citewell.bootstrap.profile import MAX_LOCK_MINUTES
+from citewell.api.bodies.base import Id, RequestBody, ResponseBody
+from citewell.api.bodies.documents import RefusedFileResponse
+from citewell.assistants.records.alerts import Alert
+from citewell.clinical.languages import Language
+from citewell.model_choice import elsewhere
+from citewell.ports.records import FactCounts, PaperKind
+from citewell.records.record import Imported
+from citewell.records.vaults import MAX_LOCK_MINUTES, OpenVault
 
 Kind = Literal[
     "person",
@@ -28,52 +34,52 @@ Kind = Literal[
 Fields = Annotated[dict[str, Any], Field(max_length=40)]
 
 
-class RecordQuestion(RequestBody):
+class RecordAskRequest(RequestBody):
     """A question to a record; in a new conversation unless one is named."""
 
     question: Words
     conversation_id: Id | None = None
 
 
-class Dismissing(RequestBody):
+class DismissRequest(RequestBody):
     """Why an alert is put away."""
 
     why: Annotated[str, Field(max_length=200)] = ""
 
 
-class OwnFact(RequestBody):
+class NewFactRequest(RequestBody):
     """What the person says themselves, by the fields of docs/records.md."""
 
     kind: Literal["symptom", "medication", "allergy"]
     fields: Fields
 
 
-class Correction(RequestBody):
+class CorrectionRequest(RequestBody):
     """What is right instead, by the name of each field; null clears one."""
 
     fields: Fields
 
 
-class Helped(RequestBody):
+class FeedbackRequest(RequestBody):
     """Whether an answer helped; null takes it back."""
 
     is_helpful: StrictBool | None
 
 
-class Choosing(RequestBody):
+class RecordSettingsRequest(RequestBody):
     """What is set for a record; null is as the server is set."""
 
     lock_minutes: Annotated[int, Field(ge=1, le=MAX_LOCK_MINUTES)] | None = None
-    language: Literal["en", "fr", "de"] | None = None
+    language: Language | None = None
     """The language of our own words; null is that of each question."""
     model: Annotated[str, Field(max_length=200)] | None = None
 
 
-class ChoicesResponse(BaseModel):
+class RecordSettingsResponse(ResponseBody):
     """What is set for a record, and what it comes to."""
 
     lock_minutes: int | None
-    language: Literal["en", "fr", "de"] | None
+    language: Language | None
     model: str | None
     models: list[str]
     """The models that may be chosen."""
@@ -82,43 +88,39 @@ class ChoicesResponse(BaseModel):
     sent_to: str
     """Who outside this machine gets words of the record; empty where nobody does."""
 
-
-PaperKindName = Literal[
-    "prescription",
-    "lab_result",
-    "clinical_note",
-    "discharge_summary",
-    "radiology_report",
-    "pharmacy_record",
-    "other",
-]
+    @classmethod
+    def of(cls, profile: OpenVault) -> RecordSettingsResponse:
+        """What the owner of an open record has set."""
+        used = profile.app.settings
+        chosen = asdict(profile.choices)
+        return cls(**chosen, models=list(profile.models), in_use=used.model, sent_to=elsewhere(used))
 
 
-class Sorting(RequestBody):
+class PaperKindRequest(RequestBody):
     """What kind of paper a document is."""
 
-    kind: PaperKindName
+    kind: PaperKind
 
 
-class PaperResponse(BaseModel):
+class PaperResponse(ResponseBody):
     """A document of a record as a paper."""
 
     document_id: str
     title: str
-    kind: PaperKindName
+    kind: PaperKind
     professional: str | None
     ocr_confidence: float | None
     """How sure OCR was, in [0, 1]; null where nothing had to be read from a picture."""
     is_verified: bool
 
 
-class PapersResponse(BaseModel):
+class PapersResponse(ResponseBody):
     """Papers, newest first."""
 
     papers: list[PaperResponse]
 
 
-class RemovedResponse(BaseModel):
+class RemovedResponse(ResponseBody):
     """Whether a paper was there and is gone; what the person confirmed stays, as their own word."""
 
     removed: bool
@@ -128,14 +130,14 @@ class RemovedResponse(BaseModel):
     """The ids of the facts that stayed."""
 
 
-class FeedbackResponse(BaseModel):
+class FeedbackResponse(ResponseBody):
     """Whether an answer helped, as it is kept."""
 
     answer_id: str
     is_helpful: bool | None
 
 
-class RecordTurnResponse(BaseModel):
+class RecordTurnResponse(ResponseBody):
     """One message of a conversation with a record."""
 
     role: Literal["user", "assistant"]
@@ -145,7 +147,7 @@ class RecordTurnResponse(BaseModel):
     is_helpful: bool | None
 
 
-class RecordTurnsResponse(BaseModel):
+class RecordTurnsResponse(ResponseBody):
     """A conversation with a record, oldest turn first."""
 
     id: str
@@ -172,90 +174,77 @@ class FactResponse(BaseModel):
     is_verified: bool
 
 
-class FactsResponse(BaseModel):
+class FactsResponse(ResponseBody):
     """Facts, newest first."""
 
     facts: list[FactResponse]
 
 
-class OneFactResponse(BaseModel):
+class OneFactResponse(ResponseBody):
     """One fact, as it is now."""
 
     fact: FactResponse
 
 
-class QuotedResponse(BaseModel):
-    """Where words of a paper stand."""
-
-    document_id: str
-    start: int
-    end: int
-
-
-class AlertResponse(BaseModel):
-    """Something that somebody should look at, and the facts that it rests on."""
-
-    id: str
-    kind: str
-    text: str
-    fact_ids: list[str]
-    quotes: list[QuotedResponse]
-    """Words of papers that it rests on, which are no facts."""
-
-
-class AlertsResponse(BaseModel):
+class AlertsResponse(ResponseBody):
     """Alerts, the gravest first."""
 
-    alerts: list[AlertResponse]
+    alerts: list[Alert]
 
 
-class OneAlertResponse(BaseModel):
+class OneAlertResponse(ResponseBody):
     """An alert that was put away."""
 
-    alert: AlertResponse
+    alert: Alert
 
 
-class ChangeResponse(BaseModel):
-    """How many facts were new, were read otherwise than before, or were there already."""
-
-    added: int
-    changed: int
-    same: int
-
-
-class ProposedResponse(BaseModel):
+class ProposedResponse(ResponseBody):
     """What a model proposed from a paper; nothing of it is confirmed."""
 
     proposed: list[FactResponse]
     dropped: int
     """Lines of the model that the paper's own words do not hold."""
-    facts: ChangeResponse
+    facts: FactCounts
 
 
-class ImportedResponse(BaseModel):
+class ImportedResponse(ResponseBody):
     """A file that was taken in; a whole record that is restored has no document of its own."""
 
     name: str
     document_id: str | None
     title: str | None
     was_there: bool
-    facts: ChangeResponse
+    facts: FactCounts
     left_out: int
     notes: list[str]
 
 
-class ImportProgressResponse(BaseModel):
+def imported_json(imported: Imported, **file: str) -> dict[str, Any]:
+    """What became of a file, beside how it is called."""
+    entry = imported.added.entry if imported.added else None
+    return {
+        **file,
+        "document_id": entry.id if entry else None,
+        "title": entry.title if entry else None,
+        "was_there": imported.added.was_there if imported.added else False,
+        "facts": imported.change,
+        "left_out": imported.left_out,
+        "notes": entry.notes if entry else [],
+    }
+
+
+class ImportProgressResponse(ResponseBody):
     """How far an import is; all of it empty where none is under way."""
 
-    stage: str | None
-    done: int
-    total: int
-    time_left_s: float | None
-    words: str
+    stage: str | None = None
+    done: int = 0
+    total: int = 0
+    time_left_s: float | None = None
+    words: str = ""
 
 
-class ImportResponse(BaseModel):
+class ImportResponse(ResponseBody):
     """What became of the files of an import."""
 
     imported: list[ImportedResponse]
-    refused: list[TurnedResponse]
+    refused: list[RefusedFileResponse]

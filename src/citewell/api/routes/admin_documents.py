@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from datetime import date
 from typing import Annotated, Any
 
@@ -11,33 +10,32 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BeforeValidator
 
 from citewell.adapters.store.document_lists import DocumentFilter, ListOrder, Order
-from citewell.api.admin import acted, chunking, edited
-from citewell.api.admin_audit import Sought, search
-from citewell.api.bodies.admin import (
+from citewell.api.audit_search import AuditQuery, FoundRecords, search
+from citewell.api.bodies.base import MAX_NUMBER
+from citewell.api.bodies.documents import (
     ChunksResponse,
-    DocumentEdit,
+    DocumentEditRequest,
     DocumentListResponse,
-    FoundRecordsResponse,
     KeptDocumentResponse,
     OutcomesResponse,
-    Selection,
+    SelectionRequest,
     WholeDocumentResponse,
+    entry_json,
 )
 from citewell.api.bodies.journeys import SLUG
 from citewell.api.bodies.people import TAG
-from citewell.api.bodies.sent import MAX_NUMBER
-from citewell.api.requests import our_request
-from citewell.api.shapes import entry_json
-from citewell.api.site import Here
+from citewell.api.document_changes import acted, chunking, edited
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Editor, Governor
 from citewell.types import LifecycleState
 
 
-def _iso(said: str) -> str:
+def _iso(text: str) -> str:
     """A day as it is written; a number would be taken for seconds since 1970."""
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", said):
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
         raise ValueError("enter a date as 2025-03-12")
-    return said
+    return text
 
 
 Day = Annotated[date, BeforeValidator(_iso)]
@@ -78,14 +76,14 @@ def documents(
     sorting: Annotated[ListOrder, Depends(_sorting)],
 ) -> dict[str, Any]:
     """Matching documents, a page at a time; journey `universal` means those in none."""
-    found = site.app.catalogue.listed(wanted, sorting, visitor.whole)
-    return {"documents": [entry_json(one, site.progress(one)) for one in found.entries], "total": found.total}
+    listed = site.app.catalogue.listed(wanted, sorting, visitor.whole)
+    return {"documents": [entry_json(entry, site.progress(entry)) for entry in listed.entries], "total": listed.total}
 
 
 @router.post("/documents/actions", response_model=OutcomesResponse, dependencies=[Depends(our_request)])
-def act(site: Here, visitor: Editor, given: Selection) -> dict[str, Any]:
+def act(site: Here, visitor: Editor, given: SelectionRequest) -> dict[str, Any]:
     """Re-process, withdraw, restore or erase documents, with the result for each."""
-    return {"outcomes": [asdict(one) for one in acted(site, visitor, given.action, given.documents)]}
+    return {"outcomes": acted(site, visitor, given.action, given.documents)}
 
 
 @router.get("/documents/{document_id}", response_model=WholeDocumentResponse)
@@ -96,20 +94,20 @@ def document(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     history = site.app.library.history(document_id, visitor.whole)
     return {
         **entry_json(entry, site.progress(entry)),
-        "versions": [entry_json(one, None) for one in versions],
-        "history": [asdict(one) for one in history],
+        "versions": [entry_json(version, None) for version in versions],
+        "history": history,
     }
 
 
 @router.patch("/documents/{document_id}", response_model=KeptDocumentResponse, dependencies=[Depends(our_request)])
-def edit(site: Here, visitor: Editor, document_id: str, given: DocumentEdit) -> dict[str, Any]:
+def edit(site: Here, visitor: Editor, document_id: str, given: DocumentEditRequest) -> dict[str, Any]:
     """Change the name, tags, journeys or how it is split next time; 409 if someone else has changed it since."""
-    said: dict[str, Any] = {"title": given.title}
-    said["tags"] = None if given.tags is None else frozenset(given.tags)
-    said["journeys"] = given.journeys
+    fields: dict[str, Any] = {"title": given.title}
+    fields["tags"] = None if given.tags is None else frozenset(given.tags)
+    fields["journeys"] = given.journeys
     cut = given.chunking
-    said["chunking"] = None if cut is None else chunking(cut.strategy, cut.size, cut.overlap)
-    entry = edited(site, visitor, document_id, said, given.revision)
+    fields["chunking"] = None if cut is None else chunking(cut.strategy, cut.size, cut.overlap)
+    entry = edited(site, visitor, document_id, fields, given.revision)
     return entry_json(entry, site.progress(entry))
 
 
@@ -123,13 +121,11 @@ def chunks(
 ) -> dict[str, Any]:
     """Some passages of a document, by number."""
     entry = site.entry(document_id, visitor.whole)
-    found = site.app.catalogue.chunks(document_id, visitor.whole, first=first, limit=limit)
-    names = ("index", "page", "tokens", "start", "end", "text")
-    told = [{**{name: getattr(one, name) for name in names}, "section": list(one.section)} for one in found]
-    return {"chunks": told, "total": entry.chunk_count}
+    passages = site.app.catalogue.chunks(document_id, visitor.whole, first=first, limit=limit)
+    return {"chunks": passages, "total": entry.chunk_count}
 
 
-@router.get("/audit", response_model=FoundRecordsResponse)
+@router.get("/audit")
 def audit(
     *,
     site: Here,
@@ -140,7 +136,6 @@ def audit(
     since: Day | None = None,
     until: Day | None = None,
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
-) -> dict[str, Any]:
+) -> FoundRecords:
     """Search the audit log by words in the question or answer, person, assistant and day, newest first."""
-    found = search(site, visitor, Sought(words, user, assistant, since, until, before))
-    return asdict(found)
+    return search(site, visitor, AuditQuery(words, user, assistant, since, until, before))

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.journeys import JourneyChange
-from citewell.api.bodies.sent import Revision
-from citewell.api.changes import who
-from citewell.api.errors import Problem, problem_of
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.bodies.base import Revision
+from citewell.api.document_changes import who
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Governor, Visitor
 from citewell.errors import CitewellError, NotFound
 from citewell.types.journeys import UNIVERSAL
@@ -31,12 +31,12 @@ def journeys(site: Here, visitor: Governor) -> Response:
 
 
 def _page(
-    site: Site, visitor: Visitor, *, problem: Problem | None = None, typed: str = "", edited: str | None = None
+    site: ServerState, visitor: Visitor, *, problem: Problem | None = None, typed: str = "", edited: str | None = None
 ) -> Response:
     """The journeys as they are now; after a refusal with what was typed, and the form of `edited` open."""
-    found = site.app.journeys.all(visitor.whole)
-    told = {"journeys": found, "problem": problem, "typed": typed, "edited": edited}
-    response = site.page("admin_journeys.html", visitor, nav="admin", **told)
+    journeys = site.app.journeys.all(visitor.whole)
+    values = {"journeys": journeys, "problem": problem, "typed": typed, "edited": edited}
+    response = site.page("admin_journeys.html", visitor, nav="admin", **values)
     if problem is not None:
         response.status_code = problem.status
     return response

@@ -10,13 +10,13 @@ from starlette.concurrency import run_in_threadpool
 
 import citewell
 from citewell.adapters.store.document_lists import DocumentFilter, ListOrder
-from citewell.api import admin
-from citewell.api.admin_audit import Sought, search
-from citewell.api.bodies.sent import MAX_NUMBER
+from citewell.api import document_changes
+from citewell.api.audit_search import AuditQuery, search
+from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.health import Health, is_ready
 from citewell.api.history import names
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Visitor
 from citewell.errors import InputError
 from citewell.types import LifecycleState
@@ -35,7 +35,7 @@ def queue(site: Here, visitor: Editor) -> Response:
     return _queue(site, visitor, queued=None)
 
 
-def _queue(site: Site, visitor: Visitor, *, queued: int | None) -> Response:
+def _queue(site: ServerState, visitor: Visitor, *, queued: int | None) -> Response:
     scope = visitor.whole
     failed = site.app.catalogue.listed(
         DocumentFilter(state=LifecycleState.FAILED), ListOrder(limit=FAILED_SHOWN), scope
@@ -44,8 +44,8 @@ def _queue(site: Site, visitor: Visitor, *, queued: int | None) -> Response:
         "admin_queue.html",
         visitor,
         nav="admin",
-        queue=admin.queue_of(site, visitor),
-        shows_workers=admin.runs_server(site, visitor),
+        queue=document_changes.queue_of(site, visitor),
+        shows_workers=document_changes.runs_server(site, visitor),
         is_reading=site.is_reading,
         failed=failed,
         queued=queued,
@@ -56,7 +56,7 @@ def _queue(site: Site, visitor: Visitor, *, queued: int | None) -> Response:
 def reingest(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> Response:
     """Read everything a second time, with the embedder in the settings."""
     require_our_form(request, csrf)
-    return _queue(site, visitor, queued=len(admin.reread_all(site, visitor)))
+    return _queue(site, visitor, queued=len(document_changes.reread_all(site, visitor)))
 
 
 @router.get("/audit")
@@ -73,17 +73,17 @@ def audit(
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
 ) -> Response:
     """Answers on record by words, person, assistant and day."""
-    sought = Sought(words, user, assistant, _day(since), _day(until), before)
-    found = search(site, visitor, sought)
+    query = AuditQuery(words, user, assistant, _day(since), _day(until), before)
+    matches = search(site, visitor, query)
     return site.page(
         "admin_audit.html",
         visitor,
         nav="admin",
-        sought=sought,
-        found=found,
+        sought=query,
+        found=matches,
         users=site.people.all(tenant=visitor.tenant),
         assistants=ASSISTANTS,
-        names=names(site, visitor, (one.user_id for one in found.records)),
+        names=names(site, visitor, (record.user_id for record in matches.records)),
         asked={name: value for name, value in request.query_params.items() if value and name != "before"},
     )
 

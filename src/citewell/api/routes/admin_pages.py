@@ -11,13 +11,14 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from citewell.adapters.store.document_lists import DocumentFilter, ListOrder, Order
-from citewell.api.admin import Action, Outcome, acted, chosen, chunking, edited
-from citewell.api.bodies.sent import Revision
-from citewell.api.errors import Problem, problem_of
-from citewell.api.requests import our_form, require_our_form
+from citewell.api.bodies.base import Revision
+from citewell.api.bodies.documents import Action, DocumentOutcome
+from citewell.api.document_changes import acted, chosen, chunking, edited
+from citewell.api.multipart import MAX_FILES
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import our_form, require_our_form
 from citewell.api.routes.library_pages import ACCEPTED
-from citewell.api.site import Here, Site
-from citewell.api.upload import MAX_FILES
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Visitor
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.types import LifecycleState
@@ -96,13 +97,13 @@ def documents(
 
 
 def _list(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     wanted: DocumentFilter,
     sorting: ListOrder,
     *,
     asked: Mapping[str, str],
-    outcomes: Sequence[Outcome] = (),
+    outcomes: Sequence[DocumentOutcome] = (),
     done: str = "",
 ) -> Response:
     scope = visitor.whole
@@ -116,7 +117,7 @@ def _list(
         sorting=sorting,
         asked=asked,
         journeys=journeys,
-        names={one.slug: one.name for one in journeys},
+        names={known.slug: known.name for known in journeys},
         tags=site.app.catalogue.tags(scope),
         states=list(LifecycleState),
         outcomes=outcomes,
@@ -182,7 +183,7 @@ def document(
 
 
 def _document(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     document_id: str,
     *,
@@ -238,12 +239,12 @@ def edit(
     require_our_form(request, csrf)
     try:
         before = site.entry(document_id, visitor.whole)
-        said: dict[str, Any] = {"title": title, "journeys": journey or []}
+        fields: dict[str, Any] = {"title": title, "journeys": journey or []}
         given = frozenset(tags.replace(",", " ").split())
-        said["tags"] = given if given != frozenset(before.tags) else None
+        fields["tags"] = given if given != frozenset(before.tags) else None
         cut = chunking(strategy, size, overlap) if strategy else None
-        said["chunking"] = cut if cut != before.chunking else None
-        edited(site, visitor, document_id, said, revision)
+        fields["chunking"] = cut if cut != before.chunking else None
+        edited(site, visitor, document_id, fields, revision)
     except NotFound:
         raise
     except CitewellError as error:

@@ -9,27 +9,26 @@ from fastapi.responses import StreamingResponse
 
 from citewell.answer.answer_json import check_json, done_json
 from citewell.answer.service import may_open
-from citewell.api import stream
-from citewell.api.asking import Asking, answered, begun, streamed
-from citewell.api.bodies.answers import AnswerResponse, ChecksResponse, Question, ToCheck
+from citewell.api.asking import Asking, answered, begun, event_stream, streamed
+from citewell.api.bodies.answers import AnswerResponse, AskRequest, CheckRequest, ChecksResponse
 from citewell.api.bodies.events import STREAMED
-from citewell.api.checking import Checking, checked
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.check import Checking, checked
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member, Visitor
 from citewell.types import AskOptions
 
 router = APIRouter(prefix="/api/v1", dependencies=[Depends(our_request)])
 
 
-def _asking(asked: Question, visitor: Visitor) -> Asking:
+def _asking(asked: AskRequest, visitor: Visitor) -> Asking:
     asker = visitor.asker(tags=asked.tags, journey=asked.journey, subject=asked.subject)
     options = AskOptions(asked.model, asked.max_context_chunks)
     return Asking(asked.question, asker, asked.conversation_id, options)
 
 
 @router.post("/ask", response_model=AnswerResponse)
-async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
+async def ask(site: Here, visitor: Member, asked: AskRequest) -> dict[str, Any]:
     """Answer a question with every sentence cited and checked, or send it to a person."""
     site.take_ask(visitor)
     asking = _asking(asked, visitor)
@@ -43,17 +42,17 @@ async def ask(site: Here, visitor: Member, asked: Question) -> dict[str, Any]:
     response_class=StreamingResponse,
     responses=STREAMED,
 )
-async def ask_stream(site: Here, visitor: Member, asked: Question) -> StreamingResponse:
+async def ask_stream(site: Here, visitor: Member, asked: AskRequest) -> StreamingResponse:
     """The same, streamed sentence by sentence."""
     site.take_ask(visitor)
     events = await begun(site, _asking(asked, visitor))
     sending = streamed(site, events, marks=asked.marks)
-    return StreamingResponse(sending, media_type=stream.MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+    return event_stream(sending)
 
 
 @router.post("/check", response_model=ChecksResponse)
-async def check(site: Here, visitor: Member, given: ToCheck) -> dict[str, Any]:
+async def check(site: Here, visitor: Member, given: CheckRequest) -> dict[str, Any]:
     """Check a text sentence by sentence against the library, one document, or text sent with it."""
     scope = visitor.whole if given.against else visitor.scope(tags=given.tags)
-    found = await checked(site, visitor, Checking(given.text, scope, given.against, given.evidence))
-    return {"sentences": [check_json(sentence, result) for sentence, result in found]}
+    results = await checked(site, visitor, Checking(given.text, scope, given.against, given.evidence))
+    return {"sentences": [check_json(sentence, result) for sentence, result in results]}

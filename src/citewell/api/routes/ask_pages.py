@@ -14,12 +14,12 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.events import AnswerStarted
 from citewell.api.asking import Asking, answered, begun
-from citewell.api.errors import Problem, problem_of
 from citewell.api.history import talks, turns
-from citewell.api.parts import Wanted
-from citewell.api.requests import require_our_form
+from citewell.api.paging import Paging
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
 from citewell.api.routes.search_pages import examples
-from citewell.api.site import Here, Site, is_answering
+from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.visitor import Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
 from citewell.types import AskOptions, LibraryEntry
@@ -45,9 +45,11 @@ def conversation(
     site: Here, visitor: Member, conversation_id: str, tags: Tags = (), again: int | None = None
 ) -> Response:
     """A conversation, to be read and continued; `again` counts to a question without an answer, for the box."""
-    found = turns(site, conversation_id, visitor.asker())
-    question = next((one.question for at, one in enumerate(found, start=1) if at == again and not one.answer), "")
-    return _page(site, visitor, Filled(question, conversation_id, tags=tags), shown=found)
+    history = turns(site, conversation_id, visitor.asker())
+    question = next(
+        (asked.question for at, asked in enumerate(history, start=1) if at == again and not asked.answer), ""
+    )
+    return _page(site, visitor, Filled(question, conversation_id, tags=tags), shown=history)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Filled:
 
 
 def _page(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     filled: Filled,
     *,
@@ -87,7 +89,7 @@ def _page(
         documents=len(entries),
         passages=site.passages(visitor.scope()),
         usual_ms=site.usual_ms,
-        models=site.app.choosing.names(),
+        models=site.app.model_choice.names(),
         model=filled.model,
         tags=_choices(entries, visitor),
         chosen=filled.tags,
@@ -138,7 +140,7 @@ async def ask(
     return RedirectResponse(f"/conversations/{kept_in}{chosen}#last", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _failed(site: Site, visitor: Visitor, filled: Filled, problem: Problem) -> Response:
+def _failed(site: ServerState, visitor: Visitor, filled: Filled, problem: Problem) -> Response:
     """The conversation with its question that waits, or the question in its box where none was begun."""
     if filled.conversation_id is None:
         return _page(site, visitor, filled, problem=problem)
@@ -148,10 +150,10 @@ def _failed(site: Site, visitor: Visitor, filled: Filled, problem: Problem) -> R
 
 
 @router.get("/conversations")
-def conversations(site: Here, visitor: Member, part: Wanted) -> Response:
+def conversations(site: Here, visitor: Member, part: Paging) -> Response:
     """The conversations of the visitor."""
-    found = site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
-    return site.page("conversations.html", visitor, nav="", found=found.items, next=found.next, after=part.after)
+    listed = site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
+    return site.page("conversations.html", visitor, nav="", found=listed.items, next=listed.next, after=part.after)
 
 
 @router.post("/conversations/{conversation_id}/delete")

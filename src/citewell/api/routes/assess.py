@@ -10,20 +10,20 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
+from citewell.api.bodies.base import Id
 from citewell.api.bodies.guidelines import AssessmentResponse, PatientRequest, PatientsResponse
-from citewell.api.bodies.sent import Id
 from citewell.api.guidelines import assessed, patient_on_file, patients_on_file
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member
-from citewell.assistants.guidelines.patient import patient_from_object
-from citewell.bootstrap.guidelines import Kept
+from citewell.assistants.guidelines.read_patient import patient_from_object
+from citewell.assistants.guidelines.service import Kept
 
 ANSWER_ID = "X-Citewell-Answer-Id"
 """The header with the id under which an assessment is on record: its body is the same each time, so it is not there."""
 
 
-class Told(APIRoute):
+class PatientErrors(APIRoute):
     """Says in a sentence what is wrong with a patient, where a body does not fit its schema."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -40,7 +40,7 @@ class Told(APIRoute):
         return handled
 
 
-router = APIRouter(prefix="/api/v1", route_class=Told)
+router = APIRouter(prefix="/api/v1", route_class=PatientErrors)
 
 Only = Annotated[
     tuple[Id, ...], Query(alias="guideline", max_length=64, description="Guideline documents to use; all by default.")
@@ -54,9 +54,8 @@ Worded = Annotated[
 @router.get("/assess/patients", response_model=PatientsResponse)
 def patients(site: Here, visitor: Member) -> dict[str, Any]:
     """The saved patients."""
-    found = patients_on_file(site, visitor)
-    rows = [{"id": one.id, "name": one.name, "age": one.age, "sex": one.sex} for one in found.patients.values()]
-    return {"patients": rows, "unreadable": list(found.unreadable)}
+    on_file = patients_on_file(site, visitor)
+    return {"patients": list(on_file.patients.values()), "unreadable": list(on_file.unreadable)}
 
 
 @router.post("/assess/{patient_id}", response_model=AssessmentResponse, dependencies=[Depends(our_request)])
@@ -71,7 +70,7 @@ async def assess_on_file(
 ) -> dict[str, Any]:
     """Compare a saved patient with the guidelines; the result is logged."""
     patient = await run_in_threadpool(patient_on_file, site, visitor, patient_id)
-    return _told(response, await assessed(site, visitor, patient, guideline, is_worded=worded))
+    return _with_answer_id(response, await assessed(site, visitor, patient, guideline, is_worded=worded))
 
 
 @router.post("/assess", response_model=AssessmentResponse, dependencies=[Depends(our_request)])
@@ -85,10 +84,10 @@ async def assess_sent(
     worded: Worded = False,
 ) -> dict[str, Any]:
     """The same for a patient in the body: the fields in docs/guidelines.md, or a FHIR R4 bundle."""
-    found = await run_in_threadpool(patient_from_object, patient.model_dump(exclude_unset=True))
-    return _told(response, await assessed(site, visitor, found, guideline, is_worded=worded))
+    given = await run_in_threadpool(patient_from_object, patient.model_dump(exclude_unset=True))
+    return _with_answer_id(response, await assessed(site, visitor, given, guideline, is_worded=worded))
 
 
-def _told(response: Response, kept: Kept) -> dict[str, Any]:
+def _with_answer_id(response: Response, kept: Kept) -> dict[str, Any]:
     response.headers[ANSWER_ID] = kept.id
     return kept.shown()

@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 
-from citewell.answer.history_json import entry_json, proof_json, record_json, replay_json
+from citewell.answer.history_json import record_json, replay_json
 from citewell.api.asking import in_turn
-from citewell.api.bodies.kept import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
-from citewell.api.bodies.sent import MAX_NUMBER
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.bodies.base import MAX_NUMBER
+from citewell.api.bodies.history import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Governor, Member
+from citewell.history import Proof
 
 router = APIRouter(prefix="/api/v1/audit")
 
@@ -25,14 +26,13 @@ def records(
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER, description="Only records with a lower number.")] = None,
 ) -> dict[str, Any]:
     """The newest records: all in the tenant for an administrator, otherwise your own."""
-    found = site.desk().audit.entries(visitor.asker(), limit=limit, before=before)
-    return {"records": [entry_json(one) for one in found]}
+    return {"records": site.desk().audit.entries(visitor.asker(), limit=limit, before=before)}
 
 
 @router.get("/proof", response_model=ProofResponse)
-def proof(site: Here, visitor: Governor) -> dict[str, Any]:
+def proof(site: Here, visitor: Governor) -> Proof:
     """Verify the tenant's log from first to last record, and say whether any was altered or is missing."""
-    return proof_json(site.desk().audit.prove(visitor.tenant))
+    return site.desk().audit.prove(visitor.tenant)
 
 
 @router.get("/{answer_id}", response_model=RecordResponse)

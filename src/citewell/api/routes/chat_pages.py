@@ -10,11 +10,11 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.chatting import chatted, related
-from citewell.api.errors import Problem, problem_of
+from citewell.api.chat import chatted, related
 from citewell.api.history import TALKS_SHOWN
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor
 from citewell.assistants.guidelines.chat_view import related_json
 from citewell.assistants.guidelines.saved_assessments import KEY, is_assessment, patient_of
@@ -81,21 +81,21 @@ async def rules_near(site: Here, visitor: Member, answer_id: str) -> Response:
     if not is_assessment(record):
         raise NotFound("Assessment not found. It may be an answer to a question: look in Audit.")
     patient = patient_of(record.words[KEY]["patient"])
-    found = await related(site, visitor, patient)
-    rules = [(related_json(one), SourceTarget(None, one.piece.start, one.piece.end).query) for one in found]
+    entries = await related(site, visitor, patient)
+    rules = [(related_json(entry), SourceTarget(None, entry.piece.start, entry.piece.end).query) for entry in entries]
     return site.page(
         "related.html", visitor, nav="guidelines", tab="assess", answer_id=answer_id, patient=patient.id, rules=rules
     )
 
 
-def _failed(site: Site, visitor: Visitor, message: str, session_id: str, problem: Problem) -> Response:
+def _failed(site: ServerState, visitor: Visitor, message: str, session_id: str, problem: Problem) -> Response:
     """The page with the message still in its box."""
     shown = _turns(site, visitor, session_id) if session_id else []
     return _page(site, visitor, message=message, session_id=session_id or None, shown=shown, problem=problem)
 
 
 def _page(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     *,
     message: str = "",
@@ -122,7 +122,7 @@ def _page(
     )
 
 
-def _sessions(site: Site, visitor: Visitor) -> list[Conversation]:
+def _sessions(site: ServerState, visitor: Visitor) -> list[Conversation]:
     """The visitor's last sessions; none where they cannot be opened, since asking says why."""
     try:
         return site.chat_desk().conversations.all(visitor.asker())[:TALKS_SHOWN]
@@ -130,12 +130,12 @@ def _sessions(site: Site, visitor: Visitor) -> list[Conversation]:
         return []
 
 
-def _turns(site: Site, visitor: Visitor, session_id: str) -> list[ChatTurn]:
+def _turns(site: ServerState, visitor: Visitor, session_id: str) -> list[ChatTurn]:
     """What was said in a session, each message with what it got."""
     desk, asker = site.chat_desk(), visitor.asker()
-    found = []
-    for one in desk.conversations.turns(session_id, asker):
-        if one.message.role == "user":
-            record = None if one.answer_id is None else desk.audit.read(one.answer_id, asker)
-            found.append(chat_turn(one.message.text, None if record is None else record.words["answer"]))
-    return found
+    exchanges = []
+    for message in desk.conversations.turns(session_id, asker):
+        if message.message.role == "user":
+            record = None if message.answer_id is None else desk.audit.read(message.answer_id, asker)
+            exchanges.append(chat_turn(message.message.text, None if record is None else record.words["answer"]))
+    return exchanges

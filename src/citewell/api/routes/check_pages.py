@@ -9,10 +9,10 @@ from fastapi import APIRouter, Form, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.answer_json import check_json
-from citewell.api.checking import Checking, checked
-from citewell.api.errors import Problem, Refused, problem_of
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site, is_answering
+from citewell.api.check import Checking, checked
+from citewell.api.problems import Problem, Refused, problem_of
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.visitor import Member, Visitor
 from citewell.errors import CitewellError
 from citewell.web.answers import checked_sentences, tally
@@ -52,15 +52,15 @@ async def check(
     scope = visitor.whole if against else visitor.scope()
     asked = Checking(text, scope, against or None, evidence.strip() or None)
     try:
-        found = await checked(site, visitor, asked)
+        results = await checked(site, visitor, asked)
     except (CitewellError, Refused) as error:
         return await run_in_threadpool(_page, site, visitor, given, problem=problem_of(error))
-    shown = [check_json(sentence, result) for sentence, result in found]
+    shown = [check_json(sentence, result) for sentence, result in results]
     return await run_in_threadpool(_page, site, visitor, given, shown=shown)
 
 
 def _page(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     given: Given,
     *,

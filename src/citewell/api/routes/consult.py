@@ -20,11 +20,11 @@ from citewell.api.bodies.consult import (
     StartRequest,
 )
 from citewell.api.consult import FILES, desk_of, holder, record_of
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member
 from citewell.assistants.consult.view import listed_json, turn_json
-from citewell.bootstrap.consult import exported
+from citewell.consultations import exported
 
 router = APIRouter(prefix="/api/v1/consults")
 
@@ -105,7 +105,7 @@ def differentials(site: Here, visitor: Member, consult_id: str, sent: Differenti
     site.take_ask(visitor)
     turn = desk_of(site).differentials(
         consult_id,
-        [(one.condition, one.confidence) for one in sent.entered],
+        [(entered.condition, entered.confidence) for entered in sent.entered],
         holder(visitor),
         removed=sent.removed,
         despite=sent.despite,

@@ -11,10 +11,10 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from citewell.api.consult import desk_of, findings_in, holder, open_vaults
-from citewell.api.errors import Problem, problem_of
-from citewell.api.records import OpenVaults
-from citewell.api.requests import our_form
-from citewell.api.site import Here, Site
+from citewell.api.open_vaults import OpenVaults
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.service import ConsultService
@@ -39,7 +39,7 @@ def consults(request: Request, site: Here, visitor: Member) -> Response:
     return _list(site, visitor, request.app.state.safe)
 
 
-def _list(site: Site, visitor: Visitor, safe: OpenVaults, *, problem: Problem | None = None) -> Response:
+def _list(site: ServerState, visitor: Visitor, safe: OpenVaults, *, problem: Problem | None = None) -> Response:
     return site.page(
         "consults.html",
         visitor,
@@ -95,7 +95,7 @@ def consult(site: Here, visitor: Member, consult_id: str) -> Response:
 
 
 def _page(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     turn: InterviewStep,
     *,
@@ -103,25 +103,25 @@ def _page(
     typed: str = "",
     place: str = "",
 ) -> Response:
-    found = turn.consult
-    asked = turn.question is not None and found.messages[-1:] and found.messages[-1].text == turn.question.text
+    consult = turn.consult
+    asked = turn.question is not None and consult.messages[-1:] and consult.messages[-1].text == turn.question.text
     return site.page(
         "consult.html",
         visitor,
         nav="consult",
         turn=turn,
-        consult=found,
-        messages=found.messages[:-1] if asked and found.state is not ConsultState.SIGNED else found.messages,
-        state=found.state.value,
-        summary=summary(found),
-        groups=grouped(found),
-        diagnoses=plan_of(found),
-        waiting=[one for one in turn.flags if one.id not in found.acknowledged],
+        consult=consult,
+        messages=consult.messages[:-1] if asked and consult.state is not ConsultState.SIGNED else consult.messages,
+        state=consult.state.value,
+        summary=summary(consult),
+        groups=grouped(consult),
+        diagnoses=plan_of(consult),
+        waiting=[flag for flag in turn.flags if flag.id not in consult.acknowledged],
         steps=[(name, STEP_WORDS[name]) for name in STEPS],
         step_words=STEP_WORDS,
         confidences=CONFIDENCES,
-        categories=[one.value for one in Category],
-        polarities=[(one.value, words) for one, (_, words) in HOLDS.items()],
+        categories=[category.value for category in Category],
+        polarities=[(polarity.value, words) for polarity, (_, words) in HOLDS.items()],
         problem=problem,
         typed=typed,
         place=place,
@@ -132,7 +132,9 @@ def _back(consult_id: str, place: str = "") -> Response:
     return RedirectResponse(f"/consult/{consult_id}{place}", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _done(site: Site, visitor: Visitor, consult_id: str, step: Step, *, typed: str = "", place: str = "") -> Response:
+def _done(
+    site: ServerState, visitor: Visitor, consult_id: str, step: Step, *, typed: str = "", place: str = ""
+) -> Response:
     """Take a step; what goes wrong is said on the page, with what was typed."""
     desk, asker = desk_of(site), holder(visitor)
     try:

@@ -6,21 +6,22 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.answer.history_json import conversation_page_json, turns_json
+from citewell.answer.history_json import turns_json
 from citewell.api.bodies.documents import DeletedResponse
-from citewell.api.bodies.kept import ConversationsResponse, TurnsResponse
-from citewell.api.parts import Wanted
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.bodies.history import ConversationsResponse, TurnsResponse
+from citewell.api.paging import Paging
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Member
+from citewell.history import Conversation, HistoryPage
 
 router = APIRouter(prefix="/api/v1/conversations")
 
 
 @router.get("", response_model=ConversationsResponse)
-def list_conversations(site: Here, visitor: Member, part: Wanted) -> dict[str, Any]:
+def list_conversations(site: Here, visitor: Member, part: Paging) -> HistoryPage[Conversation]:
     """Your own conversations, most recent first."""
-    return conversation_page_json(site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after))
+    return site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
 
 
 @router.get("/{conversation_id}", response_model=TurnsResponse)
@@ -30,9 +31,9 @@ def one_conversation(site: Here, visitor: Member, conversation_id: str) -> dict[
     Where a question was passed on, its answer carries the reply of that person.
     """
     desk, asker = site.desk(), visitor.asker()
-    found = desk.conversations.turns(conversation_id, asker)
-    replies = desk.inbox.replies((one.answer_id for one in found if one.answer_id), asker)
-    return turns_json(conversation_id, found, replies)
+    turns = desk.conversations.turns(conversation_id, asker)
+    replies = desk.inbox.replies((turn.answer_id for turn in turns if turn.answer_id), asker)
+    return turns_json(conversation_id, turns, replies)
 
 
 @router.delete("/{conversation_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])

@@ -11,11 +11,11 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.replay import Replay
 from citewell.api.asking import in_turn
-from citewell.api.bodies.sent import MAX_NUMBER
+from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.history import names, questions
-from citewell.api.parts import Wanted
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.paging import Paging
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Governor, Member, Visitor
 from citewell.history import AuditRecord, Proof
 from citewell.web.answers import passage_chip, turn
@@ -27,31 +27,31 @@ RECORDS_SHOWN = 100
 
 
 @router.get("/inbox")
-def inbox(site: Here, visitor: Member, part: Wanted) -> Response:
+def inbox(site: Here, visitor: Member, part: Paging) -> Response:
     """What waits for this person, open questions first."""
     asker = visitor.asker()
-    found = site.desk().inbox.waiting(asker, limit=part.limit, after=part.after)
-    known = names(site, visitor, (one.asked_by for one in found.items))
-    rows = questions(site, found.items, asker)
-    return site.page("inbox.html", visitor, nav="inbox", rows=rows, names=known, next=found.next, after=part.after)
+    listed = site.desk().inbox.waiting(asker, limit=part.limit, after=part.after)
+    known = names(site, visitor, (routed.asked_by for routed in listed.items))
+    rows = questions(site, listed.items, asker)
+    return site.page("inbox.html", visitor, nav="inbox", rows=rows, names=known, next=listed.next, after=part.after)
 
 
 @router.get("/asked")
-def asked(site: Here, visitor: Member, part: Wanted) -> Response:
+def asked(site: Here, visitor: Member, part: Paging) -> Response:
     """What this person asked that was handed on, with the replies."""
     asker = visitor.asker()
-    found = site.desk().inbox.asked(asker, limit=part.limit, after=part.after)
-    rows = questions(site, found.items, asker)
-    return site.page("asked.html", visitor, nav="asked", rows=rows, next=found.next, after=part.after)
+    listed = site.desk().inbox.asked(asker, limit=part.limit, after=part.after)
+    rows = questions(site, listed.items, asker)
+    return site.page("asked.html", visitor, nav="asked", rows=rows, next=listed.next, after=part.after)
 
 
 @router.get("/inbox/{routed_id}")
 def case_page(site: Here, visitor: Member, routed_id: str) -> Response:
     """One question with its evidence, the withheld draft, and a box for the reply."""
     case = site.desk().case(routed_id, visitor.asker())
-    passages = [(passage_chip(at, one), one.text) for at, one in enumerate(case.passages, start=1)]
+    passages = [(passage_chip(at, passage), passage.text) for at, passage in enumerate(case.evidence, start=1)]
     nav = "inbox" if case.may_answer else "asked"
-    known = names(site, visitor, [case.routed.asked_by])
+    known = names(site, visitor, [case.asked_by])
     return site.page("case.html", visitor, nav=nav, case=case, passages=passages, names=known)
 
 
@@ -95,11 +95,11 @@ def prove(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> R
     return _records(site, visitor, proof=site.desk().audit.prove(visitor.tenant))
 
 
-def _records(site: Site, visitor: Visitor, *, proof: Proof | None, before: int | None = None) -> Response:
-    found = site.desk().audit.entries(visitor.asker(), limit=RECORDS_SHOWN + 1, before=before)
-    shown = found[:RECORDS_SHOWN]
-    next = shown[-1].number if len(found) > RECORDS_SHOWN else None
-    known = names(site, visitor, (one.user_id for one in shown))
+def _records(site: ServerState, visitor: Visitor, *, proof: Proof | None, before: int | None = None) -> Response:
+    entries = site.desk().audit.entries(visitor.asker(), limit=RECORDS_SHOWN + 1, before=before)
+    shown = entries[:RECORDS_SHOWN]
+    next = shown[-1].number if len(entries) > RECORDS_SHOWN else None
+    known = names(site, visitor, (entry.user_id for entry in shown))
     return site.page(
         "audit.html", visitor, nav="audit", records=shown, names=known, proof=proof, next=next, after=before
     )
@@ -120,8 +120,8 @@ async def replay(request: Request, site: Here, visitor: Member, answer_id: str, 
     return await run_in_threadpool(_record, site, visitor, again.record, replay=again)
 
 
-def _record(site: Site, visitor: Visitor, found: AuditRecord, *, replay: Replay | None) -> Response:
-    told = found.words
-    shown = None if told["answer"] is None else turn(told["question"], told["answer"])
-    known = names(site, visitor, [found.entry.user_id])
-    return site.page("record.html", visitor, nav="audit", record=found, turn=shown, names=known, replay=replay)
+def _record(site: ServerState, visitor: Visitor, record: AuditRecord, *, replay: Replay | None) -> Response:
+    words = record.words
+    shown = None if words["answer"] is None else turn(words["question"], words["answer"])
+    known = names(site, visitor, [record.entry.user_id])
+    return site.page("record.html", visitor, nav="audit", record=record, turn=shown, names=known, replay=replay)

@@ -10,22 +10,22 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 
-from citewell.api import changes
+from citewell.api import document_changes
+from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.documents import (
     BoxesResponse,
     DeletedResponse,
     DocumentResponse,
     DocumentsResponse,
     IndexedResponse,
-    PartResponse,
-    Refiling,
+    RefileRequest,
+    TextPartResponse,
     UploadResponse,
+    entry_json,
 )
-from citewell.api.bodies.sent import MAX_NUMBER
-from citewell.api.intake import FIELDS, take_in
-from citewell.api.requests import our_request
-from citewell.api.shapes import box_json, entry_json
-from citewell.api.site import UNDER_WAY, Here, Site
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import UNDER_WAY, Here, ServerState
+from citewell.api.uploads import FIELDS, take_in
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
 from citewell.types import Filing, LibraryEntry, LifecycleState
@@ -81,14 +81,14 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
     if taken.refused and not taken.added:
         raise taken.refused[0].error
     body = {
-        "documents": [{**_indexed(site, one.entry), "was_there": one.was_there} for one in taken.added],
+        "documents": [{**_indexed(site, added.entry), "was_there": added.was_there} for added in taken.added],
         "refused": [
             {
-                "name": one.name,
-                "kind": type(one.error).__name__,
-                "detail": advice(str(one.error), runs_site=site.is_run_by(visitor)),
+                "name": refused.name,
+                "kind": type(refused.error).__name__,
+                "detail": advice(str(refused.error), runs_site=site.is_run_by(visitor)),
             }
-            for one in taken.refused
+            for refused in taken.refused
         ],
     }
     return JSONResponse(jsonable_encoder(body), status_code=HTTPStatus.ACCEPTED)
@@ -100,7 +100,7 @@ def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any
     return _indexed(site, site.entry(document_id, visitor.whole))
 
 
-def _indexed(site: Site, entry: LibraryEntry) -> dict[str, Any]:
+def _indexed(site: ServerState, entry: LibraryEntry) -> dict[str, Any]:
     took = site.took(entry.id)
     return {
         **entry_json(entry, site.progress(entry)),
@@ -114,16 +114,16 @@ def _indexed(site: Site, entry: LibraryEntry) -> dict[str, Any]:
 @router.delete("/{document_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def delete(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     """Erase all versions of a document."""
-    return {"deleted": [entry.id for entry in changes.delete(site, document_id, visitor)]}
+    return {"deleted": [entry.id for entry in document_changes.delete(site, document_id, visitor)]}
 
 
 @router.patch("/{document_id}", response_model=DocumentResponse, dependencies=[Depends(our_request)])
-def refile(site: Here, visitor: Editor, document_id: str, refiling: Refiling) -> dict[str, Any]:
+def refile(site: Here, visitor: Editor, document_id: str, refiling: RefileRequest) -> dict[str, Any]:
     """Change the tags and journeys of a document, with no re-indexing."""
     tags = None if refiling.tags is None else frozenset(refiling.tags)
     journeys = None if refiling.journeys is None else frozenset(refiling.journeys)
     filing = Filing(tags=tags, journeys=journeys)
-    entry = changes.refile(site, document_id, filing, visitor, revision=refiling.revision)
+    entry = document_changes.refile(site, document_id, filing, visitor, revision=refiling.revision)
     return entry_json(entry, site.progress(entry))
 
 
@@ -165,7 +165,7 @@ def page_image(
     return Response(image, media_type="image/png", headers={"Cache-Control": PRIVATE})
 
 
-@router.get("/{document_id}/text", response_model=PartResponse)
+@router.get("/{document_id}/text", response_model=TextPartResponse)
 def text(
     site: Here,
     visitor: Reader,
@@ -185,7 +185,7 @@ def boxes(site: Here, visitor: Reader, document_id: str, start: Offset, end: Off
     """The position of a span of text on the pages, line by line; empty if not known."""
     document = site.opened(document_id, visitor.whole).document
     _check_span(start, end, len(document.text))
-    return {"boxes": [box_json(box) for box in document.layout.boxes(start, end)]}
+    return {"boxes": document.layout.boxes(start, end)}
 
 
 def _check_span(start: int, end: int, length: int) -> None:

@@ -12,14 +12,14 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.events import AnswerStarted
 from citewell.api.asking import answered
-from citewell.api.errors import Problem, problem_of
-from citewell.api.evidence import Asking, base_of, begun, recent, refuse_unless_open, scope_in
-from citewell.api.requests import require_our_form
+from citewell.api.evidence import base_of, begun, recent, refuse_unless_open, scope_in
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, PRIVATE, disposition
 from citewell.api.routes.source_pages import Named
-from citewell.api.site import Here, Site
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Visitor
-from citewell.bootstrap.evidence import Talk
+from citewell.assistants.evidence.service import Talk
 from citewell.errors import CitewellError, NotFound
 from citewell.web.answers import turn, waiting
 from citewell.web.search_results import without_title
@@ -45,7 +45,7 @@ def conversation(site: Here, visitor: Member, conversation_id: str) -> Response:
 
 
 def _page(
-    site: Site,
+    site: ServerState,
     visitor: Visitor,
     *,
     journey: str | None,
@@ -54,12 +54,14 @@ def _page(
     problem: Problem | None = None,
 ) -> Response:
     journeys = site.app.journeys.all(visitor.whole)
-    chosen = next((one for one in journeys if one.slug == journey), None)
+    chosen = next((known for known in journeys if known.slug == journey), None)
     if journey is not None and chosen is None and talk is None:
         raise NotFound(f"Journey “{journey[:64]}” not found. Choose one on the Evidence page.")
     turns = [
-        waiting(one.question) if one.answer is None else turn(one.question, one.answer, reply=one.reply)
-        for one in (talk.turns if talk else ())
+        waiting(exchange.question)
+        if exchange.answer is None
+        else turn(exchange.question, exchange.answer, reply=exchange.reply)
+        for exchange in (talk.turns if talk else ())
     ]
     standing = talk.standing if talk else {}
     return site.page(
@@ -74,7 +76,7 @@ def _page(
         question=question,
         conversation_id=talk.id if talk else None,
         turns=turns,
-        closed={one: told.words for one, told in standing.items() if told.words},
+        closed={document_id: state.words for document_id, state in standing.items() if state.words},
         problem=problem,
         talks=recent(site, visitor),
         passages=site.passages(visitor.scope(journey=journey)),
@@ -98,7 +100,7 @@ async def ask(
     site.take_ask(visitor)
     kept_in = conversation_id
     try:
-        events = await begun(site, visitor, Asking(question, journey or None, conversation_id or None))
+        events = await begun(site, visitor, question, journey=journey or None, conversation_id=conversation_id or None)
         started = next(events)
         assert isinstance(started, AnswerStarted)
         kept_in = started.conversation_id
@@ -110,7 +112,7 @@ async def ask(
     return RedirectResponse(f"/evidence/conversations/{kept_in}#last", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _failed(site: Site, visitor: Visitor, asked: tuple[str, str, str], problem: Problem) -> Response:
+def _failed(site: ServerState, visitor: Visitor, asked: tuple[str, str, str], problem: Problem) -> Response:
     """The conversation with its question that waits, or the question in its box where none was begun."""
     question, journey, conversation_id = asked
     if not conversation_id:
@@ -125,8 +127,8 @@ def delete(request: Request, site: Here, visitor: Member, conversation_id: str, 
     require_our_form(request, csrf)
     journey = site.app.evidence.talk(conversation_id, visitor.asker()).journey
     site.app.evidence.desk.conversations.erase(conversation_id, visitor.asker())
-    told = "?" + urlencode({"journey": journey}) if journey else ""
-    return RedirectResponse(f"/evidence{told}", status_code=HTTPStatus.SEE_OTHER)
+    query = "?" + urlencode({"journey": journey}) if journey else ""
+    return RedirectResponse(f"/evidence{query}", status_code=HTTPStatus.SEE_OTHER)
 
 
 # ---------------------------------------------------------------------------- what is cited, opened in the same scope
@@ -151,15 +153,15 @@ def source_panel(site: Here, visitor: Member, journey: str, document_id: str, pl
     return _shown("panel.html", site, visitor, (journey, document_id), place)
 
 
-def _shown(template: str, site: Site, visitor: Visitor, named: tuple[str, str], place: SourceTarget) -> Response:
+def _shown(template: str, site: ServerState, visitor: Visitor, named: tuple[str, str], place: SourceTarget) -> Response:
     journey, document_id = named
     scope = scope_in(site, visitor, journey)
     refuse_unless_open(site, document_id, scope)
     opened = site.opened(document_id, scope)
-    found = view(opened.entry, opened.document, opened.chunks, place)
-    section = without_title(found.section, found.title)
+    shown = view(opened.entry, opened.document, opened.chunks, place)
+    section = without_title(shown.section, shown.title)
     base = base_of(scope.journey)
-    return site.page(template, visitor, nav="evidence", view=found, section=section, place=place.query, base=base)
+    return site.page(template, visitor, nav="evidence", view=shown, section=section, place=place.query, base=base)
 
 
 @router.get("/in/{journey}/documents/{document_id}/pages/{number}.png")

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.errors import Problem, problem_of
 from citewell.api.guidelines import assessed, patient_on_file, patients_on_file, recent_assessments, whole_asker
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Governor, Member, Reader, Visitor
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices
@@ -21,7 +21,7 @@ from citewell.assistants.guidelines.criteria import render
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.guideline_json import counts_json
-from citewell.assistants.guidelines.saved_assessments import KEY, changed_json, editions_of, is_assessment
+from citewell.assistants.guidelines.saved_assessments import KEY, editions_of, is_assessment
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.types import EVERY, LibraryEntry, LifecycleState
 from citewell.web.guidelines import CONDITIONS, LEVELS, SMOKING, TypedPatient, rule_links
@@ -94,29 +94,33 @@ def assessment(site: Here, visitor: Member, answer_id: str) -> Response:
     if not is_assessment(record):
         raise NotFound("Assessment not found. It may be an answer to a question: look in Audit.")
     editions = []
-    for one in editions_of(record):
+    for document_id in editions_of(record):
         try:
-            editions.append(site.app.guidelines.guideline(one, replace(visitor.whole, journey=EVERY)))
+            editions.append(site.app.guidelines.guideline(document_id, replace(visitor.whole, journey=EVERY)))
         except NotFound:  # erased since, or no longer this person's to see: the record still tells what it said
             continue
-    found = record.words[KEY]
+    assessment = record.words[KEY]
     return site.page(
         "assessment.html",
         visitor,
         nav="guidelines",
         tab="assess",
         record=record,
-        found=found,
-        patient=_facts(found["patient"]),
-        links=rule_links(found, editions),
+        found=assessment,
+        patient=_facts(assessment["patient"]),
+        links=rule_links(assessment, editions),
         conditions=CONDITIONS,
-        colour=LEVELS.get(found["risk_level"], "wait"),
-        superseded=[one for one in editions if one.entry and not _is_current(site, visitor, one.entry.id)],
+        colour=LEVELS.get(assessment["risk_level"], "wait"),
+        superseded=[
+            guideline
+            for guideline in editions
+            if guideline.entry and not _is_current(site, visitor, guideline.entry.id)
+        ],
     )
 
 
 def _form(
-    site: Site, visitor: Visitor, typed: TypedPatient, *, problem: Problem | None = None, chosen: str = ""
+    site: ServerState, visitor: Visitor, typed: TypedPatient, *, problem: Problem | None = None, chosen: str = ""
 ) -> Response:
     on_file = patients_on_file(site, visitor)
     return site.page(
@@ -127,7 +131,7 @@ def _form(
         typed=typed,
         problem=problem,
         chosen=chosen,
-        patients=sorted(on_file.patients.values(), key=lambda one: one.id),
+        patients=sorted(on_file.patients.values(), key=lambda patient: patient.id),
         unreadable=on_file.unreadable,
         smoking=SMOKING,
         guidelines=site.app.guidelines.all(visitor.whole),
@@ -139,14 +143,15 @@ def _form(
 def _facts(patient: dict[str, Any]) -> list[tuple[str, str]]:
     """The patient in words, for the head of a result."""
     complaints = [
-        one["text"] + (f" ({one['duration_days']:g} days)" if one["duration_days"] is not None else "")
-        for one in patient["complaints"]
+        complaint["text"]
+        + (f" ({complaint['duration_days']:g} days)" if complaint["duration_days"] is not None else "")
+        for complaint in patient["complaints"]
     ]
     tests = [
-        " ".join(str(part) for part in (one["name"], one["value"], one["unit"], one["text"]) if part is not None)
-        for one in patient["tests"]
+        " ".join(str(part) for part in (test["name"], test["value"], test["unit"], test["text"]) if part is not None)
+        for test in patient["tests"]
     ]
-    told = {
+    facts = {
         "Age": "" if patient["age"] is None else str(patient["age"]),
         "Sex": patient["sex"] or "",
         "Smoking": patient["smoking"] or "",
@@ -155,7 +160,7 @@ def _facts(patient: dict[str, Any]) -> list[tuple[str, str]]:
         "Exposures": "; ".join(patient["exposures"]),
         "Organs": "; ".join(patient["organs"]),
     }
-    return [(name, value or "not recorded") for name, value in told.items() if value or name in ("Age", "Sex")]
+    return [(name, value or "not recorded") for name, value in facts.items() if value or name in ("Age", "Sex")]
 
 
 # ---------------------------------------------------------------------------------------------------------- browsing
@@ -177,11 +182,14 @@ def rules(
 ) -> Response:
     """The pieces of one guideline: its rules, the texts they are matched by, rows of the index, definitions."""
     known = site.app.guidelines.all(visitor.whole)
-    chosen = next((one for one in known if one.entry and one.entry.id == document), known[0] if known else None)
+    chosen = next(
+        (guideline for guideline in known if guideline.entry and guideline.entry.id == document),
+        known[0] if known else None,
+    )
     wanted = BrowseFilter(kind, int(page) if page.isdecimal() else None, where, action, system, q)
-    found = []
+    search_entries = []
     if chosen is not None and chosen.entry is not None:
-        found = browse(chosen, site.opened(chosen.entry.id, visitor.whole).document.text, wanted)
+        search_entries = browse(chosen, site.opened(chosen.entry.id, visitor.whole).document.text, wanted)
     entries = site.app.entries(visitor.whole)
     return site.page(
         "rules.html",
@@ -193,11 +201,11 @@ def rules(
         counts=counts_json(chosen) if chosen else {},
         choices=choices(chosen) if chosen else None,
         wanted=asdict(wanted),
-        found=[(one, SourceTarget(None, one.start, one.end).query) for one in found[:PIECES_SHOWN]],
-        total=len(found),
+        found=[(entry, SourceTarget(None, entry.start, entry.end).query) for entry in search_entries[:PIECES_SHOWN]],
+        total=len(search_entries),
         was_read=read,
         editions=_editions(entries, chosen),
-        others=[one for one in entries if _may_become(one)],
+        others=[entry for entry in entries if _may_become(entry)],
     )
 
 
@@ -205,8 +213,8 @@ def rules(
 def rule(site: Here, visitor: Reader, document_id: str, rule_id: str) -> Response:
     """One rule, verbatim, with its criteria read back as a sentence."""
     guideline = site.app.guidelines.guideline(document_id, visitor.whole)
-    found = guideline.by_id.get(rule_id)
-    if found is None:
+    rule = guideline.by_id.get(rule_id)
+    if rule is None:
         raise NotFound("This guideline has no recommendation with that number.")
     return site.page(
         "rule.html",
@@ -214,9 +222,9 @@ def rule(site: Here, visitor: Reader, document_id: str, rule_id: str) -> Respons
         nav="guidelines",
         tab="rules",
         guideline=guideline,
-        rule=found,
-        criteria=None if found.criteria is None else render(found.criteria),
-        query=SourceTarget(None, found.start, found.end).query,
+        rule=rule,
+        criteria=None if rule.criteria is None else render(rule.criteria),
+        query=SourceTarget(None, rule.start, rule.end).query,
     )
 
 
@@ -224,23 +232,23 @@ def rule(site: Here, visitor: Reader, document_id: str, rule_id: str) -> Respons
 def refresh(request: Request, site: Here, visitor: Governor, document: Line = "", csrf: Csrf = "") -> Response:
     """Read a document as a guideline, now or anew."""
     require_our_form(request, csrf)
-    found = site.app.guidelines.refresh(document, visitor.whole)
-    document_id = found.entry.id if found.entry else ""
+    guideline = site.app.guidelines.refresh(document, visitor.whole)
+    document_id = guideline.entry.id if guideline.entry else ""
     return RedirectResponse(f"/guidelines/rules?document={document_id}&read=yes", status_code=HTTPStatus.SEE_OTHER)
 
 
 @router.get("/diff")
 def diff(site: Here, visitor: Member, old: Word, new: Word) -> Response:
     """Two editions side by side, word by word."""
-    editions = [site.app.guidelines.guideline(one, visitor.whole) for one in (old, new)]
-    found, changed = site.app.guidelines.diff(editions[0], editions[1], asker=whole_asker(visitor))
+    editions = [site.app.guidelines.guideline(edition, visitor.whole) for edition in (old, new)]
+    difference, changed = site.app.guidelines.diff(editions[0], editions[1], asker=whole_asker(visitor))
     return site.page(
         "diff.html",
         visitor,
         nav="guidelines",
         tab="rules",
-        found=diff_json(found),
-        changed=[changed_json(one) for one in changed],
+        found=diff_json(difference),
+        changed=changed,
     )
 
 
@@ -248,7 +256,9 @@ def _editions(entries: list[LibraryEntry], chosen: Guideline | None) -> list[Lib
     """The older editions of a guideline, the newest first."""
     if chosen is None or chosen.entry is None:
         return []
-    return [one for one in entries if one.lineage == chosen.entry.lineage and one.state is LifecycleState.SUPERSEDED]
+    return [
+        entry for entry in entries if entry.lineage == chosen.entry.lineage and entry.state is LifecycleState.SUPERSEDED
+    ]
 
 
 def _may_become(entry: LibraryEntry) -> bool:
@@ -257,5 +267,5 @@ def _may_become(entry: LibraryEntry) -> bool:
     return is_pdf and entry.is_current and entry.state is LifecycleState.COMPLETED and TAG not in entry.tags
 
 
-def _is_current(site: Site, visitor: Visitor, document_id: str) -> bool:
+def _is_current(site: ServerState, visitor: Visitor, document_id: str) -> bool:
     return site.app.library.entry(document_id, visitor.whole).is_current

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
+from citewell.api.bodies.base import Id
 from citewell.api.bodies.guidelines import (
     DiffResponse,
     GuidelineResponse,
@@ -14,15 +15,14 @@ from citewell.api.bodies.guidelines import (
     PiecesResponse,
     RuleResponse,
 )
-from citewell.api.bodies.sent import Id
 from citewell.api.guidelines import whole_asker
-from citewell.api.requests import our_request
-from citewell.api.site import Here
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
 from citewell.api.visitor import Governor, Member, Reader
-from citewell.assistants.guidelines.browse import BrowseFilter, browse, piece_json
+from citewell.assistants.guidelines.browse import BrowseFilter, browse
 from citewell.assistants.guidelines.diff import diff_json
 from citewell.assistants.guidelines.guideline_json import counts_json, guideline_json, rule_json
-from citewell.assistants.guidelines.saved_assessments import changed_json
+from citewell.assistants.guidelines.search_entries import Kind
 from citewell.errors import NotFound
 
 router = APIRouter(prefix="/api/v1/guidelines")
@@ -34,7 +34,7 @@ DocumentId = Annotated[str, Path(max_length=64)]
 @router.get("", response_model=GuidelinesResponse)
 def guidelines(site: Here, visitor: Reader) -> dict[str, Any]:
     """The current guidelines, with what was imported from each."""
-    return {"guidelines": [counts_json(one) for one in site.app.guidelines.all(visitor.whole)]}
+    return {"guidelines": [counts_json(guideline) for guideline in site.app.guidelines.all(visitor.whole)]}
 
 
 @router.get("/diff", response_model=DiffResponse)
@@ -45,9 +45,9 @@ def diff(
     new: Annotated[Id, Query(description="Document ID of the newer edition.")],
 ) -> dict[str, Any]:
     """Recommendations added, removed, moved and reworded, and which saved assessments would change."""
-    editions = [site.app.guidelines.guideline(one, visitor.whole) for one in (old, new)]
-    found, changed = site.app.guidelines.diff(editions[0], editions[1], asker=whole_asker(visitor))
-    return {**diff_json(found), "assessments": [changed_json(one) for one in changed]}
+    editions = [site.app.guidelines.guideline(edition, visitor.whole) for edition in (old, new)]
+    difference, changed = site.app.guidelines.diff(editions[0], editions[1], asker=whole_asker(visitor))
+    return {**diff_json(difference), "assessments": changed}
 
 
 @router.get("/{document_id}", response_model=GuidelineResponse)
@@ -62,7 +62,7 @@ def some_pieces(
     site: Here,
     visitor: Reader,
     document_id: DocumentId,
-    kind: Annotated[Literal["rule", "search", "symptom", "definition"] | None, Query()] = None,
+    kind: Annotated[Kind | None, Query()] = None,
     page: Annotated[int | None, Query(ge=1, le=100_000)] = None,
     cancer_site: Annotated[Word, Query(alias="site")] = "",
     action: Word = "",
@@ -73,7 +73,7 @@ def some_pieces(
     guideline = site.app.guidelines.guideline(document_id, visitor.whole)
     text = site.opened(document_id, visitor.whole).document.text
     wanted = BrowseFilter(kind or "", page, cancer_site, action, system, q)
-    return {"pieces": [piece_json(one) for one in browse(guideline, text, wanted)]}
+    return {"pieces": browse(guideline, text, wanted)}
 
 
 @router.post("/{document_id}/refresh", response_model=GuidelineRowResponse, dependencies=[Depends(our_request)])

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
 from citewell.adapters.store.journeys import JourneyChange
-from citewell.api import changes
+from citewell.api import document_changes
 from citewell.api.bodies.journeys import (
     SLUG,
-    Assigned,
+    AssignRequest,
     FiledAllResponse,
-    JourneyEdit,
+    JourneyEditRequest,
     JourneyGoneResponse,
-    JourneyResponse,
     JourneysResponse,
-    NewJourney,
+    NewJourneyRequest,
 )
-from citewell.api.changes import who
-from citewell.api.requests import our_request
-from citewell.api.site import Here, Site
+from citewell.api.document_changes import who
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Reader, Visitor
 from citewell.types import LibraryEntry
-from citewell.types.journeys import MAX_SLUG_CHARACTERS
+from citewell.types.journeys import MAX_SLUG_CHARACTERS, Journey
 
 router = APIRouter(prefix="/api/v1/journeys")
 
@@ -37,30 +35,28 @@ Other = Annotated[str | None, Query(max_length=MAX_SLUG_CHARACTERS, pattern=SLUG
 @router.get("", response_model=JourneysResponse)
 def all_journeys(site: Here, visitor: Reader) -> dict[str, Any]:
     """The journeys by name, with the number of documents each adds to those for everyone."""
-    return {"journeys": [asdict(one) for one in site.app.journeys.all(visitor.whole)]}
+    return {"journeys": site.app.journeys.all(visitor.whole)}
 
 
-@router.post("", response_model=JourneyResponse, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
-def add_journey(site: Here, visitor: Governor, new: NewJourney) -> dict[str, Any]:
+@router.post("", status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
+def add_journey(site: Here, visitor: Governor, new: NewJourneyRequest) -> Journey:
     """Add a journey."""
-    made = site.app.journeys.add(
+    return site.app.journeys.add(
         new.name, slug=new.slug, description=new.description, scope=visitor.whole, by=who(visitor)
     )
-    return asdict(made)
 
 
-@router.get("/{slug}", response_model=JourneyResponse)
-def one_journey(site: Here, visitor: Reader, slug: Slug) -> dict[str, Any]:
+@router.get("/{slug}")
+def one_journey(site: Here, visitor: Reader, slug: Slug) -> Journey:
     """One journey."""
-    return asdict(site.app.journeys.one(slug, visitor.whole))
+    return site.app.journeys.one(slug, visitor.whole)
 
 
-@router.patch("/{slug}", response_model=JourneyResponse, dependencies=[Depends(our_request)])
-def edit_journey(site: Here, visitor: Governor, slug: Slug, edit: JourneyEdit) -> dict[str, Any]:
+@router.patch("/{slug}", dependencies=[Depends(our_request)])
+def edit_journey(site: Here, visitor: Governor, slug: Slug, edit: JourneyEditRequest) -> Journey:
     """Change the name, slug or description; documents and conversations move with it, with no re-indexing."""
     change = JourneyChange(edit.name, edit.slug, edit.description)
-    made = site.app.journeys.edit(slug, change, revision=edit.revision, scope=visitor.whole, by=who(visitor))
-    return asdict(made)
+    return site.app.journeys.edit(slug, change, revision=edit.revision, scope=visitor.whole, by=who(visitor))
 
 
 @router.delete("/{slug}", response_model=JourneyGoneResponse, dependencies=[Depends(our_request)])
@@ -77,24 +73,24 @@ def remove_journey(
 
 
 @router.post("/{slug}/assign", response_model=FiledAllResponse, dependencies=[Depends(our_request)])
-def assign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
+def assign(site: Here, visitor: Editor, slug: Slug, given: AssignRequest) -> dict[str, Any]:
     """Add documents to a journey."""
     refuse_foreign(site, visitor, given.documents)
     return _filed(site.app.journeys.assign(slug, given.documents, scope=visitor.whole, by=who(visitor)))
 
 
 @router.post("/{slug}/unassign", response_model=FiledAllResponse, dependencies=[Depends(our_request)])
-def unassign(site: Here, visitor: Editor, slug: Slug, given: Assigned) -> dict[str, Any]:
+def unassign(site: Here, visitor: Editor, slug: Slug, given: AssignRequest) -> dict[str, Any]:
     """Take documents out of a journey; those in no other journey become available to everyone."""
     refuse_foreign(site, visitor, given.documents)
     return _filed(site.app.journeys.unassign(slug, given.documents, scope=visitor.whole, by=who(visitor)))
 
 
-def refuse_foreign(site: Site, visitor: Visitor, document_ids: Sequence[str]) -> None:
+def refuse_foreign(site: ServerState, visitor: Visitor, document_ids: Sequence[str]) -> None:
     """Refuse a change to documents that are not all the visitor's to change, with the versions that go along."""
     if not visitor.may("govern"):
-        changes.refuse_unless_theirs(site.app.journeys.going_along(document_ids, visitor.whole), visitor)
+        document_changes.refuse_unless_theirs(site.app.journeys.going_along(document_ids, visitor.whole), visitor)
 
 
 def _filed(entries: Sequence[LibraryEntry]) -> dict[str, Any]:
-    return {"documents": [{"document_id": one.id, "journeys": one.journeys} for one in entries]}
+    return {"documents": [{"document_id": entry.id, "journeys": entry.journeys} for entry in entries]}

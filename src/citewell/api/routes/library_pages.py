@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from citewell.api import changes
-from citewell.api.intake import ADDED_BY, Taken, take_in
-from citewell.api.requests import require_our_form
-from citewell.api.site import UNDER_WAY, Here, Site
-from citewell.api.upload import MAX_FILES
+from citewell.api import document_changes
+from citewell.api.multipart import MAX_FILES
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import UNDER_WAY, Here, ServerState
+from citewell.api.uploads import ADDED_BY, UploadOutcome, take_in
 from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound
 from citewell.ingest.retries import may_heal
@@ -75,13 +75,13 @@ async def add(request: Request, site: Here, visitor: Editor) -> Response:
     return _thanked(await take_in(request, site, visitor))
 
 
-def _thanked(taken: Taken) -> Response:
+def _thanked(taken: UploadOutcome) -> Response:
     if taken.refused and not taken.added:
         raise taken.refused[0].error
-    known = sum(one.was_there for one in taken.added)
+    known = sum(added.was_there for added in taken.added)
     news = {"queued": len(taken.added) - known, "known": known, "refused": len(taken.refused)}
-    told = urlencode({name: count for name, count in news.items() if count})
-    return RedirectResponse(f"/library?{told}", status_code=HTTPStatus.SEE_OTHER)
+    query = urlencode({name: count for name, count in news.items() if count})
+    return RedirectResponse(f"/library?{query}", status_code=HTTPStatus.SEE_OTHER)
 
 
 @router.post("/library/samples")
@@ -90,21 +90,21 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
     require_our_form(request, csrf)
     filing = Filing(added_by=ADDED_BY)
     added = [
-        changes.queue(site, Source(path.read_bytes(), path.name), sample_filing(path, filing), visitor)
+        document_changes.queue(site, Source(path.read_bytes(), path.name), sample_filing(path, filing), visitor)
         for path in sample_files()
     ]
-    return _thanked(Taken(tuple(added), ()))
+    return _thanked(UploadOutcome(tuple(added), ()))
 
 
 @router.get("/documents/delete")
 def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
     """Say what would go, before it goes."""
     entries = _chosen(site, visitor, ids)
-    gone = {one.id for entry in entries for one in changes.erasable(site, entry.id, visitor)}
+    gone = {version.id for entry in entries for version in document_changes.erasable(site, entry.id, visitor)}
     return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(gone))
 
 
-def _chosen(site: Site, visitor: Visitor, ids: list[str] | None) -> list[LibraryEntry]:
+def _chosen(site: ServerState, visitor: Visitor, ids: list[str] | None) -> list[LibraryEntry]:
     if not ids:
         raise InputError("No documents selected. Tick one or more in the library, then delete them.")
     return [site.entry(document_id, visitor.whole) for document_id in dict.fromkeys(ids)]
@@ -124,10 +124,10 @@ def delete(
     count = 0
     chosen = _chosen(site, visitor, ids)
     for entry in chosen:  # all or none
-        changes.erasable(site, entry.id, visitor)
+        document_changes.erasable(site, entry.id, visitor)
     for entry in chosen:
         if entry.id not in gone:  # it may have gone with another version
-            gone.update(one.id for one in changes.delete(site, entry.id, visitor))
+            gone.update(version.id for version in document_changes.delete(site, entry.id, visitor))
             count += 1
     return RedirectResponse(f"/library?deleted={count}", status_code=HTTPStatus.SEE_OTHER)
 
@@ -136,7 +136,7 @@ def delete(
 def document_page(site: Here, visitor: Reader, document_id: str, first: Annotated[int, Query(ge=0)] = 0) -> Response:
     """What is known of a document, its versions and its passages."""
     entry = site.entry(document_id, visitor.whole)
-    versions = [one for one in site.app.entries(visitor.whole) if one.lineage == entry.lineage]
+    versions = [version for version in site.app.entries(visitor.whole) if version.lineage == entry.lineage]
     try:
         chunks = site.opened(document_id, visitor.whole).chunks
     except NotFound:
@@ -147,7 +147,7 @@ def document_page(site: Here, visitor: Reader, document_id: str, first: Annotate
         nav="library",
         entry=entry,
         progress=site.progress(entry),
-        versions=sorted(versions, key=lambda one: -one.version),
+        versions=sorted(versions, key=lambda version: -version.version),
         chunks=[(chunk, without_title(chunk.section, entry.title)) for chunk in chunks[first : first + PASSAGES_SHOWN]],
         first=first,
         shown=PASSAGES_SHOWN,
@@ -175,5 +175,5 @@ async def add_version(request: Request, site: Here, visitor: Editor, document_id
 def retry(request: Request, site: Here, visitor: Editor, document_id: str, csrf: Csrf = "") -> Response:
     """Read a document again that could not be read."""
     require_our_form(request, csrf)
-    changes.retry(site, document_id, visitor)
+    document_changes.retry(site, document_id, visitor)
     return RedirectResponse("/library?queued=1", status_code=HTTPStatus.SEE_OTHER)

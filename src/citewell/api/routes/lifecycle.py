@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from citewell.api import admin, changes
-from citewell.api.bodies.documents import DocumentResponse
-from citewell.api.bodies.lifecycle import (
+from citewell.api import document_changes
+from citewell.api.bodies.documents import (
+    DocumentResponse,
     HistoryResponse,
-    QueueResponse,
-    Rereading,
+    ReingestRequest,
     RereadResponse,
-    Seen,
+    SeenRevision,
     StatusResponse,
+    entry_json,
 )
-from citewell.api.requests import our_request
-from citewell.api.shapes import entry_json
-from citewell.api.site import Here, Site
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Reader
 from citewell.types import LibraryEntry
+from citewell.types.lifecycle import QueueStatus
 
 router = APIRouter(prefix="/api/v1")
 
@@ -33,36 +32,31 @@ OURS = [Depends(our_request)]
 def status(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
     """A document's state, its progress, and when it will be retried."""
     entry = site.entry(document_id, visitor.whole)
-    names = ("state", "is_current", "rework", "attempts", "next_attempt_at", "error", "revision")
-    return {
-        "document_id": entry.id,
-        **{name: getattr(entry, name) for name in names},
-        "progress": site.progress(entry),
-    }
+    return entry_json(entry, site.progress(entry))
 
 
 @router.get("/documents/{document_id}/history", response_model=HistoryResponse)
 def history(site: Here, visitor: Editor, document_id: str) -> dict[str, Any]:
     """What happened to a document, when and by whom; for erased documents, administrators only."""
-    return {"history": [asdict(one) for one in site.app.library.history(document_id, visitor.whole)]}
+    return {"history": site.app.library.history(document_id, visitor.whole)}
 
 
 @router.post("/documents/{document_id}/retry", response_model=DocumentResponse, dependencies=OURS)
-def retry(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+def retry(site: Here, visitor: Editor, document_id: str, seen: SeenRevision | None = None) -> dict[str, Any]:
     """Retry a document that could not be read."""
-    return _told(site, changes.retry(site, document_id, visitor, revision=_revision(seen)))
+    return _document(site, document_changes.retry(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post("/documents/{document_id}/withdraw", response_model=DocumentResponse, dependencies=OURS)
-def withdraw(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+def withdraw(site: Here, visitor: Editor, document_id: str, seen: SeenRevision | None = None) -> dict[str, Any]:
     """Withdraw a document from search; it is kept."""
-    return _told(site, changes.withdraw(site, document_id, visitor, revision=_revision(seen)))
+    return _document(site, document_changes.withdraw(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post("/documents/{document_id}/restore", response_model=DocumentResponse, dependencies=OURS)
-def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+def restore(site: Here, visitor: Editor, document_id: str, seen: SeenRevision | None = None) -> dict[str, Any]:
     """Restore a withdrawn document."""
-    return _told(site, changes.restore(site, document_id, visitor, revision=_revision(seen)))
+    return _document(site, document_changes.restore(site, document_id, visitor, revision=_revision(seen)))
 
 
 @router.post(
@@ -71,35 +65,34 @@ def restore(site: Here, visitor: Editor, document_id: str, seen: Seen | None = N
     dependencies=OURS,
     status_code=HTTPStatus.ACCEPTED,
 )
-def reingest(site: Here, visitor: Editor, document_id: str, seen: Seen | None = None) -> dict[str, Any]:
+def reingest(site: Here, visitor: Editor, document_id: str, seen: SeenRevision | None = None) -> dict[str, Any]:
     """Re-process a document; the current result stays in use until then."""
-    return _told(site, changes.reread(site, document_id, visitor, revision=_revision(seen)))
+    return _document(site, document_changes.reread(site, document_id, visitor, revision=_revision(seen)))
 
 
-@router.get("/queue", response_model=QueueResponse)
-def queue(site: Here, visitor: Editor) -> dict[str, Any]:
+@router.get("/queue")
+def queue(site: Here, visitor: Editor) -> QueueStatus:
     """The number of documents in each state, the workers and when they were last seen, and the oldest in the queue."""
-    told = admin.queue_of(site, visitor)
-    return {**asdict(told), "states": dict(told.states), "workers": [asdict(one) for one in told.workers]}
+    return document_changes.queue_of(site, visitor)
 
 
 @router.post("/queue/reingest", response_model=RereadResponse, dependencies=OURS, status_code=HTTPStatus.ACCEPTED)
-def reingest_all(site: Here, visitor: Governor, wish: Rereading | None = None) -> dict[str, Any]:
+def reingest_all(site: Here, visitor: Governor, wish: ReingestRequest | None = None) -> dict[str, Any]:
     """Re-process everything with the configured embedding model; current results stay in use until then."""
     is_dry = wish is not None and wish.dry_run
     fingerprint = site.loaded().embedder.fingerprint
     known = site.app.library.embedder()
     return {
-        "documents": admin.reread_all(site, visitor, is_dry=is_dry),
+        "documents": document_changes.reread_all(site, visitor, is_dry=is_dry),
         "embedder": fingerprint,
         "is_new_embedder": known not in (None, fingerprint),
         "is_queued": not is_dry,
     }
 
 
-def _revision(seen: Seen | None) -> int | None:
+def _revision(seen: SeenRevision | None) -> int | None:
     return None if seen is None else seen.revision
 
 
-def _told(site: Site, entry: LibraryEntry) -> dict[str, Any]:
+def _document(site: ServerState, entry: LibraryEntry) -> dict[str, Any]:
     return entry_json(entry, site.progress(entry))

@@ -13,7 +13,7 @@ from fastapi.responses import RedirectResponse
 from citewell.adapters.oidc.provider import Identity
 from citewell.adapters.oidc.rights import role_of, values_of
 from citewell.api.guard import PROVIDER, PROVIDER_DONE, SIGN_IN, own_path
-from citewell.api.site import Here, Site
+from citewell.api.server_state import Here, ServerState
 from citewell.errors import InputError, SignInRefused
 from citewell.types.hashed_ids import logged
 from citewell.web.pages import page
@@ -72,7 +72,7 @@ def done(
     return response
 
 
-def _let_in(site: Site, who: Identity) -> str:
+def _let_in(site: ServerState, who: Identity) -> str:
     settings = site.app.settings
     role = role_of(who.claims, claim=settings.oidc_role_claim, roles=settings.oidc_roles)
     if role is None:
@@ -93,11 +93,11 @@ def _let_in(site: Site, who: Identity) -> str:
     return session
 
 
-def _cookie(site: Site) -> str:
+def _cookie(site: ServerState) -> str:
     return f"{site.keys.cookie}_in"
 
 
-def _back(request: Request, site: Site) -> str:
+def _back(request: Request, site: ServerState) -> str:
     """Where the provider sends the browser back to: an address of ours, which the provider has on its list."""
     base = site.app.settings.oidc_back or f"{request.url.scheme}://{request.headers['host']}"
     if not base.startswith(("https://", "http://")):

@@ -9,52 +9,39 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path
 
-from citewell.adapters.store.users import ApiKey, UserAccount
+from citewell.adapters.store.users import UserAccount
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.people import (
     TAG,
     KeyMadeResponse,
     KeysResponse,
     MeResponse,
-    NewKey,
-    NewPassword,
-    NewUser,
-    TagOwner,
+    NewKeyRequest,
+    NewPasswordRequest,
+    NewUserRequest,
+    TagOwnerRequest,
     TagResponse,
     TagsResponse,
-    UserChange,
+    UserChangeRequest,
     UserResponse,
     UsersResponse,
 )
-from citewell.api.people import Change, added, changed, new_password, own_id, owned_tags, set_owner
-from citewell.api.requests import our_request
-from citewell.api.site import Here
-from citewell.api.visitor import MAY, Governor, Reader
-from citewell.types import OWNER_ID
+from citewell.api.people import Change, OwnedTag, added, changed, new_password, own_id, owned_tags, set_owner
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here
+from citewell.api.visitor import Governor, Reader, Visitor
 
 router = APIRouter(prefix="/api/v1")
 
 
-def user_json(user: UserAccount) -> dict[str, Any]:
-    """A user, without anything secret."""
-    told = {name: getattr(user, name) for name in ("id", "email", "name", "role", "is_active")}
-    return {**told, "tags": sorted(user.tags)}
-
-
-def key_json(key: ApiKey) -> dict[str, Any]:
-    """A key as it is listed."""
-    return {name: getattr(key, name) for name in ("id", "name", "made_at", "used_at")}
-
-
 @router.get("/me", response_model=MeResponse)
-def me(visitor: Reader) -> dict[str, Any]:
+def me(visitor: Reader) -> Visitor:
     """Who you are signed in as, and what you can do."""
-    told = {name: getattr(visitor, name) for name in ("user_id", "tenant", "name", "email", "role")}
-    return {**told, "tags": sorted(visitor.tags), "may": sorted(MAY[visitor.role])}
+    return visitor
 
 
 @router.post("/me/password", status_code=HTTPStatus.NO_CONTENT, dependencies=[Depends(our_request)])
-async def change_password(site: Here, visitor: Reader, given: NewPassword) -> None:
+async def change_password(site: Here, visitor: Reader, given: NewPasswordRequest) -> None:
     """Change your own password; all your sessions end, your API keys stay."""
     change = partial(new_password, site, visitor, current=given.current, new=given.new)
     await asyncio.wrap_future(site.hashers.submit(change))
@@ -66,14 +53,13 @@ async def change_password(site: Here, visitor: Reader, given: NewPassword) -> No
 @router.get("/keys", response_model=KeysResponse)
 def keys(site: Here, visitor: Reader) -> dict[str, Any]:
     """Your own API keys; the keys themselves are not shown again."""
-    found = [] if visitor.user_id == OWNER_ID else site.people.keys(visitor.user_id, tenant=visitor.tenant)
-    return {"keys": [key_json(one) for one in found]}
+    return {"keys": [] if visitor.is_owner else site.people.keys(visitor.user_id, tenant=visitor.tenant)}
 
 
 @router.post(
     "/keys", response_model=KeyMadeResponse, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)]
 )
-def add_key(site: Here, visitor: Reader, given: NewKey) -> dict[str, Any]:
+def add_key(site: Here, visitor: Reader, given: NewKeyRequest) -> dict[str, Any]:
     """Create an API key for yourself; it is shown only once."""
     key_id, key = site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=given.name)
     return {"id": key_id, "name": given.name, "key": key}
@@ -92,25 +78,25 @@ def remove_key(site: Here, visitor: Reader, key_id: str) -> dict[str, Any]:
 @router.get("/users", response_model=UsersResponse)
 def users(site: Here, visitor: Governor) -> dict[str, Any]:
     """The users of the tenant, by email address."""
-    return {"users": [user_json(one) for one in site.people.all(tenant=visitor.tenant)]}
+    return {"users": site.people.all(tenant=visitor.tenant)}
 
 
 @router.post("/users", response_model=UserResponse, status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
-def add_user(site: Here, visitor: Governor, given: NewUser) -> dict[str, Any]:
+def add_user(site: Here, visitor: Governor, given: NewUserRequest) -> UserAccount:
     """Add a user; without a password they can use only API keys."""
-    return user_json(added(site, visitor, given))
+    return added(site, visitor, given)
 
 
 @router.patch("/users/{user_id}", response_model=UserResponse, dependencies=[Depends(our_request)])
-def change_user(site: Here, visitor: Governor, user_id: str, given: UserChange) -> dict[str, Any]:
+def change_user(site: Here, visitor: Governor, user_id: str, given: UserChangeRequest) -> UserAccount:
     """Change a user's role, tags or password, or whether they can sign in."""
-    return user_json(changed(site, visitor, user_id, Change(**given.model_dump())))
+    return changed(site, visitor, user_id, Change(**given.model_dump()))
 
 
 @router.get("/users/{user_id}/keys", response_model=KeysResponse)
 def keys_of(site: Here, visitor: Governor, user_id: str) -> dict[str, Any]:
     """The API keys of a user."""
-    return {"keys": [key_json(one) for one in site.people.keys(user_id, tenant=visitor.tenant)]}
+    return {"keys": site.people.keys(user_id, tenant=visitor.tenant)}
 
 
 @router.post(
@@ -119,7 +105,7 @@ def keys_of(site: Here, visitor: Governor, user_id: str) -> dict[str, Any]:
     status_code=HTTPStatus.CREATED,
     dependencies=[Depends(our_request)],
 )
-def add_key_for(site: Here, visitor: Governor, user_id: str, given: NewKey) -> dict[str, Any]:
+def add_key_for(site: Here, visitor: Governor, user_id: str, given: NewKeyRequest) -> dict[str, Any]:
     """Create an API key for a user; it is shown only once."""
     key_id, key = site.people.add_key(user_id, tenant=visitor.tenant, name=given.name)
     return {"id": key_id, "name": given.name, "key": key}
@@ -139,13 +125,12 @@ def remove_key_of(site: Here, visitor: Governor, user_id: str, key_id: str) -> d
 @router.get("/tags", response_model=TagsResponse)
 def tags(site: Here, visitor: Governor) -> dict[str, Any]:
     """The tags in use, and who answers questions about each."""
-    return {"tags": [{"tag": one.tag, "owner_id": one.owner_id} for one in owned_tags(site, visitor)]}
+    return {"tags": owned_tags(site, visitor)}
 
 
 @router.put("/tags/{tag}", response_model=TagResponse, dependencies=[Depends(our_request)])
 def own_tag(
-    site: Here, visitor: Governor, tag: Annotated[str, Path(max_length=64, pattern=TAG)], given: TagOwner
-) -> dict[str, Any]:
+    site: Here, visitor: Governor, tag: Annotated[str, Path(max_length=64, pattern=TAG)], given: TagOwnerRequest
+) -> OwnedTag:
     """Set who answers questions about a tag; if no one is set, they go to an administrator."""
-    found = set_owner(site, visitor, tag, given.owner_id)
-    return {"tag": found.tag, "owner_id": found.owner_id}
+    return set_owner(site, visitor, tag, given.owner_id)

@@ -11,10 +11,10 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.errors import Problem, problem_of
 from citewell.api.people import Change, changed, new_password, own_id, owned_tags, set_owner
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here, Site
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Governor, Reader, Visitor
 from citewell.errors import InputError
 from citewell.types import OWNER_ID, Role
@@ -31,7 +31,7 @@ def admin(site: Here, visitor: Governor) -> Response:
     return _page(site, visitor)
 
 
-def _page(site: Site, visitor: Visitor, *, problem: Problem | None = None, typed: str = "") -> Response:
+def _page(site: ServerState, visitor: Visitor, *, problem: Problem | None = None, typed: str = "") -> Response:
     users = site.people.all(tenant=visitor.tenant)
     return site.page(
         "admin.html",
@@ -123,7 +123,9 @@ def keys_page(site: Here, visitor: Reader) -> Response:
     return _keys_page(site, visitor)
 
 
-def _keys_page(site: Site, visitor: Visitor, *, made: str | None = None, problem: Problem | None = None) -> Response:
+def _keys_page(
+    site: ServerState, visitor: Visitor, *, made: str | None = None, problem: Problem | None = None
+) -> Response:
     is_owner = visitor.user_id == OWNER_ID
     keys = [] if is_owner else site.people.keys(visitor.user_id, tenant=visitor.tenant)
     return site.page("keys.html", visitor, nav="keys", keys=keys, made=made, is_owner=is_owner, problem=problem)

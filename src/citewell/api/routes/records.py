@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -11,25 +10,35 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from citewell.answer.answer_json import done_json
 from citewell.api.bodies.answers import AnswerResponse
-from citewell.api.bodies.documents import DocumentsResponse
+from citewell.api.bodies.documents import DocumentsResponse, entry_json
 from citewell.api.bodies.records import (
     AlertsResponse,
-    Correction,
-    Dismissing,
+    CorrectionRequest,
+    DismissRequest,
     FactsResponse,
     ImportProgressResponse,
     ImportResponse,
     Kind,
+    NewFactRequest,
     OneAlertResponse,
     OneFactResponse,
-    OwnFact,
     ProposedResponse,
-    RecordQuestion,
+    RecordAskRequest,
+    imported_json,
 )
-from citewell.api.importing import Outcome, import_files
-from citewell.api.records import IS_LOCKED, Known, Opened, Owner, Vaulted, VaultId, asked, proposed, vault_session_of
-from citewell.api.requests import our_request
-from citewell.api.shapes import entry_json
+from citewell.api.open_vaults import (
+    IS_LOCKED,
+    Known,
+    Opened,
+    Owner,
+    Vaulted,
+    VaultId,
+    asked,
+    proposed,
+    vault_session_of,
+)
+from citewell.api.record_import import import_files
+from citewell.api.request_checks import our_request
 from citewell.types.facts import Fact, PartialDate, Symptom
 from citewell.types.facts_json import fact_json
 
@@ -51,7 +60,7 @@ UPLOAD = {
 
 
 @router.post("/ask", response_model=AnswerResponse, dependencies=OURS)
-async def ask(visitor: Owner, room: Opened, sent: RecordQuestion) -> dict[str, Any]:
+async def ask(visitor: Owner, room: Opened, sent: RecordAskRequest) -> dict[str, Any]:
     """Answer from the record's own facts and words; emergency advice always comes first."""
     done = await asked(room, visitor, sent.question, conversation_id=sent.conversation_id)
     return done_json(done, with_withheld=True)
@@ -63,7 +72,7 @@ async def ask(visitor: Owner, room: Opened, sent: RecordQuestion) -> dict[str, A
 @router.get("/facts", response_model=FactsResponse, response_model_exclude_unset=True)
 def facts(_visitor: Owner, room: Opened, kind: Kind | None = None) -> dict[str, Any]:
     """Every fact, or those of one kind, newest first."""
-    return _told(room.record.facts.all(room.scope, kind=kind))
+    return _facts_json(room.record.facts.all(room.scope, kind=kind))
 
 
 @router.post(
@@ -73,7 +82,7 @@ def facts(_visitor: Owner, room: Opened, kind: Kind | None = None) -> dict[str, 
     response_model_exclude_unset=True,
     dependencies=OURS,
 )
-def add(_visitor: Owner, room: Opened, sent: OwnFact) -> dict[str, Any]:
+def add(_visitor: Owner, room: Opened, sent: NewFactRequest) -> dict[str, Any]:
     """Add a symptom, medicine or allergy reported by the person."""
     fields = dict(sent.fields)
     if sent.kind == Symptom.kind:
@@ -82,7 +91,7 @@ def add(_visitor: Owner, room: Opened, sent: OwnFact) -> dict[str, Any]:
 
 
 @router.patch("/facts/{fact_id}", response_model=OneFactResponse, response_model_exclude_unset=True, dependencies=OURS)
-def correct(_visitor: Owner, room: Opened, fact_id: str, sent: Correction) -> dict[str, Any]:
+def correct(_visitor: Owner, room: Opened, fact_id: str, sent: CorrectionRequest) -> dict[str, Any]:
     """Correct a fact; it then counts as confirmed."""
     return {"fact": fact_json(room.record.facts.correct(fact_id, sent.fields, room.scope))}
 
@@ -106,7 +115,7 @@ def reject(_visitor: Owner, room: Opened, fact_id: str) -> dict[str, Any]:
 @router.get("/review", response_model=FactsResponse, response_model_exclude_unset=True)
 def review(_visitor: Owner, room: Opened) -> dict[str, Any]:
     """Facts to confirm, correct or reject."""
-    return _told(room.record.facts.unverified(room.scope))
+    return _facts_json(room.record.facts.unverified(room.scope))
 
 
 @router.get("/labs", response_model=FactsResponse, response_model_exclude_unset=True)
@@ -119,24 +128,24 @@ def labs(
     """The latest result of every test, or all results of one test, oldest first."""
     known = room.record.facts
     if critical:
-        return _told(room.record.critical())
-    return _told(known.latest_results(room.scope) if test is None else known.trend(test, room.scope))
+        return _facts_json(room.record.critical())
+    return _facts_json(known.latest_results(room.scope) if test is None else known.trend(test, room.scope))
 
 
 @router.get("/alerts", response_model=AlertsResponse)
 def alerts(_visitor: Owner, room: Opened, dismissed: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
     """Alerts, most serious first; dismissed ones too, if asked for."""
-    return {"alerts": [asdict(one) for one in room.record.alerts(with_dismissed=dismissed)]}
+    return {"alerts": room.record.alerts(with_dismissed=dismissed)}
 
 
 @router.post("/alerts/{alert_id}/dismiss", response_model=OneAlertResponse, dependencies=OURS)
-def dismiss(_visitor: Owner, room: Opened, alert_id: str, sent: Dismissing) -> dict[str, Any]:
+def dismiss(_visitor: Owner, room: Opened, alert_id: str, sent: DismissRequest) -> dict[str, Any]:
     """Dismiss an alert; it stays dismissed until its facts change."""
-    return {"alert": asdict(room.record.dismiss(alert_id, why=sent.why))}
+    return {"alert": room.record.dismiss(alert_id, why=sent.why)}
 
 
-def _told(found: Sequence[Fact]) -> dict[str, Any]:
-    return {"facts": [fact_json(one) for one in found]}
+def _facts_json(facts: Sequence[Fact]) -> dict[str, Any]:
+    return {"facts": [fact_json(fact) for fact in facts]}
 
 
 # ------------------------------------------------------------------------------------------------------------- papers
@@ -145,52 +154,43 @@ def _told(found: Sequence[Fact]) -> dict[str, Any]:
 @router.get("/documents", response_model=DocumentsResponse)
 def documents(_visitor: Owner, room: Opened) -> dict[str, Any]:
     """The documents in the record, newest first."""
-    return {"documents": [entry_json(one, None) for one in room.profile.app.entries(room.scope) if one.is_current]}
+    return {
+        "documents": [entry_json(entry, None) for entry in room.profile.app.entries(room.scope) if entry.is_current]
+    }
 
 
 @router.post("/import", response_model=ImportResponse, openapi_extra={"requestBody": UPLOAD})
 async def take_in(request: Request, _visitor: Owner, safe: Vaulted, vault_id: VaultId) -> dict[str, Any]:
     """Import files into the record, each separately; if none could be read, the error is that of the first."""
     outcomes = await import_files(request, lambda: vault_session_of(request, safe, safe.header(vault_id)))
-    refused = [one for one in outcomes if one.error is not None]
+    refused = [outcome for outcome in outcomes if outcome.error is not None]
     if refused and len(refused) == len(outcomes) and refused[0].error is not None:
         raise refused[0].error
     return {
-        "imported": [_imported_json(one) for one in outcomes if one.imported is not None],
-        "refused": [{"name": one.name, "kind": type(one.error).__name__, "detail": str(one.error)} for one in refused],
+        "imported": [
+            imported_json(outcome.imported, name=outcome.name) for outcome in outcomes if outcome.imported is not None
+        ],
+        "refused": [
+            {"name": outcome.name, "kind": type(outcome.error).__name__, "detail": str(outcome.error)}
+            for outcome in refused
+        ],
     }
 
 
 @router.post("/documents/{document_id}/propose", response_model=ProposedResponse, dependencies=OURS)
 async def propose(_visitor: Owner, room: Opened, document_id: str) -> dict[str, Any]:
     """Let the configured model find facts in a document; they are listed to confirm, with their source words."""
-    found, change = await proposed(room, document_id)
-    return {"proposed": [fact_json(one) for one in found.facts], "dropped": found.dropped, "facts": asdict(change)}
+    proposal, change = await proposed(room, document_id)
+    return {"proposed": [fact_json(fact) for fact in proposal.facts], "dropped": proposal.dropped, "facts": change}
 
 
 @router.get("/import/progress", response_model=ImportProgressResponse)
-def progress(_visitor: Owner, safe: Vaulted, vault: Known) -> dict[str, Any]:
+def progress(_visitor: Owner, safe: Vaulted, vault: Known) -> object:
     """The progress of the current import; checking it does not keep a vault unlocked."""
-    found = safe.progress(vault.id)
-    nothing = {"stage": None, "done": 0, "total": 0, "time_left_s": None, "words": ""}
-    return nothing if found is None else asdict(found)
+    return safe.progress(vault.id) or ImportProgressResponse()
 
 
 @router.get("/export", response_class=Response, responses={200: {"content": {BUNDLE: {}}}})
 def export(_visitor: Owner, room: Opened) -> Response:
     """Everything as one FHIR R4 bundle, which is not encrypted and can be imported again."""
     return Response(room.record.export(), media_type=BUNDLE)
-
-
-def _imported_json(one: Outcome) -> dict[str, Any]:
-    assert one.imported is not None
-    added, change = one.imported.added, one.imported.change
-    return {
-        "name": one.name,
-        "document_id": added.entry.id if added else None,
-        "title": added.entry.title if added else None,
-        "was_there": added.was_there if added else False,
-        "facts": asdict(change),
-        "left_out": one.imported.left_out,
-        "notes": list(added.entry.notes) if added else [],
-    }

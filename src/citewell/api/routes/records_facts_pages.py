@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.errors import Problem, problem_of
-from citewell.api.records import Opened, Owner, VaultSession
+from citewell.api.open_vaults import Opened, Owner, VaultSession
+from citewell.api.problems import Problem, problem_of
 from citewell.api.routes.records_pages import FORM, Line, room_page, see
 from citewell.api.visitor import Visitor
 from citewell.assistants.records.known_facts import KnownFacts
@@ -72,10 +72,10 @@ def _beside(room: VaultSession) -> UnreadPapers:
 @router.get("/labs")
 def labs(visitor: Owner, room: Opened, q: Annotated[str, Query(max_length=200)] = "") -> Response:
     """One card for each test: its course, its newest value, and all of them."""
-    found = KnownFacts(tuple(room.record.facts.all(room.scope, kind=LabResult.kind))).of(LabResult)
+    results = KnownFacts(tuple(room.record.facts.all(room.scope, kind=LabResult.kind))).of(LabResult)
     wanted = q.casefold().split()
-    shown = [one for one in courses(found) if all(word in one.name.casefold() for word in wanted)]
-    return room_page("records_labs.html", room, visitor, tab="labs", courses=shown, q=q, is_empty=not found)
+    shown = [course for course in courses(results) if all(word in course.name.casefold() for word in wanted)]
+    return room_page("records_labs.html", room, visitor, tab="labs", courses=shown, q=q, is_empty=not results)
 
 
 @router.get("/timeline")
@@ -88,14 +88,14 @@ def when_what(visitor: Owner, room: Opened) -> Response:
 @router.get("/summary")
 def summary(visitor: Owner, room: Opened) -> Response:
     """What to take along to an appointment, on paper."""
-    found = room.record.facts.all(room.scope)
+    facts = room.record.facts.all(room.scope)
     return room_page(
         "records_summary.html",
         room,
         visitor,
         tab="summary",
-        people=[FactLine.of(one) for one in found if isinstance(one, RecordOwner)],
-        groups=summary_groups(found, _beside(room)),
+        people=[FactLine.of(fact) for fact in facts if isinstance(fact, RecordOwner)],
+        groups=summary_groups(facts, _beside(room)),
         alerts=room.record.alerts(),
     )
 
@@ -148,17 +148,17 @@ def _review(room: VaultSession, visitor: Visitor, *, problem: Problem | None = N
 def alerts(visitor: Owner, room: Opened) -> Response:
     """What somebody should look at, each with the facts that it rests on."""
     known = {fact.id: fact for fact in room.record.facts.all(room.scope)}
-    titles = {one.id: one.title for one in room.record.paper.entries}
-    found = [
+    titles = {entry.id: entry.title for entry in room.record.paper.entries}
+    alerts = [
         (
-            one,
-            [FactLine.of(known[fact]) for fact in one.fact_ids if fact in known]
-            + [FactLine.place(f"In “{titles[at.document_id]}”", at) for at in one.quotes if at.document_id in titles],
+            alert,
+            [FactLine.of(known[fact]) for fact in alert.fact_ids if fact in known]
+            + [FactLine.place(f"In “{titles[at.document_id]}”", at) for at in alert.quotes if at.document_id in titles],
         )
-        for one in room.record.alerts()
+        for alert in room.record.alerts()
     ]
     unread = room.record.paper.unread()
-    return room_page("records_alerts.html", room, visitor, tab="alerts", alerts=found, unread=unread)
+    return room_page("records_alerts.html", room, visitor, tab="alerts", alerts=alerts, unread=unread)
 
 
 @router.post("/alerts/{alert_id}/dismiss", dependencies=FORM)

@@ -11,16 +11,16 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
 from citewell.adapters.vault.header import Header
-from citewell.api import errors
-from citewell.api.copying import restored
-from citewell.api.errors import Problem, problem_of
+from citewell.api import problem_responses
 from citewell.api.history import TALKS_SHOWN
-from citewell.api.records import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
-from citewell.api.requests import our_form
-from citewell.api.site import Here, Site
+from citewell.api.open_vaults import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
+from citewell.api.problems import Problem, problem_of
+from citewell.api.request_checks import our_form
+from citewell.api.server_state import Here, ServerState
+from citewell.api.vault_copies import restored
 from citewell.api.visitor import Visitor
-from citewell.bootstrap.record_models import elsewhere
 from citewell.errors import CitewellError, InputError, NotFound, VaultLocked
+from citewell.model_choice import elsewhere
 from citewell.web.records import RecordTurn, record_turn
 
 router = APIRouter(prefix="/records")
@@ -44,7 +44,7 @@ def install(site: FastAPI) -> None:
     async def lead(request: Request, error: Exception) -> Response:
         path = request.url.path
         if not path.startswith("/records/") or path.endswith("/panel"):
-            return errors.answer(path, problem_of(error))
+            return problem_responses.answer(path, problem_of(error))
         return see(f"/records/{request.path_params['vault']}/unlock")
 
     site.add_exception_handler(VaultLocked, lead)
@@ -161,7 +161,7 @@ def lock(_visitor: Owner, safe: Vaulted, vault: Known) -> Response:
     return see("/records")
 
 
-def _door(site: Site, visitor: Visitor, vault: Header, *, problem: Problem | None = None) -> Response:
+def _door(site: ServerState, visitor: Visitor, vault: Header, *, problem: Problem | None = None) -> Response:
     return site.page(
         "records_unlock.html",
         visitor,
@@ -173,13 +173,13 @@ def _door(site: Site, visitor: Visitor, vault: Header, *, problem: Problem | Non
 
 
 def _picker(
-    site: Site, visitor: Visitor, safe: OpenVaults, *, label: str = "", problem: Problem | None = None
+    site: ServerState, visitor: Visitor, safe: OpenVaults, *, label: str = "", problem: Problem | None = None
 ) -> Response:
     return site.page(
         "records_picker.html",
         visitor,
         nav="records",
-        vaults=[(one, safe.is_open(one.id)) for one in safe.vaults.all()],
+        vaults=[(vault, safe.is_open(vault.id)) for vault in safe.vaults.all()],
         unreadable=safe.vaults.unreadable(),
         label=label,
         problem=problem,
@@ -293,10 +293,10 @@ def _chat(
 
 def _turns(room: VaultSession, conversation_id: str) -> list[RecordTurn]:
     """What was asked in a conversation, each question with what it got."""
-    desk, helped, found = room.desk, room.record.feedback, []
-    for one in desk.conversations.turns(conversation_id, room.asker):
-        if one.message.role == "user":
-            record = None if one.answer_id is None else desk.audit.read(one.answer_id, room.asker)
+    desk, helped, exchanges = room.desk, room.record.feedback, []
+    for message in desk.conversations.turns(conversation_id, room.asker):
+        if message.message.role == "user":
+            record = None if message.answer_id is None else desk.audit.read(message.answer_id, room.asker)
             answer = None if record is None else record.words["answer"]
-            found.append(record_turn(one.message.text, answer, is_helpful=helped.get(one.answer_id or "")))
-    return found
+            exchanges.append(record_turn(message.message.text, answer, is_helpful=helped.get(message.answer_id or "")))
+    return exchanges

@@ -8,17 +8,17 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.errors import Problem, problem_of
-from citewell.api.importing import Outcome, import_files
-from citewell.api.records import Opened, Owner, Vaulted, VaultId, VaultSession, proposed, vault_session_of
+from citewell.api.open_vaults import Opened, Owner, Vaulted, VaultId, VaultSession, proposed, vault_session_of
+from citewell.api.problems import Problem, problem_of
+from citewell.api.record_import import FileImport, import_files
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, disposition
 from citewell.api.routes.records_pages import FORM, room_page, see
 from citewell.api.routes.source_pages import Named
 from citewell.api.visitor import Visitor
-from citewell.bootstrap.record_models import EXTRACTIVE
-from citewell.bootstrap.record_papers import Removed
 from citewell.errors import InputError
+from citewell.ports.models import EXTRACTIVE
 from citewell.ports.records import PaperKind
+from citewell.records.record import Removed
 from citewell.types.facts_line import line_of
 from citewell.web.search_results import without_title
 from citewell.web.source_panel import SourceTarget, view
@@ -64,7 +64,7 @@ def _documents(
     room: VaultSession,
     visitor: Visitor,
     *,
-    outcomes: Sequence[Outcome] = (),
+    outcomes: Sequence[FileImport] = (),
     problem: Problem | None = None,
     removed: Removed | None = None,
 ) -> Response:
@@ -93,10 +93,10 @@ def sort(_visitor: Owner, room: Opened, document_id: str, kind: Annotated[PaperK
 @router.get("/documents/{document_id}/remove")
 def removing(visitor: Owner, room: Opened, document_id: str) -> Response:
     """Asks whether a paper shall go, and says what goes with it and what stays."""
-    found = room.record.paper.goes_with(document_id)
-    kept = [line_of(one) for one in found.kept]
+    removal = room.record.paper.goes_with(document_id)
+    kept = [line_of(fact) for fact in removal.kept]
     return room_page(
-        "records_remove.html", room, visitor, tab="documents", paper=found.paper, kept=kept, gone=len(found.gone)
+        "records_remove.html", room, visitor, tab="documents", paper=removal.paper, kept=kept, gone=len(removal.gone)
     )
 
 
@@ -110,12 +110,12 @@ def remove(visitor: Owner, room: Opened, document_id: str) -> Response:
 async def propose(visitor: Owner, room: Opened, document_id: str) -> Response:
     """Have the model read a paper for facts, and lead to where they are confirmed."""
     try:
-        found, _change = await proposed(room, document_id)
+        proposal, _change = await proposed(room, document_id)
     except InputError as error:
         return await run_in_threadpool(_documents, room, visitor, problem=problem_of(error))
     return (
         see(f"{room.base}/review")
-        if found.facts
+        if proposal.facts
         else await run_in_threadpool(_documents, room, visitor, problem=problem_of(InputError(NOTHING_PROPOSED)))
     )
 
@@ -141,10 +141,10 @@ def source_panel(visitor: Owner, room: Opened, document_id: str, place: Named) -
 def _shown(template: str, room: VaultSession, visitor: Visitor, document_id: str, place: SourceTarget) -> Response:
     # Nothing of a vault is kept open between two requests: when it is locked, it is gone.
     entry, text, chunks = room.profile.app.show(document_id, room.scope)
-    found = view(entry, text, chunks, place)
-    section = without_title(found.section, found.title)
+    shown = view(entry, text, chunks, place)
+    section = without_title(shown.section, shown.title)
     return room.site.page(
-        template, visitor, nav="records", view=found, section=section, place=place.query, base=room.base
+        template, visitor, nav="records", view=shown, section=section, place=place.query, base=room.base
     )
 
 

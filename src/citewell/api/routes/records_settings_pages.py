@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Form, Response
 
 from citewell.adapters.vault.folder import MIN_PASSPHRASE_CHARACTERS
-from citewell.api.copying import exported
-from citewell.api.errors import Problem, problem_of
-from citewell.api.records import Opened, Owner, Vaulted, VaultSession
+from citewell.api.open_vaults import Opened, Owner, Vaulted, VaultSession
+from citewell.api.problems import Problem, problem_of
 from citewell.api.routes.documents import disposition
 from citewell.api.routes.records_pages import FORM, Line, Secret, room_page, see
+from citewell.api.vault_copies import exported
 from citewell.api.visitor import Visitor
-from citewell.bootstrap.profile import MAX_LOCK_MINUTES
 from citewell.errors import CitewellError, InputError
 from citewell.ports.records import RecordSettings
+from citewell.records.vaults import MAX_LOCK_MINUTES
 
 router = APIRouter(prefix="/records/{vault}")
 

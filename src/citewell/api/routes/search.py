@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
+from citewell.api.bodies.base import SEEN
 from citewell.api.bodies.documents import ResultsResponse
-from citewell.api.bodies.sent import SEEN
-from citewell.api.shapes import results_json
-from citewell.api.site import Here
+from citewell.api.server_state import Here
 from citewell.api.visitor import Reader
+from citewell.app import Results
 
 router = APIRouter(prefix="/api/v1")
 
@@ -29,7 +29,7 @@ def search(
     tag: Tags = (),
     journey: str | None = None,
     subject: str | None = None,
-) -> dict[str, Any]:
+) -> Results:
     """The passages closest to a question."""
     scope = visitor.scope(tags=tag or None, journey=journey, subject=subject)
-    return results_json(site.search(q, scope, limit=limit))
+    return site.search(q, scope, limit=limit)

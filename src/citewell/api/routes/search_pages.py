@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
 
-from citewell.api.errors import problem_of
-from citewell.api.site import Here, Site, is_answering
+from citewell.api.problems import problem_of
+from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.visitor import Reader, Visitor
 from citewell.errors import CitewellError
 from citewell.samples import EXAMPLE_QUESTIONS, sample_files
@@ -53,7 +53,7 @@ def search_page(
     subject: str = "",
 ) -> Response:
     """One box, and what was found."""
-    chosen = [one for one in tag or () if one]
+    chosen = [name for name in tag or () if name]
     scope = visitor.scope(tags=chosen or None, journey=journey or None, subject=subject or None)
     entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
     values: dict[str, Any] = {
@@ -74,7 +74,7 @@ def search_page(
     return site.page("search.html", visitor, **values)
 
 
-def _found(site: Site, question: str, scope: Scope, limit: int) -> dict[str, Any]:
+def _found(site: ServerState, question: str, scope: Scope, limit: int) -> dict[str, Any]:
     """What a search gives to the page: results, or a problem in the place where they would be."""
     try:
         results = site.search(question, scope, limit=limit)
@@ -93,8 +93,8 @@ def _more(values: dict[str, Any], limit: int, asked: dict[str, object]) -> str |
     longer = next((step for step in LIMITS if step > limit), None)
     if not isinstance(results, list) or len(results) < limit or longer is None:
         return None
-    told = {name: value for name, value in asked.items() if value}
-    return "/search?" + urlencode(told | {"limit": longer}, doseq=True)
+    query = {name: value for name, value in asked.items() if value}
+    return "/search?" + urlencode(query | {"limit": longer}, doseq=True)
 
 
 def examples(entries: list[LibraryEntry]) -> list[str]:

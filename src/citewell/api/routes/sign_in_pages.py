@@ -12,10 +12,11 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.errors import Problem, Refused, answer
 from citewell.api.guard import NO_ENTRY, SIGN_IN, own_path
-from citewell.api.requests import require_our_form
-from citewell.api.site import Here
+from citewell.api.problem_responses import answer
+from citewell.api.problems import Problem, Refused
+from citewell.api.request_checks import require_our_form
+from citewell.api.server_state import Here
 from citewell.api.visitor import Reader
 from citewell.types.hashed_ids import logged
 
@@ -62,12 +63,12 @@ async def sign_in(
         site.metrics.count("sign_ins", outcome="throttled")
         raise
     look = partial(site.people.sign_in, tenant=own, email=email.strip(), password=password)
-    found = await asyncio.wrap_future(site.hashers.submit(look))
-    if found is None:
+    signed_in = await asyncio.wrap_future(site.hashers.submit(look))
+    if signed_in is None:
         site.metrics.count("sign_ins", outcome="wrong")
         raise Refused(WRONG)
     site.give_back_try(account, machine)
-    user, session = found
+    user, session = signed_in
     site.metrics.count("sign_ins", outcome="right")
     log.info("user %s signed in", logged(user.id))
     clean = own_path(leads_to)

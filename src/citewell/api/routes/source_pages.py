@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from citewell.api.site import Here, Site
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Reader, Visitor
 from citewell.web.search_results import without_title
 from citewell.web.source_panel import SourceTarget, view
@@ -42,8 +42,8 @@ def source_panel(site: Here, visitor: Reader, document_id: str, place: Named) ->
     return _shown("panel.html", site, visitor, document_id, place)
 
 
-def _shown(template: str, site: Site, visitor: Visitor, document_id: str, place: SourceTarget) -> Response:
+def _shown(template: str, site: ServerState, visitor: Visitor, document_id: str, place: SourceTarget) -> Response:
     opened = site.opened(document_id, visitor.whole)
-    found = view(opened.entry, opened.document, opened.chunks, place)
-    section = without_title(found.section, found.title)
-    return site.page(template, visitor, nav="search", view=found, section=section, place=place.query)
+    shown = view(opened.entry, opened.document, opened.chunks, place)
+    section = without_title(shown.section, shown.title)
+    return site.page(template, visitor, nav="search", view=shown, section=section, place=place.query)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from citewell.adapters.llm.model_list import Listing, unanswered, vendor_of
+from citewell.adapters.llm.model_list import Listing, ModelRow, unanswered, vendor_of
 from citewell.adapters.llm.shared_request import LIMIT_S, PendingRequest
 from citewell.api import metrics
-from citewell.api.auth import VISITOR
-from citewell.api.bodies.status import HealthResponse, ModelsResponse
-from citewell.api.errors import Refused
-from citewell.api.health import Health, is_ready
-from citewell.api.site import UNDER_WAY, Here, Site
-from citewell.api.visitor import NOT_THIS_ROLE, Governor, Member, Visitor
+from citewell.api.bodies.base import ResponseBody
+from citewell.api.health import Health, PartHealth, PartName, is_ready
+from citewell.api.problems import Refused
+from citewell.api.server_state import UNDER_WAY, Here, ServerState
+from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
 from citewell.types import LifecycleState
 
 router = APIRouter(prefix="/api/v1")
@@ -29,21 +28,39 @@ exposition = APIRouter()
 SILENT = f"The model server did not list its models within {LIMIT_S:g} s. Check it, then try again."
 
 
-async def _told(request: Request) -> dict[str, Any]:
+class HealthResponse(ResponseBody):
+    """Whether the server lives, and whether it can do its work."""
+
+    status: Literal["ok", "degraded"]
+    live: bool
+    ready: bool
+    parts: dict[PartName, PartHealth]
+
+
+class ModelsResponse(ResponseBody):
+    """Who writes answers, and which models could."""
+
+    writer: str
+    server: str
+    problem: str | None
+    models: list[ModelRow]
+
+
+async def _health(request: Request) -> HealthResponse:
     health: Health = request.app.state.health
     visitor: Visitor | None = request.scope[VISITOR]
     parts = await health.parts()
-    site: Site = request.app.state.site
+    site: ServerState = request.app.state.site
     if not site.is_run_by(visitor):  # a reason may name a folder or a server
         parts = {name: replace(part, detail=None) for name, part in parts.items()}
-    status = "ok" if all(part.state == "ok" for part in parts.values()) else "degraded"
-    return {"status": status, "live": True, "ready": is_ready(parts), "parts": {k: asdict(v) for k, v in parts.items()}}
+    status: Literal["ok", "degraded"] = "ok" if all(part.state == "ok" for part in parts.values()) else "degraded"
+    return HealthResponse(status=status, live=True, ready=is_ready(parts), parts=parts)
 
 
-@router.get("/health", response_model=HealthResponse)
-async def health(request: Request) -> dict[str, Any]:
+@router.get("/health")
+async def health(request: Request) -> HealthResponse:
     """Whether the server is running and the state of each part; administrators also get details."""
-    return await _told(request)
+    return await _health(request)
 
 
 @router.get("/health/live", response_model=dict[str, bool])
@@ -52,26 +69,28 @@ async def live() -> dict[str, bool]:
     return {"live": True}
 
 
-@router.get("/health/ready", response_model=HealthResponse, responses={503: {"model": HealthResponse}})
-async def ready(request: Request, response: Response) -> dict[str, Any]:
+@router.get("/health/ready", responses={503: {"model": HealthResponse}})
+async def ready(request: Request, response: Response) -> HealthResponse:
     """Whether every part is working: 200, or 503 if one is not."""
-    told = await _told(request)
-    if not told["ready"]:
+    health = await _health(request)
+    if not health.ready:
         response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    return told
+    return health
 
 
-@router.get("/models", response_model=ModelsResponse)
-async def models(site: Here, visitor: Member) -> dict[str, Any]:
+@router.get("/models")
+async def models(site: Here, visitor: Member) -> ModelsResponse:
     """The current answer model, the allowed models, and which of them are available."""
     settings = site.app.settings
     try:
-        found = await _answer(site.models.asked())
+        listing = await _answer(site.models.asked())
     except TimeoutError:
-        found = unanswered(settings, vendor_of(settings), SILENT)
-    if found.problem is not None and not site.is_run_by(visitor):  # it names the server's address
-        found = replace(found, problem="The model server is not responding. Tell an administrator.")
-    return {"writer": settings.model, **asdict(found)}
+        listing = unanswered(settings, vendor_of(settings), SILENT)
+    if listing.problem is not None and not site.is_run_by(visitor):  # it names the server's address
+        listing = replace(listing, problem="The model server is not responding. Tell an administrator.")
+    return ModelsResponse(
+        writer=settings.model, server=listing.server, problem=listing.problem, models=list(listing.models)
+    )
 
 
 async def _answer(asking: PendingRequest[Listing]) -> Listing:

@@ -171,9 +171,9 @@ def lead(hits: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Coll
         if section_lead is not None and (place not in leads or len(section_lead.names) > len(leads[place].names)):
             leads[place] = section_lead
     least = max(min(MIN_NAMED, len(present)), 1)
-    return tuple(sorted((one for one in leads.values() if len(one.names) >= least), key=lambda one: -len(one.names)))[
-        :MAX_LEADS
-    ]
+    return tuple(
+        sorted((other for other in leads.values() if len(other.names) >= least), key=lambda one: -len(one.names))
+    )[:MAX_LEADS]
 
 
 def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> SectionLead | None:
@@ -232,7 +232,7 @@ def assess(
     """The plan for a consult's differentials, and the answer that the gate made of each."""
     patient = patient_of(consult)
     held = PatientMedicines.of(consult)
-    conditions = [one.condition for one in consult.differentials]
+    conditions = [other.condition for other in consult.differentials]
     gathered, alone = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
     notes: list[str] = []
     plans, answers = [], []
@@ -395,7 +395,7 @@ def _cited(
     claim: Claim, answer: Answer, passages: Sequence[ApplicablePassage], patient: Patient
 ) -> tuple[Citation, tuple[str, ...]]:
     """What a claim rests on, and what to keep in mind: for whom it may be, of a dose that its paragraph was cut."""
-    citation = next(one for one in answer.citations if one.n in claim.citations)
+    citation = next(other for other in answer.citations if other.n in claim.citations)
     passage = next(
         applicable_passage for applicable_passage in passages if applicable_passage.hit.source_id == citation.source_id
     )

@@ -61,7 +61,7 @@ def _capped(most: re.Match[str], amounts: tuple[float, float | None], told: tupl
     stated = f"{limit:g} {limit_unit}"
     if size is None or limit_size is None:
         comparable = unit.lower() == limit_unit.lower()
-        is_over = comparable and max(one for one in amounts if one is not None) > limit
+        is_over = comparable and max(other for other in amounts if other is not None) > limit
     else:
         is_over = max(one for one in amounts if one is not None) * size > limit * limit_size * (1 + 1e-9)
     if is_over:

@@ -1,9 +1,8 @@
-"""Between the nouns of a consult and JSON: what events hold, and what views show."""
+"""Findings and differentials as they were written down in events."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from citewell.types.consult import (
@@ -17,42 +16,33 @@ from citewell.types.consult import (
 )
 
 
-def finding_json(finding: Finding) -> dict[str, Any]:
-    """A finding as it is written down."""
-    return asdict(finding)
-
-
-def finding_of(told: Mapping[str, Any]) -> Finding:
+def finding_of(entry: Mapping[str, Any]) -> Finding:
     """The finding that was written down.
 
+    >>> from dataclasses import asdict
     >>> words = MessageWords(1, 0, 5, "fever")
     >>> fever = Finding("f1", Category.SYMPTOM, "Fever", Polarity.PRESENT, FindingSource.RULES, words)
-    >>> finding_of(finding_json(fever)) == fever
+    >>> finding_of(asdict(fever)) == fever
     True
     """
-    words = told.get("words")
+    words = entry.get("words")
     return Finding(
         **{
-            **told,
-            "category": Category(told["category"]),
-            "polarity": Polarity(told["polarity"]),
-            "by": FindingSource(told["by"]),
+            **entry,
+            "category": Category(entry["category"]),
+            "polarity": Polarity(entry["polarity"]),
+            "by": FindingSource(entry["by"]),
             "words": None if words is None else MessageWords(**words),
         }
     )
 
 
-def differential_json(differential: Differential) -> dict[str, Any]:
-    """A differential as it is written down."""
-    return asdict(differential)
-
-
-def differential_of(told: Mapping[str, Any]) -> Differential:
+def differential_of(entry: Mapping[str, Any]) -> Differential:
     """The differential that was written down."""
     return Differential(
-        condition=told["condition"],
-        confidence=told["confidence"],
-        by=FindingSource(told["by"]),
-        supports=tuple(FindingBearing(**one) for one in told["supports"]),
-        opposes=tuple(FindingBearing(**one) for one in told["opposes"]),
+        condition=entry["condition"],
+        confidence=entry["confidence"],
+        by=FindingSource(entry["by"]),
+        supports=tuple(FindingBearing(**one) for one in entry["supports"]),
+        opposes=tuple(FindingBearing(**one) for one in entry["opposes"]),
     )

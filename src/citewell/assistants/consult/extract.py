@@ -159,7 +159,7 @@ def _once(findings: Sequence[Finding], context: AssertionContext) -> tuple[list[
             kept[key] = finding
         elif before.duration_days is None and finding.duration_days is not None:
             kept[key] = replace(before, duration_days=finding.duration_days, onset=before.onset or finding.onset)
-    left_out = [one for key, one in kept.items() if _is_outweighed(key, weights)]
+    left_out = [other for key, other in kept.items() if _is_outweighed(key, weights)]
     return [one for one in kept.values() if one not in left_out], left_out
 
 
@@ -192,9 +192,9 @@ class _Sentence:
         yield from (self._trait(trait) for trait in traits)
         yield from (self._measure(measure) for measure in measures if measure.trouble is None)
         details = [
-            one
-            for one in find_details(self.text)
-            if not _covered(one, traits, measures) and not _is_only_asked(self.text, one)
+            other
+            for other in find_details(self.text)
+            if not _covered(other, traits, measures) and not _is_only_asked(self.text, other)
         ]
         yield from (self._mention(mention, details) for mention in self.mentions if not _covers(mention, traits))
         for detail in details:

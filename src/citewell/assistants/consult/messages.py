@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from citewell.assistants.consult.contradictions import SETTLED
-from citewell.assistants.consult.events_json import finding_json
 from citewell.assistants.consult.extract import LONGEST, ExtractedFindings, InterviewMessage
 from citewell.assistants.consult.interview import complaint_for, next_question
 from citewell.assistants.consult.measurements import find_measures
@@ -192,7 +191,7 @@ def _complaints(consult: Consult) -> list[str]:
 def _tried(consult: Consult, fresh: Sequence[dict[str, Any]]) -> bool:
     """Whether an optional question got words that are no answer: it is not asked a second time."""
     optional = consult.asked in ("severity", "location", "character", "aggravating", "relieving")
-    return optional and not any(one["category"] == consult.asked for one in fresh)
+    return optional and not any(entry["category"] == consult.asked for entry in fresh)
 
 
 def _settled(
@@ -270,7 +269,7 @@ def _says_no_more(old: Finding, new: Finding) -> bool:
 def _numbered(consult: Consult, found: Iterator[tuple[Finding, list[tuple[str, str]]]]) -> Iterator[dict[str, Any]]:
     number = len(consult.findings) + len(consult.gone)
     for number, (finding, replaced) in enumerate(found, number + 1):  # noqa: B020
-        yield {**finding_json(replace(finding, id=f"f{number}")), "replaces": [list(pair) for pair in replaced]}
+        yield {**asdict(replace(finding, id=f"f{number}")), "replaces": [list(pair) for pair in replaced]}
 
 
 def _taken_back(consult: Consult, text: str) -> Iterator[tuple[str, dict[str, Any]]]:

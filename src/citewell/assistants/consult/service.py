@@ -11,7 +11,6 @@ from typing import Any
 from citewell.assistants.consult.assess import AssessmentParts, assess
 from citewell.assistants.consult.conflicts import PatientMedicines, advised_against, conflicts
 from citewell.assistants.consult.differentials import checked_differentials, weighed
-from citewell.assistants.consult.events_json import differential_json, finding_json
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.messages import Reader, hear
 from citewell.assistants.consult.notebook import Clock, InterviewStep, Notebook, now
@@ -145,7 +144,7 @@ class ConsultService:
         numbered = [replace(finding, id=f"f{number}") for number, finding in enumerate(findings, after + 1)]
         return [
             ("consented", {"source": source, "shown": self.consent(source)}),
-            ("found", {"findings": [finding_json(finding) for finding in numbered]}),
+            ("found", {"findings": [asdict(finding) for finding in numbered]}),
         ]
 
     def say(self, consult_id: str, text: str, asker: User) -> InterviewStep:
@@ -178,15 +177,15 @@ class ConsultService:
         consult = self.notes.opened(consult_id, asker)
         old = _finding(consult, finding_id)
         new = corrected(old, change, number=_next_number(consult))
-        told = {**finding_json(new), "replaces": [[old.id, "corrected by the clinician"]]}
-        return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
+        entry = {**asdict(new), "replaces": [[old.id, "corrected by the clinician"]]}
+        return self.notes.turn(self.notes.append(consult, [("found", {"findings": [entry]})], asker, is_asking=True))
 
     def note(self, consult_id: str, change: Mapping[str, Any], asker: User) -> InterviewStep:
         """Add a finding that the clinician types into the list."""
         consult = self.notes.opened(consult_id, asker)
         new = corrected(None, change, number=_next_number(consult))
-        told = {**finding_json(new), "replaces": []}
-        return self.notes.turn(self.notes.append(consult, [("found", {"findings": [told]})], asker, is_asking=True))
+        entry = {**asdict(new), "replaces": []}
+        return self.notes.turn(self.notes.append(consult, [("found", {"findings": [entry]})], asker, is_asking=True))
 
     def retract(self, consult_id: str, finding_id: str, asker: User, *, why: str = "") -> InterviewStep:
         """Take a finding out; it stays in the history."""
@@ -235,7 +234,7 @@ class ConsultService:
         told = weighed(chosen, consult, scope=asker.scope, parts=self.parts(asker))
         reason = (despite or "").strip()
         events: list[tuple[str, Mapping[str, Any]]] = [("despite", {"reason": reason})] if reason else []
-        events.append(("differentials", {"differentials": [differential_json(differential) for differential in told]}))
+        events.append(("differentials", {"differentials": [asdict(differential) for differential in told]}))
         return self.notes.turn(self.notes.append(consult, events, asker))
 
     def assess(self, consult_id: str, asker: User) -> InterviewStep:
@@ -271,8 +270,8 @@ class ConsultService:
         if now == was:
             return self.notes.turn(consult)
         against = conflicts(now, PatientMedicines.of(consult))
-        told = [asdict(conflict) for conflict in (*advised_against(now, quoted_in(consult)), *against)]
-        body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": told}
+        entries = [asdict(conflict) for conflict in (*advised_against(now, quoted_in(consult)), *against)]
+        body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": entries}
         return self.notes.turn(self.notes.append(consult, [("edited", body)], asker))
 
     def sign(self, consult_id: str, name: str, asker: User, *, despite: str | None = None) -> InterviewStep:
@@ -295,7 +294,7 @@ class ConsultService:
 
 
 def _finding(consult: Consult, finding_id: str) -> Finding:
-    finding = next((one for one in consult.findings if one.id == finding_id.strip().lower()), None)
+    finding = next((other for other in consult.findings if other.id == finding_id.strip().lower()), None)
     if finding is None:
         raise NotFound(NO_FINDING)
     return finding

@@ -118,7 +118,7 @@ def _meant(
     asked: str, match: re.Match[str], heard: InterviewMessage, features: Sequence[str], *, is_yes: bool
 ) -> list[Finding]:
     """What “yes” or “no” says to this question."""
-    row = next((one for one in rows("answers.tsv") if one[0] == asked), None)
+    row = next((other for other in rows("answers.tsv") if other[0] == asked), None)
     told = row[1 if is_yes else 2] if row else "-"
     words = MessageWords(heard.position, *match.span("word"), match["word"])
     if told == "each;absent":

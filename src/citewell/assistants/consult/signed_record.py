@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from citewell.answer.audit import scope_json, text_hash
-from citewell.assistants.consult.events_json import differential_json, finding_json
 from citewell.history import AuditRecord
 from citewell.types import User
 from citewell.types.consult import Consult
@@ -41,9 +40,9 @@ def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, An
             "setting": consult.setting,
             "country": consult.country,
             "consent": None if consult.consent is None else asdict(consult.consent),
-            "findings": [finding_json(finding) for finding in consult.findings],
-            "gone": [{"finding": finding_json(finding), "why": why} for finding, why in consult.gone],
-            "differentials": [differential_json(differential) for differential in consult.differentials],
+            "findings": [asdict(finding) for finding in consult.findings],
+            "gone": [{"finding": asdict(finding), "why": why} for finding, why in consult.gone],
+            "differentials": [asdict(differential) for differential in consult.differentials],
             "acknowledged": list(consult.acknowledged),
             "despite": consult.despite,
             "notes": list(consult.notes),
@@ -56,12 +55,12 @@ def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, An
 
 def claims_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every statement of a plan as a checked claim, in order."""
-    found = []
+    entries = []
     for at, diagnosis in enumerate(plan.get("diagnoses", ()), 1):
         both = [*diagnosis["offered"], *diagnosis["held_back"]]
         for one in sorted(both, key=lambda statement: int(statement["id"])):
             place = one["place"]
-            found.append(
+            entries.append(
                 {
                     "text": f"{diagnosis['condition']}: {one['text']}",
                     "verdict": "supported",
@@ -73,7 +72,7 @@ def claims_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
                     "quote": place["quote"],
                 }
             )
-    return found
+    return entries
 
 
 def _evidence(number: int, claim: Mapping[str, Any]) -> dict[str, Any]:

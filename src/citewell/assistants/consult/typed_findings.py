@@ -55,7 +55,7 @@ def _measured(made: Finding, change: Mapping[str, Any]) -> Finding:
         return made
     unit = str(change.get("unit") or "")
     read = find_measures(f"{made.name} {made.value:g} {unit}".strip())
-    measure = next((one for one in read if one.name == made.name), None)
+    measure = next((other for other in read if other.name == made.name), None)
     if measure is None or measure.trouble:
         raise InputError(
             measure.trouble if measure and measure.trouble else (f"{made.name} could not be read from this value.")

@@ -6,15 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from citewell.answer.answer_json import emergency_json
-from citewell.assistants.consult.events_json import differential_json, finding_json
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who
 from citewell.types.consult import Consult, ConsultState
 
 DRAFT = "DRAFT for a clinician to check and sign. Not advice for the patient."
-MARKS = {"present": "+", "absent": "−", "family": "f", "past": "p", "hypothetical": "?"}
 
 
 def turn_json(turn: InterviewStep) -> dict[str, Any]:
@@ -24,7 +21,7 @@ def turn_json(turn: InterviewStep) -> dict[str, Any]:
         **consult_json(turn.consult),
         "question": None if question is None else asdict(question),
         "red_flags": [{**asdict(flag), "is_acknowledged": flag.id in turn.consult.acknowledged} for flag in turn.flags],
-        "emergency": emergency_json(turn.emergency),
+        "emergency": None if turn.emergency is None else asdict(turn.emergency),
         "troubles": list(turn.troubles),
     }
 
@@ -41,10 +38,10 @@ def consult_json(consult: Consult) -> dict[str, Any]:
         "consent": None if consult.consent is None else asdict(consult.consent),
         "messages": [asdict(message) for message in consult.messages],
         "unused": [asdict(unused_words) for unused_words in consult.unused],
-        "findings": [finding_json(finding) for finding in consult.findings],
-        "gone": [{"finding": finding_json(finding), "why": why} for finding, why in consult.gone],
+        "findings": [asdict(finding) for finding in consult.findings],
+        "gone": [{"finding": asdict(finding), "why": why} for finding, why in consult.gone],
         "contradictions": [asdict(contradiction) for contradiction in consult.contradictions],
-        "differentials": [differential_json(differential) for differential in consult.differentials],
+        "differentials": [asdict(differential) for differential in consult.differentials],
         "despite": consult.despite,
         "plan": consult.plan,
         "edits": [dict(edit) for edit in consult.edits],
@@ -128,27 +125,27 @@ def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
             yield f"   {' › '.join((one['document'], *one['section']))}{named}: “{one['quote']}”"
 
 
-def _statement_lines(consult: Consult, number: int, one: Mapping[str, Any], *, held_back: bool) -> Iterator[str]:
-    label = f"{number}.{one['id']}"
+def _statement_lines(consult: Consult, number: int, entry: Mapping[str, Any], *, held_back: bool) -> Iterator[str]:
+    label = f"{number}.{entry['id']}"
     if (edit := consult.edit_of(label)) is not None:
         yield f"   {label} {edit['text']}"
         yield "       clinician's own wording, not the source's" + (f": {edit['why']}" if edit["why"] else "")
         yield from (f"       ! {told['text']} ({told['source']})" for told in edit["conflicts"])
-        yield f"       replacing: {one['text']} [{source_line(one['place'])}]"
+        yield f"       replacing: {entry['text']} [{source_line(entry['place'])}]"
         return
-    yield f"   {label} {'NOT FOR THIS PATIENT: ' if held_back else ''}{one['text']}"
+    yield f"   {label} {'NOT FOR THIS PATIENT: ' if held_back else ''}{entry['text']}"
     graded = ", ".join(
         part
         for part in (
-            f"{one['strength']} recommendation" if one["strength"] else "",
-            f"{one['certainty']} certainty" if one["certainty"] else "",
+            f"{entry['strength']} recommendation" if entry["strength"] else "",
+            f"{entry['certainty']} certainty" if entry["certainty"] else "",
         )
         if part
     )
-    yield f"       [{source_line(one['place'])}]" + (f" ({graded})" if graded else "")
-    yield from (f"       dose: {dose['arithmetic']}" for dose in one["doses"])
-    yield from (f"       ! {told['text']} ({told['source']})" for told in one["conflicts"])
-    yield from (f"       ? {told}" for told in one["reservations"])
+    yield f"       [{source_line(entry['place'])}]" + (f" ({graded})" if graded else "")
+    yield from (f"       dose: {dose['arithmetic']}" for dose in entry["doses"])
+    yield from (f"       ! {told['text']} ({told['source']})" for told in entry["conflicts"])
+    yield from (f"       ? {told}" for told in entry["reservations"])
 
 
 def source_line(place: Mapping[str, Any]) -> str:
@@ -159,10 +156,10 @@ def source_line(place: Mapping[str, Any]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _disagreement_lines(diagnosis: Mapping[str, Any], number: int, one: Mapping[str, Any]) -> Iterator[str]:
-    yield f"   Sources differ on {one['about']}: {one['why']}"
+def _disagreement_lines(diagnosis: Mapping[str, Any], number: int, entry: Mapping[str, Any]) -> Iterator[str]:
+    yield f"   Sources differ on {entry['about']}: {entry['why']}"
     known = {told["id"]: told for told in (*diagnosis["offered"], *diagnosis["held_back"])}
-    for told in one["statements"]:
+    for told in entry["statements"]:
         place = known[told]["place"]
         dated = place["published"] or "no date"
         yield f"       {number}.{told} ({dated}, {place['country'] or 'country not stated'}): {known[told]['text']}"

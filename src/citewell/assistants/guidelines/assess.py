@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from citewell.answer.answer_json import emergency_json
 from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
-from citewell.assistants.guidelines.evaluate_tests import notes_on_results
+from citewell.assistants.guidelines.evaluate_tests import measured, notes_on_results
 from citewell.assistants.guidelines.guideline import Action, Guideline, GuidelineRule
 from citewell.assistants.guidelines.patient import PatientInput, notes_on_age_and_sex
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.taken_into_account import Account, account
 from citewell.clinical.misspellings import corrections
+from citewell.clinical.quantities import named_tests
 from citewell.types import Emergency
 
 MAX_STRANGE = 10
@@ -143,7 +143,7 @@ def assessment_json(assessment: Assessment, wording: Mapping[str, Any] | None = 
         "wording": None if wording is None else dict(wording),
         "notes": list(_notes(assessment)),
         "corrected": _corrected(assessment),
-        "emergency": emergency_json(assessment.emergency),
+        "emergency": None if assessment.emergency is None else asdict(assessment.emergency),
     }
 
 
@@ -248,6 +248,19 @@ def _corrected(assessment: Assessment) -> dict[str, str]:
     }
 
 
+def _tests_on_record(assessment: Assessment) -> Iterator[str]:
+    """The tests that a matched recommendation offers although the record has a result."""
+    results = [result for result in measured(assessment.patient) if result.test is not None]
+    for rule in assessment.matched:
+        offered = {test.name for _, _, test in named_tests(rule.rule.action.text)}
+        for result in results:
+            if result.test is not None and result.test.name in offered:
+                yield (
+                    f"{rule.guideline.name} {rule.rule.id} offers a test that has a result on record: {result.told}. "
+                    "Check whether it is still needed."
+                )
+
+
 def _notes(assessment: Assessment) -> Iterator[str]:
     """What of the record was not understood, and how much of each guideline was held against the patient."""
     if strange := [f"“{one.words}”" for one in assessment.account.not_understood]:
@@ -256,6 +269,7 @@ def _notes(assessment: Assessment) -> Iterator[str]:
         yield f"Not understood, so not compared with any recommendation: {listed}. Rephrase it."
     yield from (f"“{word}” was read as {right}." for word, right in _corrected(assessment).items())
     yield from dict.fromkeys((*notes_on_age_and_sex(assessment.patient), *notes_on_results(assessment.patient)))
+    yield from _tests_on_record(assessment)
     for guideline in assessment.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in guideline.rules)
         if silent == len(guideline.rules):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.search_entries import SearchEntry, pieces
@@ -62,19 +61,3 @@ def browse(guideline: Guideline, text: str, wanted: BrowseFilter) -> list[Search
         for search_entry in search_entries
         if wanted.fits(search_entry, systems.get(search_entry.id, "") if search_entry.kind == "symptom" else "")
     ]
-
-
-def piece_json(piece: SearchEntry) -> dict[str, Any]:
-    """A piece as programs see it."""
-    return {
-        "kind": piece.kind,
-        "id": piece.id,
-        "label": piece.label,
-        "page": piece.page,
-        "start": piece.start,
-        "end": piece.end,
-        "text": piece.text,
-        "rules": [rule.id for rule in piece.rules],
-        "sites": list(dict.fromkeys(rule.site for rule in piece.rules if rule.site)),
-        "actions": list(dict.fromkeys(rule.action.label for rule in piece.rules)),
-    }

@@ -96,7 +96,7 @@ def rewritten(query: Query, message: str, history: Sequence[Message], rewrite: R
 
 def _asked_before(message: str, history: Sequence[Message]) -> str:
     """The last message of the person that stood on its own."""
-    asked = (one.text for one in reversed(history) if one.role == "user" and one.text != message)
+    asked = (other.text for other in reversed(history) if other.role == "user" and other.text != message)
     return next((text for text in asked if not is_follow_up(text)), "")
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from citewell.answer.answer_json import citation_json, emergency_json
+from citewell.answer.answer_json import citation_json
 from citewell.answer.events import AnswerDone
 from citewell.assistants.guidelines.retrieve import RetrievedEntry
 from citewell.history import ConversationMessage
@@ -22,7 +23,7 @@ def chat_json(done: AnswerDone) -> dict[str, Any]:
         "answer_id": answer.id,
         "answer": answer.text,
         "citations": [cited(citation_json(citation)) for citation in answer.citations],
-        "emergency": emergency_json(answer.emergency),
+        "emergency": None if answer.emergency is None else asdict(answer.emergency),
         "unused": list(answer.notes.get("unused", ())),
         "debug": {name: answer.notes[name] for name in DEBUG},
     }

@@ -21,18 +21,18 @@ _KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|morphol
 
 def patient_from_bundle(bundle: Mapping[str, Any]) -> PatientInput:
     """The one patient of a bundle, as old as on its last dated entry."""
-    resources = [one["resource"] for one in _list(bundle, "entry") if isinstance(one.get("resource"), Mapping)]
+    resources = [entry["resource"] for entry in _list(bundle, "entry") if isinstance(entry.get("resource"), Mapping)]
     entries = [resource for resource in resources if not _is_mistaken(resource)]
-    people = [entry for entry in entries if entry.get("resourceType") == "Patient"]
+    people = [resource for resource in entries if resource.get("resourceType") == "Patient"]
     if len(people) != 1:
         raise InputError("The bundle must contain exactly one patient. Export one patient at a time.")
     person = people[0]
-    observations = [entry for entry in entries if entry.get("resourceType") == "Observation"]
-    last = max((day for entry in entries for day in _dates(entry)), default=_day(bundle.get("timestamp")))
+    observations = [resource for resource in entries if resource.get("resourceType") == "Observation"]
+    last = max((day for resource in entries for day in _dates(resource)), default=_day(bundle.get("timestamp")))
     latest: dict[str, Mapping[str, Any]] = {}
-    for observation in sorted(observations, key=lambda found: max(_dates(found), default=date.min)):
+    for observation in sorted(observations, key=lambda observation: max(_dates(observation), default=date.min)):
         latest[_named(observation)] = observation
-    smoking = [one for one in latest.values() if _has_code(one, SMOKING)]
+    smoking = [resource for resource in latest.values() if _has_code(resource, SMOKING)]
     gender = str(person.get("gender", "")).lower()
     sex = SEXES.get(gender)
     return PatientInput(
@@ -41,7 +41,9 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> PatientInput:
         sex=sex,
         smoking=_KIND.sub("", _named_value(smoking[-1])) if smoking else None,
         complaints=tuple(_complaints(entries, last)),
-        tests=tuple(test for name, one in sorted(latest.items()) if name and (test := _test(name, one)) is not None),
+        tests=tuple(
+            test for name, resource in sorted(latest.items()) if name and (test := _test(name, resource)) is not None
+        ),
         not_read=tuple(_not_read(resources, latest, gender if sex is None else "")),
     )
 
@@ -68,34 +70,34 @@ def _not_read(
         yield UnreadField(f"{count} × {kind}", "entry", "this type of entry is not read")
 
 
-def _is_active(one: Mapping[str, Any]) -> bool:
-    return _code(one.get("clinicalStatus")) in ("active", "recurrence", "relapse")
+def _is_active(resource: Mapping[str, Any]) -> bool:
+    return _code(resource.get("clinicalStatus")) in ("active", "recurrence", "relapse")
 
 
-def _is_mistaken(one: Mapping[str, Any]) -> bool:
+def _is_mistaken(resource: Mapping[str, Any]) -> bool:
     """Whether the record itself says that an entry does not hold."""
-    return one.get("status") in MISTAKEN or _code(one.get("verificationStatus")) in MISTAKEN
+    return resource.get("status") in MISTAKEN or _code(resource.get("verificationStatus")) in MISTAKEN
 
 
 def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator[Complaint]:
-    for entry in entries:
-        if entry.get("resourceType") == "Condition" and _is_active(entry):
-            began = min(_dates(entry), default=None)
+    for resource in entries:
+        if resource.get("resourceType") == "Condition" and _is_active(resource):
+            began = min(_dates(resource), default=None)
             days = (last - began).days if last and began else None
-            if name := _KIND.sub("", _named(entry)):
+            if name := _KIND.sub("", _named(resource)):
                 yield Complaint(name, days, "Condition")
 
 
-def _test(name: str, one: Mapping[str, Any]) -> TestResult | None:
-    quantity = one.get("valueQuantity")
+def _test(name: str, resource: Mapping[str, Any]) -> TestResult | None:
+    quantity = resource.get("valueQuantity")
     if isinstance(quantity, Mapping) and isinstance(quantity.get("value"), int | float):
-        ranges = _list(one, "referenceRange")
+        ranges = _list(resource, "referenceRange")
         low = _limit(ranges[0], "low") if ranges else None
         high = _limit(ranges[0], "high") if ranges else None
         value = float(quantity["value"])
         flag = by_range(value, low, high)
         return TestResult(name, value, str(quantity.get("unit") or "") or None, None, flag, low, high)
-    words = _named_value(one)
+    words = _named_value(resource)
     return TestResult(name, text=words) if words else None
 
 
@@ -112,12 +114,12 @@ def _age(born: object, last: date | None) -> int | None:
     return years_between(birth, last)
 
 
-def _dates(one: Mapping[str, Any]) -> list[date]:
+def _dates(resource: Mapping[str, Any]) -> list[date]:
     """The days that a resource names for itself."""
-    period = one.get("period")
-    given = [one.get(key) for key in DATES]
+    period = resource.get("period")
+    given = [resource.get(key) for key in DATES]
     given += [period.get("start")] if isinstance(period, Mapping) else []
-    return [day for one_given in given if (day := _day(one_given)) is not None]
+    return [day for text in given if (day := _day(text)) is not None]
 
 
 def _day(given: object) -> date | None:
@@ -127,12 +129,12 @@ def _day(given: object) -> date | None:
         return None
 
 
-def _named(one: Mapping[str, Any]) -> str:
-    return _concept(one.get("code"))
+def _named(resource: Mapping[str, Any]) -> str:
+    return _concept(resource.get("code"))
 
 
-def _named_value(one: Mapping[str, Any]) -> str:
-    return _concept(one.get("valueCodeableConcept")) or str(one.get("valueString") or "")
+def _named_value(resource: Mapping[str, Any]) -> str:
+    return _concept(resource.get("valueCodeableConcept")) or str(resource.get("valueString") or "")
 
 
 def _concept(given: object) -> str:
@@ -147,11 +149,11 @@ def _code(given: object) -> str:
     return str(codings[0].get("code") or "") if codings else ""
 
 
-def _has_code(one: Mapping[str, Any], code: str) -> bool:
-    given = one.get("code")
+def _has_code(resource: Mapping[str, Any], code: str) -> bool:
+    given = resource.get("code")
     return isinstance(given, Mapping) and any(coding.get("code") == code for coding in _list(given, "coding"))
 
 
 def _list(given: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     value = given.get(key)
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from citewell.assistants.guidelines.patient import PatientInput, patients_from_json
+from citewell.assistants.guidelines.patient import PatientInput
+from citewell.assistants.guidelines.read_patient import patients_from_json
 from citewell.errors import InputError, NotFound
 
 MAX_FILE_BYTES = 50_000_000

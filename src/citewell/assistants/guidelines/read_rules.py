@@ -112,7 +112,7 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
     after = next((n for n, block in enumerate(blocks) if n and _is_heading(document, block)), len(blocks))
     blocks, below = blocks[:after], blocks[:after]
     last = _last(document, blocks)
-    rows = [one for one in below[last + 1 :] if one.kind == "table_row"]
+    rows = [other for other in below[last + 1 :] if other.kind == "table_row"]
     table = _table(document, below[last + 1 :], rows)
     blocks = [block for block in blocks[: last + 1] if block.kind != "table_row"]
     match = NUMBERED.match(document.text, first.start, first.end)

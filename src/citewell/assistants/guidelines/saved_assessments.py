@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 from citewell.answer.audit import digest, scope_json, text_hash
 from citewell.answer.replay import UPGRADED, Replay, compare
@@ -87,7 +87,7 @@ def _told(state: str, text: str, fact: str | None) -> str:
 # ----------------------------------------------------------------------------------------------------------- again
 
 
-def patient_of(told: Mapping[str, Any]) -> PatientInput:
+def patient_of(entry: Mapping[str, Any]) -> PatientInput:
     """The patient that was written down.
 
     >>> one = PatientInput("P1", age=50, complaints=(Complaint("cough", 21),), tests=(TestResult("PSA", 4.5),))
@@ -95,12 +95,12 @@ def patient_of(told: Mapping[str, Any]) -> PatientInput:
     True
     """
     return PatientInput(
-        **{key: told[key] for key in ("id", "name", "age", "sex", "smoking")},
-        exposures=tuple(told["exposures"]),
-        complaints=tuple(Complaint(**one) for one in told["complaints"]),
-        tests=tuple(TestResult(**one) for one in told["tests"]),
-        organs=tuple(told["organs"]),
-        not_read=tuple(UnreadField(**one) for one in told.get("not_read", ())),
+        **{key: entry[key] for key in ("id", "name", "age", "sex", "smoking")},
+        exposures=tuple(entry["exposures"]),
+        complaints=tuple(Complaint(**one) for one in entry["complaints"]),
+        tests=tuple(TestResult(**one) for one in entry["tests"]),
+        organs=tuple(entry["organs"]),
+        not_read=tuple(UnreadField(**one) for one in entry.get("not_read", ())),
     )
 
 
@@ -141,10 +141,9 @@ class ChangedAssessment:
     """A patient for whom another edition says something else."""
 
     answer_id: str
-    patient_id: str
+    patient: str
     made_at: datetime
-    then: str
-    now: str
+    risk_level: Mapping[Literal["then", "now"], str]
     lost: tuple[str, ...]
     gained: tuple[str, ...]
 
@@ -166,8 +165,7 @@ def changed_by(records: Iterable[AuditRecord], *, old: Guideline, new: Guideline
                 record.entry.answer_id,
                 told["id"],
                 record.entry.made_at,
-                before.risk_level,
-                after.risk_level,
+                {"then": before.risk_level, "now": after.risk_level},
                 tuple(label for text, label in was.items() if text not in now),
                 tuple(label for text, label in now.items() if text not in was),
             )
@@ -176,15 +174,3 @@ def changed_by(records: Iterable[AuditRecord], *, old: Guideline, new: Guideline
 def _gist(assessment: Assessment) -> dict[str, str]:
     """What matched, by its words: a rule that only has another number is the same."""
     return {" ".join(rule.rule.text.split()): cited(rule) for rule in assessment.matched}
-
-
-def changed_json(assessment: ChangedAssessment) -> dict[str, Any]:
-    """A stored assessment that would change, as its views show it."""
-    return {
-        "answer_id": assessment.answer_id,
-        "patient": assessment.patient_id,
-        "made_at": assessment.made_at.isoformat(),
-        "risk_level": {"then": assessment.then, "now": assessment.now},
-        "lost": list(assessment.lost),
-        "gained": list(assessment.gained),
-    }

@@ -33,6 +33,18 @@ class SearchEntry:
     matched: str = ""
     """What is embedded; a rule itself is only looked up."""
 
+    @property
+    def rule_ids(self) -> list[str]:
+        return [rule.id for rule in self.rules]
+
+    @property
+    def sites(self) -> list[str]:
+        return list(dict.fromkeys(rule.site for rule in self.rules if rule.site))
+
+    @property
+    def actions(self) -> list[str]:
+        return list(dict.fromkeys(rule.action.label for rule in self.rules))
+
 
 def pieces(guideline: Guideline, text: str) -> tuple[SearchEntry, ...]:
     """Everything in a guideline that can be found, in its order; `text` is that of its document."""

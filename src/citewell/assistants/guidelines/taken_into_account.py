@@ -214,7 +214,7 @@ class _AccountReader:
                     yield judged, condition_verdict.rules
         for test in self.record.patient.tests:
             about = self._about(test)
-            if not any(_is_decided(one.judged) for one in about):
+            if not any(_is_decided(other.judged) for other in about):
                 for verdict in about:
                     yield next(criterion for criterion in verdict.judged if criterion.fact), verdict.rules
 

@@ -195,6 +195,6 @@ def names_of(medication: Medication) -> list[str]:
 
 def _alert(kind: AlertKind, text: str, facts: Sequence[Fact]) -> Alert:
     ids = tuple(fact.id for fact in facts)
-    doses = [one.dose or "" for one in facts if isinstance(one, Medication)]
+    doses = [other.dose or "" for other in facts if isinstance(other, Medication)]
     values = doses if kind is AlertKind.CONFLICTING_DOSE else []
     return Alert(fact_id("alert", kind, *sorted(ids), *sorted(values)), kind, text, ids)

@@ -17,6 +17,6 @@ def align(sentence: str, evidence: Sequence[Evidence]) -> str:
     wanted = frozenset(terms(sentence))
     if not wanted or MARK.search(sentence):
         return sentence
-    shares = [(len(wanted & frozenset(terms(one.text))) / len(wanted), -at) for at, one in enumerate(evidence)]
+    shares = [(len(wanted & frozenset(terms(other.text))) / len(wanted), -at) for at, other in enumerate(evidence)]
     share, place = max(shares, default=(0.0, 0))
     return f"{sentence} [{evidence[-place].alias}]" if share >= MIN_SHARE else sentence

@@ -133,7 +133,7 @@ def prepare(asked: FactQuery) -> GatheredFacts:
             [medication for medication in known.taken if last and (when(medication) or LONG_AGO) >= since],
         ),
         ("open appointment or referral", "open appointments or referrals", planned(known)),
-        ("entry to confirm", "entries to confirm", [one for one in known.facts if not one.is_verified]),
+        ("entry to confirm", "entries to confirm", [other for other in known.facts if not other.is_verified]),
     ]
     found = [(one if len(facts) == 1 else many, facts) for one, many, facts in groups if facts]
     after = unjudged(newest).replace("these tests", "your tests")

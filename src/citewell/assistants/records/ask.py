@@ -5,42 +5,52 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from citewell.answer.audit import writer_record
 from citewell.answer.events import AnswerDone, Event, Notice, StageStarted
-from citewell.answer.gate import Verify, finish
+from citewell.answer.followup import rephrase
+from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
+from citewell.assistants.records.agree import agree
 from citewell.assistants.records.align import align
-from citewell.assistants.records.fact_places import FactDocuments, unread
+from citewell.assistants.records.confidence import confidence
+from citewell.assistants.records.fact_places import FactDocuments, is_coded, unread
 from citewell.assistants.records.fact_query import GatheredFacts
 from citewell.assistants.records.fetch import allergies, fetch
-from citewell.assistants.records.intents import Intent
+from citewell.assistants.records.gather import gather
+from citewell.assistants.records.intents import Intent, Intents, intents_of
 from citewell.assistants.records.kind_examples import Nearness
-from citewell.assistants.records.known_facts import KnownFacts
-from citewell.assistants.records.look_up import look_up
+from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
+from citewell.assistants.records.letters import letter
 from citewell.assistants.records.named_facts import Names
 from citewell.assistants.records.newer import newer
 from citewell.assistants.records.notes import notes
-from citewell.assistants.records.paper_mentions import on_topic
-from citewell.assistants.records.question_kinds import QuestionKindRule
-from citewell.assistants.records.release import release
-from citewell.assistants.records.safety_filter import counted
-from citewell.assistants.records.screening import screen
+from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions, on_topic
+from citewell.assistants.records.paper_values import critical_values
+from citewell.assistants.records.papers import day_of
+from citewell.assistants.records.question_kinds import QuestionKindRule, classify
+from citewell.assistants.records.release import ReleaseCounts, release
+from citewell.assistants.records.safety_filter import counted, template
+from citewell.assistants.records.screening import FILTERED, ScreenedQuestion, screen
 from citewell.assistants.records.source_sentences import Sources
-from citewell.assistants.records.turn import NOTHING, RecordExchange
+from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.unused import unused
-from citewell.clinical.languages import Language
+from citewell.clinical.languages import Language, language_of
 from citewell.ports import Writer
 from citewell.prompts import Template
+from citewell.sentences import sentences
 from citewell.types import (
+    Claim,
     Context,
     Emergency,
     Evidence,
@@ -51,6 +61,7 @@ from citewell.types import (
     Refuse,
     Scope,
     SentenceCheck,
+    Verdict,
 )
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
@@ -73,6 +84,15 @@ PAPERS_SAY = "Your documents say:"
 BESIDE = 0.5
 """How near a fact is that only stands beside a “no”."""
 EARLIER = "You asked this before:"
+POLICY = Policy(threshold=0.0, min_relevance=0.0)
+"""A patient has nobody to be handed to: what is found is shown for what it is."""
+PAPERS_NAMED = 3
+NOTHING = "nothing"
+"""The words for a question that the record does not answer, by their name in the table."""
+LISTED = frozenset(
+    {Intent.CHANGES, Intent.MEDICINES, Intent.DIAGNOSES, Intent.ALLERGIES, Intent.VACCINATIONS, Intent.PROCEDURES}
+)
+"""Wishes for all of a kind, of which a newer paper may know more."""
 
 
 @dataclass(frozen=True)
@@ -105,20 +125,20 @@ class Records:
         yield StageStarted("searching")
         facts, hits, is_empty = self._found(turn)
         if is_empty:
-            yield turn.said("empty")
+            yield turn.refusal("empty")
             return
         known = KnownFacts(tuple(facts))
-        gathered, said = look_up(turn, known)
+        gathered, quotes = look_up(turn, known)
         if not screened.emergency:
-            turn.unused.extend(unused(turn.text, known.facts, said, lexicon=self.search.lexicon))
+            turn.unused.extend(unused(turn.text, known.facts, quotes, lexicon=self.search.lexicon))
         if screened.emergency and gathered is None and not turn.asks_besides:
             yield turn.put("")  # nothing beside the way to help may calm anybody down, or ask them to read
             return
-        is_told = False
+        is_answered = False
         if self.is_model:
-            is_told = yield from self._worded(turn, known, gathered, [*said, *hits])
-        if not is_told:
-            yield from self._quoted(turn, known, gathered, hits, said)
+            is_answered = yield from self._worded(turn, known, gathered, [*quotes, *hits])
+        if not is_answered:
+            yield from self._quoted(turn, known, gathered, hits, quotes)
 
     def setup(self) -> Mapping[str, Any]:
         """What it is set to, so that an answer can be told from another's later."""
@@ -144,15 +164,14 @@ class Records:
             age = None if dated is None else (self.now() - dated).days
             if (score := plan.score(hit.relevance, age_days=age)) is not None:
                 scored.append((score, hit))
-        return [one for _, one in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
+        return [hit for _, hit in sorted(scored, key=lambda pair: -pair[0])][: plan.top_k]
 
     def _asked_before(self, turn: RecordExchange) -> list[str]:
         """What was asked of late, for who prepares a visit."""
         if Intent.PREPARE not in turn.wanted:
             return []
-        return list(dict.fromkeys(message.text for message in self._remembered(turn) if message.role == "user"))[
-            -ASKED_SHOWN:
-        ]
+        questions = (message.text for message in self._remembered(turn) if message.role == "user")
+        return list(dict.fromkeys(questions))[-ASKED_SHOWN:]
 
     def _remembered(self, turn: RecordExchange) -> list[Message]:
         """What was said in other conversations, where the kind of question wants it; never this question itself."""
@@ -169,23 +188,23 @@ class Records:
         known: KnownFacts,
         gathered: GatheredFacts | None,
         hits: Sequence[Hit],
-        said: Sequence[Hit],
+        quotes: Sequence[Hit],
     ) -> Iterator[Event]:
         """The record's own words: facts where they tell something, else sentences of the documents."""
         near = on_topic(hits, Names.of(turn.text, self.search.lexicon))
         if gathered is not None:
-            yield from self._quoted_facts(turn, known, gathered, said)
+            yield from self._quoted_facts(turn, known, gathered, quotes)
         elif near:
             yield from self._quoted_passages(turn, near)
-        elif said:
-            yield from self._quoted_facts(turn, known, GatheredFacts(PAPERS_SAY), said)
+        elif quotes:
+            yield from self._quoted_facts(turn, known, GatheredFacts(PAPERS_SAY), quotes)
         else:
-            yield turn.said(
+            yield turn.refusal(
                 "reference" if turn.kind is QuestionKindRule.GENERAL else NOTHING, unread=self._unread(turn, known)
             )
 
     def _quoted_facts(
-        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, said: Sequence[Hit]
+        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, quotes: Sequence[Hit]
     ) -> Iterator[Event]:
         """The lines of the facts, each with the place that it was read from, and what papers say of the same."""
         hits = self.places.hits(gathered.facts, turn.scope)
@@ -193,34 +212,35 @@ class Records:
             hits = [replace(hit, relevance=BESIDE) for hit in hits]
         after = _listed(TOLD, _told(gathered))
         after += [MORE.format(count=gathered.left_out)] if gathered.left_out else []
-        after += [*self._notes(turn, known, gathered, said), *_listed(EARLIER, self._asked_before(turn))]
-        lead, found = newer(gathered, hits, said, [self.places.dated(hit.document_id, turn.scope) for hit in said])
-        if not hits and not said:
+        after += [*self._notes(turn, known, gathered, quotes), *_listed(EARLIER, self._asked_before(turn))]
+        dates = [self.places.dated(quote.document_id, turn.scope) for quote in quotes]
+        lead, lines = newer(gathered, hits, quotes, dates)
+        if not hits and not quotes:
             yield turn.put("\n\n".join([lead, *after]))
             return
-        yield StageStarted("reading", len(found))
-        context = self._context(turn.text, found, ())
+        yield StageStarted("reading", len(lines))
+        context = self._context(turn.text, lines, ())
         yield Notice(lead)
         yield StageStarted("writing", len(context.evidence))
         asked = turn.asked(context, before=lead, after="\n\n".join(after))
-        named = [] if gathered.is_letter else said
-        days = {hit.source_id: self.places.dated(hit.document_id, turn.scope) for hit in named}
-        pieces = (_line(evidence, days) for evidence in context.evidence)
+        named = [] if gathered.is_letter else quotes
+        days = {quote.source_id: self.places.dated(quote.document_id, turn.scope) for quote in named}
+        pieces = (_line(passage, days) for passage in context.evidence)
         judge = turn.judge(gathered.facts, known.facts)
         yield from finish(pieces, asked, verify=self._verbatim, judge=judge, cut=lambda some: some)
 
     def _notes(
-        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, hits: Sequence[Hit]
+        self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, quotes: Sequence[Hit]
     ) -> list[str]:
         """What must be added: papers without facts, papers that were searched in vain, how old the record is."""
         is_named = gathered.is_letter or Names.of(turn.text, self.search.lexicon).names_something
-        told = {hit.document_id for hit in hits} if is_named else set()
+        quoted = {quote.document_id for quote in quotes} if is_named else set()
         return notes(
             gathered,
             known,
             turn.wanted,
-            unread=[library_entry for library_entry in self._unread(turn, known) if library_entry.id not in told],
-            searched=0 if hits else len(turn.papers),
+            unread=[entry for entry in self._unread(turn, known) if entry.id not in quoted],
+            searched=0 if quotes else len(turn.papers),
             now=self.now(),
         )
 
@@ -278,13 +298,13 @@ class Records:
     def _released(self, turn: RecordExchange, context: Context) -> Iterator[str]:
         """What a model writes, as far as a patient may see it; a sentence without a mark gets that of its passage."""
         begun_at = time.monotonic()  # a reply that is written again has what the one before it left of the time
-        sentences = release(
+        released = release(
             lambda: self.writer.write(turn.screened.block, context, rules=self.rules.text, begun_at=begun_at),
-            Sources.of(evidence.text for evidence in context.evidence),
+            Sources.of(passage.text for passage in context.evidence),
             turn.tally,
             language=turn.language,
         )
-        yield from (align(sentence, context.evidence) for sentence in sentences)
+        yield from (align(sentence, context.evidence) for sentence in released)
 
     def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
         budget = Budget(self.writer.window, self.writer.reply, EVIDENCE_TOKENS, HISTORY_TOKENS)
@@ -312,3 +332,181 @@ def _told(gathered: GatheredFacts) -> list[str]:
 
 def _listed(lead: str, lines: Sequence[str]) -> list[str]:
     return ["\n".join([lead, *(f"• {line}" for line in lines)])] if lines else []
+
+
+# --------------------------------------------------------------------------------------------------------- one question
+
+
+@dataclass(frozen=True)
+class RecordExchange:
+    """One question while it is being answered."""
+
+    records: Records
+    question: str
+    screened: ScreenedQuestion
+    scope: Scope
+    history: tuple[Message, ...]
+    started: float
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    tally: ReleaseCounts = field(default_factory=ReleaseCounts)
+    """What became of a model's replies; empty without one."""
+    unused: list[dict[str, str]] = field(default_factory=list)
+    """What of the question nothing could use, and why."""
+
+    @cached_property
+    def text(self) -> str:
+        """The question as it is looked up: without what was filtered, and a follow-up with what it follows."""
+        plain = " ".join(self.screened.text.replace(FILTERED, " ").split())
+        return rephrase(plain, self.history, lexicon=self.records.search.lexicon)
+
+    @cached_property
+    def wanted(self) -> Intents:
+        """What it wants from the facts."""
+        return intents_of(self.text, now=self.records.now())
+
+    @cached_property
+    def papers(self) -> list[Paper]:
+        """The papers of the record, but for those that are nothing but facts."""
+        return self.records.places.papers(self.scope)
+
+    @cached_property
+    def kind(self) -> QuestionKindRule:
+        return classify(self.text, near=self.records.near)
+
+    @cached_property
+    def language(self) -> Language:
+        """In which language it is answered as far as the words are ours: that of the settings, or of the question."""
+        return self.records.language or language_of(self.screened.text)
+
+    @property
+    def plan(self) -> Strategy:
+        return strategy(self.kind)
+
+    @cached_property
+    def asks_besides(self) -> bool:
+        """Whether a sentence that tells of no emergency asks the record for something."""
+        parts = [self.text[start:end] for start, end in sentences(self.text)]
+        besides = [part for part in parts if self.records.emergency(part) is None]
+        return any(Names.of(part, self.records.search.lexicon).names_something for part in besides)
+
+    def asked(self, context: Context, *, before: str = "", after: str = "") -> AnswerRequest:
+        """What the gate must know; calm words at the end are known only once the reply is read."""
+        notes: dict[str, Any] = {
+            "kind": self.kind.value,
+            "emergency": list(self.screened.emergency.kinds) if self.screened.emergency else [],
+            "filtered": self.screened.filtered,
+            "is_cut": self.screened.is_cut,
+            "unused": list(self.unused),
+            "before": before,
+            "after": after,
+            **self.filter_notes(),
+        }
+
+        def closing() -> str:
+            notes.update(after=_joined(after, self.tally.calm))
+            return self.tally.calm
+
+        frame = AnswerWording(before=before, after=after, closing=closing)
+        rules = self.records.rules
+        return AnswerRequest(
+            self.id, self.question, context, self.records.writer.name, rules.hash, POLICY, rules.text, frame, notes
+        )
+
+    def filter_notes(self) -> Mapping[str, Any]:
+        """What may be kept of the filter: its outcome, and how many phrases of each kind it found."""
+        if not self.tally.replies:
+            return {}
+        return {"replies": self.tally.replies, "filter": self.tally.outcome, "phrases": counted(self.tally.findings)}
+
+    def refusal(self, why: str, *, unread: Sequence[LibraryEntry] = ()) -> AnswerDone:
+        """An answer without citations, in the fixed words for a reason; papers may say it in words of their own."""
+        names = ", ".join(f"“{entry.title}”" for entry in unread[:PAPERS_NAMED])
+        look = template("papers", self.language).replace("{names}", names) if names else ""
+        return self.put(_joined(template(why, self.language), look))
+
+    def put(self, words: str) -> AnswerDone:
+        """The same in words that were made for it."""
+        return AnswerDone(refuse(self.asked(Context(())), words, judge=self.judge()))
+
+    def judge(self, shown: Iterable[Fact] = (), known: Sequence[Fact] = ()) -> Judge:
+        """The end of an answer; nobody is sent a patient's question."""
+        agreement = agree(shown, known)
+
+        def refused(_reason: str) -> Refuse:
+            return Refuse(self.tally.calm or template(NOTHING, self.language))
+
+        return Judge(
+            rate=lambda _answer: None,
+            calibrate=partial(_trusted, agreement=agreement),
+            route=refused,
+            took_ms=lambda: (time.perf_counter() - self.started) * 1000,
+        )
+
+
+def _trusted(claims: Sequence[Claim], context: Context, *, agreement: float) -> float:
+    """How far an answer can be trusted: what is verified, how near it is, and how far the sources agree."""
+    cited = [passage for passage in context.evidence if any(_holds(passage, claim) for claim in claims)]
+    return confidence(
+        verified=sum(claim.check.verdict is Verdict.SUPPORTED for claim in claims),
+        claims=len(claims),
+        relevances=[passage.hit.relevance for passage in cited],
+        agreement=agreement,
+    )
+
+
+def _holds(evidence: Evidence, claim: Claim) -> bool:
+    """Whether the words that decided on a claim stand in a passage."""
+    return any(
+        span.source_id == evidence.hit.source_id and evidence.start <= span.start < evidence.end
+        for span in claim.check.spans
+    )
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+# ----------------------------------------------------------------------------------------- what facts and documents say
+
+
+def look_up(turn: RecordExchange, known: KnownFacts) -> tuple[GatheredFacts | None, list[Hit]]:
+    """What the facts say, and what papers say of the same; or a letter that is asked for as such."""
+    lexicon = turn.records.search.lexicon
+    names = Names.of(turn.text, lexicon)
+    if (asked_for := letter(names, turn.wanted, _uncoded(turn))) is not None:
+        return GatheredFacts(asked_for.lead, is_letter=True), _quotes(asked_for.said, turn)
+    gathered = gather(turn.text, turn.wanted, known, lexicon=lexicon, now=turn.records.now())
+    mentioned = _mentioned(turn, names, gathered, known)
+    shown = {(fact.origin.document_id, fact.origin.start) for fact in (gathered.facts if gathered else ())}
+    return gathered, _quotes([place for place in mentioned if (place.document_id, place.start) not in shown], turn)
+
+
+def _mentioned(
+    turn: RecordExchange, names: Names, gathered: GatheredFacts | None, known: KnownFacts
+) -> list[PaperMention]:
+    """What papers say of the same, which no fact may have: nobody is told “no” before they were searched."""
+    if Intent.PREPARE in turn.wanted:
+        return [value.place for value in critical_values(_uncoded(turn), known)]
+    if gathered is None or gathered.if_mentioned:
+        return mentions(names, turn.wanted, turn.papers)
+    if names.names_something:
+        return mentions(names, turn.wanted, _uncoded(turn))
+    return mentions(names, turn.wanted, _newer(turn, gathered))
+
+
+def _newer(turn: RecordExchange, gathered: GatheredFacts) -> list[Paper]:
+    """Of a list, the papers that may be newer than all of it."""
+    if not turn.wanted.all & LISTED or not gathered.facts:
+        return []
+    newest = max(when(fact) or LONG_AGO for fact in gathered.facts)
+    days = ((paper, day_of(*paper)) for paper in _uncoded(turn))
+    return [paper for paper, day in days if day is None or day > newest]
+
+
+def _uncoded(turn: RecordExchange) -> list[Paper]:
+    """The papers that are no export of codes."""
+    return [paper for paper in turn.papers if not is_coded(paper[0])]
+
+
+def _quotes(places: list[PaperMention] | tuple[PaperMention, ...], turn: RecordExchange) -> list[Hit]:
+    return [turn.records.places.quote(place.document_id, place.start, place.end, turn.scope) for place in places]

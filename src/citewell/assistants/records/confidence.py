@@ -24,7 +24,7 @@ def confidence(*, verified: int, claims: int, relevances: Sequence[float], agree
     """
     if claims <= 0 or not relevances:
         return 0.0
-    relevance = sum(_held(one) for one in relevances) / len(relevances)
+    relevance = sum(_held(other) for other in relevances) / len(relevances)
     return round(_held(verified / claims) * relevance * _held(agreement), 6)
 
 

@@ -50,11 +50,11 @@ def critical_values(papers: Sequence[Paper], known: KnownFacts) -> list[PaperVal
         ):  # of one day, the last that is said
             newest[key] = paper_value
     return [
-        one
-        for one in newest.values()
-        if one.limit.is_beyond(one.value)
-        and is_adult(known, one.dated)
-        and not any(_replaces(result, one) for result in results)
+        other
+        for other in newest.values()
+        if other.limit.is_beyond(other.value)
+        and is_adult(known, other.dated)
+        and not any(_replaces(result, other) for result in results)
     ]
 
 

@@ -105,21 +105,21 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 def _lines(reply: str) -> Iterable[Mapping[str, Any]]:
     """The lines of a reply; one that cannot be read has none."""
     try:
-        told = json.loads(reply[reply.index("{") : reply.rindex("}") + 1])
+        entry = json.loads(reply[reply.index("{") : reply.rindex("}") + 1])
     except ValueError:
         return []
-    found = told.get("facts") if isinstance(told, dict) else None
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    found = entry.get("facts") if isinstance(entry, dict) else None
+    return [other for other in found if isinstance(other, dict)] if isinstance(found, list) else []
 
 
-def _held(told: Mapping[str, Any], part: str, start: int, document_id: str) -> Fact | None:
+def _held(entry: Mapping[str, Any], part: str, start: int, document_id: str) -> Fact | None:
     """The fact of a line whose words stand in the document; None where they do not, or deny it."""
-    kind, name, quote = (str(told.get(key) or "").strip() for key in ("kind", "name", "quote"))
+    kind, name, quote = (str(entry.get(key) or "").strip() for key in ("kind", "name", "quote"))
     place = _place(quote, part)
     if kind not in NAMES or place is None or not name or _place(name, quote) is None or is_denied(quote):
         return None
     begin, end = start + place[0], start + place[1]
-    written = {field: str(told.get(field) or "").strip() for field in FIELDS[kind]}
+    written = {field: str(entry.get(field) or "").strip() for field in FIELDS[kind]}
     kept: dict[str, Any] = {field: value for field, value in written.items() if value and _place(value, quote)}
     if kind == LabResult.kind:
         kept = _result(kept)

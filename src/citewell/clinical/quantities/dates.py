@@ -60,7 +60,9 @@ def dates(text: str) -> tuple[Day, ...]:
     >>> [found.problem for found in dates("seen 31 February 2024")]
     ['“31 February 2024” is not a day. Which day is meant?']
     """
-    matches = sorted((one for pattern in _WRITTEN for one in pattern.finditer(text)), key=lambda match: match.start())
+    matches = sorted(
+        (other for pattern in _WRITTEN for other in pattern.finditer(text)), key=lambda match: match.start()
+    )
     return tuple(map(_day, matches))
 
 

@@ -9,7 +9,12 @@ FOLDER = Path(__file__).parent
 
 
 @cache
-def rows(name: str) -> tuple[tuple[str, ...], ...]:
-    """The rows of a table, without its comments."""
-    lines = (FOLDER / name).read_text("utf-8").splitlines()
+def read_rows(folder: Path, name: str) -> tuple[tuple[str, ...], ...]:
+    """The rows of a table in a folder, without its comments."""
+    lines = (folder / name).read_text("utf-8").splitlines()
     return tuple(tuple(line.split("\t")) for line in lines if line and not line.startswith("#"))
+
+
+def rows(name: str) -> tuple[tuple[str, ...], ...]:
+    """The rows of a table of this folder."""
+    return read_rows(FOLDER, name)

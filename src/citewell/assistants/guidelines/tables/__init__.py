@@ -7,19 +7,18 @@ from functools import cache
 from pathlib import Path
 
 from citewell.clinical import tables as names
+from citewell.clinical.tables import read_rows
 
 FOLDER = Path(__file__).parent
 
 
-@cache
 def rows(name: str) -> tuple[tuple[str, ...], ...]:
     """The rows of a table, without its comments.
 
     >>> rows("levels.tsv")[0]
     ('Urgent Referral', 'referral', 'do', 'suspected cancer pathway')
     """
-    lines = (FOLDER / name).read_text("utf-8").splitlines()
-    return tuple(tuple(line.split("\t")) for line in lines if line and not line.startswith("#"))
+    return read_rows(FOLDER, name)
 
 
 @cache

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
+
+from citewell.clinical.tables import read_rows
 
 FOLDER = Path(__file__).parent
 
 
-@cache
 def rows(name: str) -> tuple[tuple[str, ...], ...]:
     """The rows of a table, without its comments.
 
     >>> rows("strategies.tsv")[0][:2]
     ('factual', '5')
     """
-    lines = (FOLDER / name).read_text("utf-8").splitlines()
-    return tuple(tuple(line.split("\t")) for line in lines if line and not line.startswith("#"))
+    return read_rows(FOLDER, name)

@@ -1,0 +1,154 @@
+"""The guidelines chat: its sessions, the guidelines that it searches, and those that it searched then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Protocol
+
+from citewell.answer.events import AnswerDone, Event
+from citewell.answer.gate import Verify
+from citewell.answer.service import AskService, Assistant, AssistantAt, ServiceLibrary
+from citewell.answer.verify.support_model import calibrated
+from citewell.assistants.guidelines import TAG
+from citewell.assistants.guidelines.chat import Chat
+from citewell.assistants.guidelines.chat_queries import rewriting
+from citewell.assistants.guidelines.class_examples import examples, nearness
+from citewell.assistants.guidelines.classify import Nearness
+from citewell.assistants.guidelines.extractive_answer import Quoter
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.patient import PatientInput
+from citewell.assistants.guidelines.retrieve import RetrievedEntry, query_for, retrieve_for
+from citewell.assistants.guidelines.search_index import Books, SearchableGuideline
+from citewell.assistants.guidelines.service import GuidelineService, order
+from citewell.config import Settings
+from citewell.errors import InputError, NotFound
+from citewell.ports import Embedder, Library, Writer
+from citewell.ports.models import EXTRACTIVE
+from citewell.types import Emergency, Scope, User
+
+NAME = "guidelines"
+NO_SUCH_GUIDELINE = "Guideline not found. `citewell guidelines list` shows the names and ids."
+
+
+class ChatLibrary(ServiceLibrary, Library, Protocol):
+    """The library with its past."""
+
+
+@dataclass(frozen=True)
+class GuidelineChat:
+    """Holds the chat; models are loaded when something is first asked."""
+
+    settings: Settings
+    library: ChatLibrary
+    guidelines: GuidelineService
+    embedder: Callable[[], Embedder]
+    """The built-in model, whoever embeds the library: the limits of the chat were fitted to it."""
+    writer: Callable[[], Writer]
+    verify: Verify
+    emergency: Callable[[str], Emergency | None]
+    ask_service: Callable[[Callable[[], Assistant], AssistantAt], AskService]
+    """Makes what keeps the sessions."""
+
+    def ask(
+        self, message: str, *, asker: User, session_id: str | None = None, only: Sequence[str] = ()
+    ) -> Iterator[Event]:
+        """Ask in a session, a new one unless one is named; a guideline that is not here is told before it is kept."""
+        self.shelf(asker.scope, only)
+        return self.desk(only).ask(message, asker=asker, conversation_id=session_id)
+
+    def answer(
+        self, message: str, *, asker: User, session_id: str | None = None, only: Sequence[str] = ()
+    ) -> AnswerDone:
+        """The same, all at once."""
+        *_, last = self.ask(message, asker=asker, session_id=session_id, only=only)
+        assert isinstance(last, AnswerDone)
+        return last
+
+    def desk(self, only: Sequence[str] = ()) -> AskService:
+        """The desk for all guidelines, or for those that are named by name or document."""
+        chosen = tuple(only)
+        return replace(
+            self._desk,
+            assistant=lambda: self._chat(chosen),
+            past_assistant=lambda stamp, generations: self._past(stamp, generations, chosen),
+        )
+
+    @cached_property
+    def _desk(self) -> AskService:
+        def past(stamp: int, generations: Collection[int] | None) -> Chat:
+            return self._past(stamp, generations, ())
+
+        return self.ask_service(lambda: self._chat(()), past)
+
+    @cached_property
+    def books(self) -> Books:
+        """The guidelines that have been set up for searching."""
+        return Books(self.library, self.embedder, self.settings.home / "cache" / "guidelines")
+
+    @cached_property
+    def _near(self) -> Nearness:
+        return nearness(self.embedder().embed, self.books.vectors(examples()[1]))
+
+    def shelf(self, scope: Scope, only: Sequence[str] = ()) -> list[SearchableGuideline]:
+        """The current guidelines of a scope, or those that are named."""
+        if not only:
+            return [self.books.book(guideline, scope) for guideline in self.guidelines.chosen(scope)]
+        return [self.books.book(guideline, scope) for guideline in _named(self.guidelines.all(scope), only)]
+
+    def related(self, patient: PatientInput, scope: Scope, only: Sequence[str] = ()) -> list[RetrievedEntry]:
+        """The rules nearest to a patient, whether met or not, with what the record adds to their order."""
+        query = query_for(patient)
+        return retrieve_for(patient, self.embedder().embed([query])[0], self.shelf(scope, only)) if query else []
+
+    def _chat(self, only: tuple[str, ...]) -> Chat:
+        is_quoting = self.settings.model == EXTRACTIVE
+        writer = Quoter() if is_quoting else self.writer()
+        return Chat(
+            shelf=self.shelf,
+            embed=self.embedder().embed,
+            near=lambda: self._near,
+            emergency=self.emergency,
+            country=self.settings.country,
+            writer=writer,
+            verify=self.verify,
+            calibrate=lambda claims, _context: calibrated([claim.check for claim in claims]),
+            rewriting=None if is_quoting else partial(rewriting, writer),
+            only=only,
+        )
+
+    def _past(self, stamp: int, generations: Collection[int] | None, only: tuple[str, ...]) -> Chat:
+        """The chat over the editions that were current at a stamp."""
+
+        def shelf(scope: Scope, only: Sequence[str]) -> list[SearchableGuideline]:
+            past: list[Guideline] = []
+            for _, document_id in self.library.at(stamp, only=generations).versions(scope):
+                with suppress(InputError):
+                    if TAG in self.library.entry(document_id, scope).tags:
+                        past.append(self.guidelines.guideline(document_id, scope))
+            if not past:
+                raise NotFound(
+                    "The guideline used then is no longer in the library. The record still shows what was said."
+                )
+            chosen = sorted(_named(past, only) if only else past, key=order)
+            return [self.books.book(guideline, scope) for guideline in chosen]
+
+        return replace(self._chat(only), shelf=shelf)
+
+
+def _named(guidelines: Sequence[Guideline], only: Sequence[str]) -> list[Guideline]:
+    """The guidelines of these names or documents."""
+    chosen: list[Guideline] = []
+    for name in only:
+        matching = [guideline for guideline in guidelines if _is(guideline, name)]
+        if not matching:
+            raise NotFound(NO_SUCH_GUIDELINE)
+        chosen += [guideline for guideline in matching if guideline not in chosen]
+    return chosen
+
+
+def _is(guideline: Guideline, name: str) -> bool:
+    same_name = guideline.name.casefold() == name.strip().casefold()
+    return same_name or (guideline.entry is not None and guideline.entry.id == name.strip().lower())

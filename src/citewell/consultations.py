@@ -1,0 +1,209 @@
+"""Consultations over an open library: the service, a record that is brought along, export, and replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from citewell.adapters.embedding.name_cache import CachedNames
+from citewell.adapters.store.audit import SqlAudit
+from citewell.adapters.store.consults import SqlConsults
+from citewell.answer.audit import Versions
+from citewell.assistants.consult.assess import RULES, AssessmentParts
+from citewell.assistants.consult.from_record import findings_of
+from citewell.assistants.consult.service import ConsultService
+from citewell.errors import InputError, MissingExtra, ModelError
+from citewell.ingest.files import read_source
+from citewell.ports.models import EXTRACTIVE
+from citewell.types import Source
+from citewell.wiring import make_remote, open_seal, search_at
+
+if TYPE_CHECKING:
+    from citewell.adapters.store.library import SqlLibrary
+    from citewell.answer.gate import Verify
+    from citewell.answer.replay import Replay
+    from citewell.answer.retrieve import Search
+    from citewell.assistants.consult.messages import Reader
+    from citewell.assistants.consult.notebook import InterviewStep
+    from citewell.assistants.consult.tools import Caller
+    from citewell.config import Settings
+    from citewell.history import AuditRecord
+    from citewell.ports import Writer
+    from citewell.types import Context, Emergency, User
+    from citewell.types.consult import Consult, Differential, Finding
+    from citewell.types.facts import Fact
+
+
+@dataclass(frozen=True)
+class NoWriter:
+    """Stands for a model that is set and cannot be had: it says why instead of writing."""
+
+    name: str
+    why: str
+    window: int = 0
+    reply: int = 0
+    digest: str | None = None
+
+    def count(self, text: str) -> int:
+        """Nothing is sent, so nothing is counted."""
+        return len(text)
+
+    def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
+        """Never writes."""
+        raise ModelError(self.why)
+
+    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
+        """None: nothing was written."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass(frozen=True)
+class Consultations:
+    """Consultations over an open library; models are loaded when something is assessed."""
+
+    settings: Settings
+    library: SqlLibrary
+    search: Callable[[], Search]
+    writer: Callable[[], Writer]
+    verify: Verify
+    emergency: Callable[[str], Emergency | None]
+
+    @cached_property
+    def service(self) -> ConsultService:
+        """The flow, with everything that it needs."""
+        library, seal = self.library, open_seal(self.library)
+        audit = SqlAudit(library.engine, library.path, seal)
+        return ConsultService(
+            consults=SqlConsults(library.engine, library.path, seal, audit=audit),
+            parts=self.parts,
+            setup=self.setup,
+            reader=self._reader,
+            proposer=self._proposer,
+            sent=self._sent(),
+            detect=self.emergency,
+        )
+
+    def _reader(self) -> Reader | None:
+        from citewell.assistants.consult.model import model_reader
+
+        return None if self._is_quoting else model_reader(self._caller)
+
+    def _proposer(self) -> Callable[[Consult], list[Differential]] | None:
+        from citewell.assistants.consult.model import model_proposer
+
+        return None if self._is_quoting else model_proposer(self._caller)
+
+    def _caller(self) -> Caller:
+        """A model for one call; it is closed after."""
+        from citewell.assistants.consult.tools import Caller
+
+        model = make_remote(self.settings)
+        return Caller(model, model.limits.context_window, model.limits.max_reply_tokens)
+
+    @property
+    def _is_quoting(self) -> bool:
+        return self.settings.model == EXTRACTIVE
+
+    def _sent(self) -> str:
+        model = self.settings.model
+        if model == EXTRACTIVE:
+            return "Nothing is sent anywhere."
+        return f"What is said and found is sent to the model {model}."
+
+    def parts(self, asker: User) -> AssessmentParts:
+        """What an assessment needs, over what is current now."""
+        return self._parts(asker, self._search)
+
+    @cached_property
+    def _search(self) -> Search:
+        search = self.search()
+        return replace(search, embedder=CachedNames(search.embedder))
+
+    def _parts(self, asker: User, search: Search) -> AssessmentParts:
+        return AssessmentParts(
+            search=search,
+            verify=self.verify,
+            entry=lambda document_id: self.library.entry(document_id, asker.scope),
+            writer=None if self._is_quoting else self._writer(),
+        )
+
+    def _writer(self) -> Writer:
+        """The model; one that cannot be had fails when it is to write, and the plan quotes and says why."""
+        try:
+            return self.writer()
+        except (ModelError, MissingExtra) as error:
+            return NoWriter(self.settings.model, str(error))
+
+    def setup(self, asker: User) -> Mapping[str, Any]:
+        """What the library and the writer are now, for the record."""
+        library = self.library
+        stamp = library.stamp()
+        versions = Versions.of(library.at(stamp).versions(asker.scope))
+        return {
+            "library": {
+                "stamp": stamp,
+                "is_settled": True,
+                "embedder": library.embedder(),
+                "documents": versions.count,
+                "generations": versions.generations,
+                "digest": versions.digest,
+            },
+            "citewell": version("citewell"),
+            "assistant": "consult",
+            "writer": {"name": self.settings.model, "prompt": RULES.hash},
+        }
+
+    # ----------------------------------------------------------------------------------------------- a record at hand
+
+    def from_bundle(self, path: Path) -> tuple[str, Sequence[Finding]]:
+        """The findings of a FHIR R4 bundle; anything else is refused."""
+        source = read_source(path, self.settings.limits.max_bytes)
+        return f"the file {path.name}", self.from_bytes(source.data, name=path.name)
+
+    def from_bytes(self, data: bytes, *, name: str) -> list[Finding]:
+        """The same of bytes in memory."""
+        from citewell.adapters.records.fhir import read_fhir
+        from citewell.ingest.sniff import FHIR, sniff
+
+        if not data.strip() or sniff(Source(data, "record.json")) != FHIR:
+            raise InputError(f"{name} is not a FHIR R4 bundle. Export the patient's record as one JSON bundle.")
+        return self.from_facts(read_fhir(data).facts)
+
+    def from_facts(self, facts: Sequence[Fact]) -> list[Finding]:
+        """The findings of a record's facts."""
+        return findings_of(facts)
+
+    # -------------------------------------------------------------------------------------------------------- again
+
+    def replay(self, record: AuditRecord, asker: User) -> Replay:
+        """Assess a signed consult again on the versions of then, beside what was signed; nothing is recorded."""
+        from citewell.assistants.consult.reassess import again
+
+        def parts(stamp: int, only: Collection[int] | None) -> AssessmentParts:
+            return self._parts(asker, search_at(self._search, self.library, stamp, only))
+
+        return again(record, asker, parts=parts, library=self.library, setup=self.setup(asker))
+
+
+def exported(turn: InterviewStep, kind: str) -> bytes:
+    """A consult as a file: a FHIR R4 document, a PDF, or plain text."""
+    from citewell.assistants.consult.view import note_text
+
+    if kind == "txt":
+        return note_text(turn.consult).encode()
+    if kind == "json":
+        from citewell.adapters.records.fhir_consult_write import write_document
+
+        return write_document(turn.consult)
+    if kind == "pdf":
+        from citewell.adapters.printing.pdf import print_note
+
+        return print_note(note_text(turn.consult), title=f"Consult {turn.consult.id[:8]}")
+    raise InputError("Consultations can be exported as .json (FHIR R4), .pdf or .txt. Choose one of these.")
