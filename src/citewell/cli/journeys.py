@@ -31,7 +31,7 @@ def list_journeys(context: typer.Context, home: Home = None, json: Json = False)
         print_json({"journeys": journeys})
         return
     if not journeys:
-        typer.echo("No journeys yet. Every document is for everyone. Add a journey with `journeys add NAME`.")
+        typer.echo("No journeys yet. Every document is for everyone. Add a journey with `citewell journeys add NAME`.")
     for one in journeys:
         typer.echo(printable(_line(one)))
 
