@@ -121,7 +121,7 @@ def test_what_of_a_question_nothing_could_use_is_told(client: httpx.Client, vaul
         return {one["words"]: one["why"] for one in answer["unused"]}
 
     assert unused("Who prescribed warfarin?") == {}
-    assert unused("Do I take ibuprofen?") == {"ibuprofen": "your record does not mention it"}
+    assert unused("Do I take ibuprofen?") == {"ibuprofen": "not mentioned in your record"}
     assert list(unused("Do I take warfarin 7.5 mg, and do I have asthma?")) == ["asthma", "7.5 mg"]
 
 

@@ -182,7 +182,9 @@ def test_a_result_without_a_range_is_not_called_in_range() -> None:
     asked = gather("What should I ask?", intents_of("What should I ask?", now=NOW), known, lexicon=Lexicon.load())
     assert asked is not None
     assert "1 result beyond usual limits" in asked.lead
-    assert asked.after == ("One of your tests has no laboratory range. That does not mean the value is in range.")
+    assert asked.after == (
+        "One of your tests has no laboratory range, so the record does not say whether the value is in range."
+    )
     sheet = {group.id: group for group in summary_groups(known.facts)}
     assert [row.text for row in sheet["results"].rows] == ["Leukocytes: 1.2 10*3/uL; on 2 January 2024"]
     plain = {group.id: group for group in summary_groups(known.facts[1:])}

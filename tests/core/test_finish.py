@@ -195,7 +195,7 @@ def taken_by(verify: Verify, draft: str, asked: AnswerRequest = TRUSTING) -> Ans
 def test_an_abstention_is_one_whatever_mark_stands_behind_it(draft: str, mark: str) -> None:
     answer = taken_by(carried, f"{draft[:-1]}{mark}.")
     assert isinstance(answer.action, Route)
-    assert answer.action.reason == "The documents do not answer it"
+    assert answer.action.reason == "The documents do not answer this"
     assert (answer.claims, answer.citations, answer.is_grounded) == ((), (), False)
 
 
@@ -227,7 +227,7 @@ def test_a_sentence_that_cites_nothing_is_never_shown_whatever_the_check_says() 
 
     answer = taken_by(believes, "Take 5 mg daily. Take it with water. [S9]")
     assert isinstance(answer.action, Route)
-    assert answer.action.reason == "No sentence of the draft could be confirmed in the documents"
+    assert answer.action.reason == "None of the draft could be confirmed in the documents"
     assert [claim.is_shown for claim in answer.claims] == [False, False]
     mixed = taken_by(believes, "Take 5 mg daily. [S1] Take it with water.")
     assert [(claim.is_shown, claim.citations) for claim in mixed.claims] == [(True, (1,)), (False, ())]

@@ -50,7 +50,7 @@ def test_a_typed_patient_is_assessed_and_a_rule_opens_at_its_words(own: Any, vis
     page.reload()
     expect(page.locator("h1")).to_have_text("P7")
     follow(page, "text=Audit record >> a")
-    expect(page.locator(".question")).to_contain_text("P7 compared with")
+    expect(page.locator(".question")).to_contain_text("P7 assessed against")
     with page.expect_navigation():
         page.click("text=Replay on the same versions")
     expect(page.locator(".notice h2")).to_contain_text("same answer")

@@ -84,7 +84,7 @@ def test_a_record_is_asked_and_each_line_opens_where_it_is_written(own: Any, vis
     page.fill("#q", "Which medicines do I take?")
     page.press("#q", "Enter")
     expect(page.locator("[data-feedback]")).to_have_count(1, timeout=60_000)  # the whole answer is there
-    expect(page.locator(".own-words").first).to_have_text("Your record lists 1 medicine that you take now:")
+    expect(page.locator(".own-words").first).to_have_text("Your record lists 1 current medicine:")
     expect(page.locator(".sentence")).to_contain_text("Warfarin Sodium")
     expect(page.locator("#last .confidence")).to_have_text("well supported")
     page.click(".sentence .chip")

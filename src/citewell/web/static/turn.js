@@ -16,7 +16,7 @@ function make(tag, { text, ...rest } = {}, ...children) {
 }
 
 // Places are not sources: a list of ten items from one document is one source.
-const sources = (citations) => `${counted(citations.length, "place")} in ${counted(new Set(citations.map((one) => one.document_id)).size, "document")}`;
+const sources = (citations) => `${counted(citations.length, "citation")} from ${counted(new Set(citations.map((one) => one.document_id)).size, "document")}`;
 
 let sourcesAt = "";
 
