@@ -203,11 +203,16 @@ def test_a_film_or_a_photo_of_another_kind_is_no_text(record: Record, name: str)
 def test_what_is_now_in_an_old_record_says_of_when_it_is() -> None:
     told = bundle({**PATIENT, "deceasedDateTime": "2024-06-03"}, *ALL[1:])
     known = KnownFacts(tuple(read_fhir(told).facts))
-    assert how_old(known, now=NOW) == ("The person in this record died on 3 June 2024. “Now” means at that time.")
+    assert how_old(known, now=NOW) == (
+        "The person in this record died on 3 June 2024. “Now” in this answer means that date."
+    )
     (person,) = known.of(RecordOwner)
     assert "died 3 June 2024" in line_of(person)
     alive = KnownFacts(tuple(read_fhir(bundle(*ALL)).facts))
-    assert how_old(alive, now=NOW) == "The latest entry in your record is from 1 May 2024. “Now” means at that time."
+    assert (
+        how_old(alive, now=NOW)
+        == "The latest entry in your record is from 1 May 2024. “Now” in this answer means that date."
+    )
     assert how_old(alive, now=datetime(2024, 6, 1, tzinfo=UTC)) == ""
 
 

@@ -394,7 +394,7 @@ def test_a_model_that_tells_its_rules_is_kept_without_a_word_of_them(leak: str) 
     assert done.answer.text == "Take 5 mg daily. [1]"
     assert "Trust me." in done.answer.claims[-1].text
     assert done.answer.raw_text is not None
-    assert done.answer.raw_text.startswith("Take 5 mg daily. [S1] (a sentence of the writer's own rules)")
+    assert done.answer.raw_text.startswith("Take 5 mg daily. [S1] (part of the model's instructions)")
     for words in ("stands inside", "Never show", "staff of a ward"):
         assert words not in kept
 

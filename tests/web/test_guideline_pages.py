@@ -65,7 +65,7 @@ def test_no_criteria_met_stands_beside_what_was_not_understood(own: Any, visit: 
     expect(level).to_contain_text("Not understood: “zorble feeling”, “zog 4 g/L”.")
     expect(page.locator("section", has=page.locator("#strange"))).to_contain_text("“zorble feeling” symptoms 2")
     account = page.locator("section", has=page.locator("#taken"))
-    expect(account).to_contain_text("no weight loss absent")
+    expect(account).to_contain_text("“no weight loss”: absent")
     expect(account.locator("details")).to_contain_text("“runny nose” symptoms 3 not matched to any recommendation in")
     page.goto(f"{own.address}/guidelines")
     expect(page.locator("section", has=page.locator("#recent"))).to_contain_text("2 phrases not understood")

@@ -66,7 +66,9 @@ def test_a_vault_is_made_its_words_are_shown_once_and_it_is_locked(bare: Any, vi
     follow(page, ".vaults a")
     page.fill("#passphrase", "not the passphrase")
     _press(page, "button:text-is('Unlock')")
-    expect(page.locator("[role=alert]")).to_have_text("That does not unlock this vault. Check it and try again.")
+    expect(page.locator("[role=alert]")).to_have_text(
+        "The passphrase or recovery words are wrong. Check them and try again."
+    )
     page.click("text=Forgotten your passphrase?")
     page.fill("#words", words)
     page.fill("#new", "four yellow scooters")

@@ -122,7 +122,7 @@ WHY = {
 rest when a question was passed on."""
 
 RULE_CHECK = SentenceCheck(Verdict.NOT_FOUND, ("not an answer",), None, 0.0)
-RULE_TOLD = Claim("(a sentence of the writer's own rules)", RULE_CHECK, (), is_shown=False)
+RULE_TOLD = Claim("(part of the model's instructions)", RULE_CHECK, (), is_shown=False)
 """What is kept of a sentence by which a model tells its rules: that there was one, and not a word of it."""
 
 NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibrated=0.0)

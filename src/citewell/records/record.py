@@ -263,8 +263,8 @@ class Record:
                 assert isinstance(before, RecordOwner)
                 if before.born and now.born and before.born.day != now.born.day:
                     raise InputError(
-                        "This file is about a person with a different date of birth from the one in this vault. "
-                        "Nothing was changed. Import it into its own vault."
+                        "This file is about a person with a different date of birth from the one in this record. "
+                        "Nothing was changed. Import it into a separate record."
                     )
 
 

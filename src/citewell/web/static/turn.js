@@ -210,7 +210,7 @@ export class Turn {
     const own = llm === null ? none : `${number(llm)}: how sure the model says it is`;
     const rows = [
       ["Passages", `${number(retrieval)}: how closely they match the question`],
-      ["Words", `${number(coverage)}: how much of the answer's wording is found in them`],
+      ["Wording", `${number(coverage)}: how much of the answer's wording is found in them`],
       ["Model's own estimate", own],
       ["Combined", `${number(overall)}: the three above, by a fixed formula`],
       ["Confidence", `${number(Math.min(calibrated, 0.99))}: ${this.words.calibrated}`],
