@@ -130,7 +130,7 @@ def ask(
         asker, talk_id = library.owner(), None
         if conversation is not None:
             part = part_of(conversation)
-            talks = library.evidence.desk.conversations
+            talks = library.evidence.ask_service.conversations
             known = talks.page(asker, limit=part.limit, starting=part.starting).items
             talk_id = find(
                 conversation,

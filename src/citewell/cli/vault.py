@@ -82,7 +82,7 @@ def check(
     with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
         library = profile.app
         verification = library.library.verify()
-        proof = library.desk.audit.prove(library.tenant)
+        proof = library.ask_service.audit.verify_chain(library.tenant)
         problems = [*verification.problems, *proof.problems]
         documents = len(library.entries())
     if json:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from citewell.clinical.quantities.units import LOOK_BACK
+from citewell.clinical.quantities.unit_names import LOOK_BACK
 
 _MONTHS = (
     ("january", "janvier", "januar", "jänner"),
