@@ -52,5 +52,5 @@ def _gone_already(document: str, *, json: bool) -> None:
         print_json({"removed": False, "document_id": document, "facts_removed": 0, "facts_kept": []})
     else:
         typer.echo(
-            "Document not found in this record, so nothing was removed. `citewell records papers` shows the ids."
+            "Document not found in this record, so nothing was removed. `citewell records papers` shows the IDs."
         )

@@ -58,7 +58,7 @@ def papers(
         print_json({"papers": rows})
         return
     for entry, paper in documents:
-        sure = "" if paper.ocr_confidence is None else f", read by OCR ({paper.ocr_confidence:.0%} sure)"
+        sure = "" if paper.ocr_confidence is None else f", read by OCR ({paper.ocr_confidence:.0%} confidence)"
         who = f", {paper.professional}" if paper.professional else ""
         typer.echo(printable(f"{entry.id[:8]}  {paper.kind.value:<18}  {entry.title}{who}{sure}"))
 

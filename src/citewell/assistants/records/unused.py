@@ -10,8 +10,8 @@ from citewell.clinical.phrases import measured
 from citewell.types import Hit
 from citewell.types.facts import Fact
 
-NOT_THERE = "your record does not mention it"
-VALUE = "values in a question are not compared with your record"
+NOT_THERE = "not mentioned in your record"
+VALUE = "values in a question are not checked against your record"
 
 
 def unused(
