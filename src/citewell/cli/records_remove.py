@@ -6,25 +6,23 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, print_json, printable
+from citewell.cli.common import Json, print_json, printable
 from citewell.cli.records_review import PaperId
-from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
+from citewell.cli.unlock import ChosenVault, on_vault
 from citewell.errors import NotFound
 
 
+@on_vault
 def remove(
-    context: typer.Context,
+    vault: ChosenVault,
     document: PaperId,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Erase a document and the facts found only in it. Facts you confirmed or corrected are kept."""
     from citewell.types.facts_line import line_of
 
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         papers = profile.record.paper
         try:
             removal = papers.goes_with(profile.app.find(document))
