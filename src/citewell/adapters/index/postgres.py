@@ -112,31 +112,16 @@ class PostgresIndex:
                 self._tenants[tenant] = WordIndex(self._shelf_of(tenant), tuning=self._tuning)
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeTerms:
-    """A shelf whose vectors stay where they are."""
-
-    shelf: VectorShelf
-
-    def stamp(self) -> int:
-        return self.shelf.stamp()
-
-    def current(self) -> list[int]:
-        return self.shelf.current()
-
-    def visible(self, scope: Scope) -> list[int]:
-        return self.shelf.visible(scope)
-
-    def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
-        return self.shelf.load_words(generations)
-
-
 class WordIndex(ExactIndex):
     """BM25 from memory, cosines of what the database finds nearest; of little that is asked again, all from memory."""
 
     def __init__(self, shelf: VectorShelf, *, tuning: Bm25Settings = TUNING) -> None:
-        super().__init__(ScopeTerms(shelf), tuning=tuning)
+        super().__init__(shelf, tuning=tuning)
         self._vectors = shelf
+
+    def _load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
+        """The words alone: the vectors stay where they are."""
+        return self._vectors.load_words(generations)
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
         """The same candidates as those of an index that holds the vectors."""
