@@ -29,7 +29,6 @@ from citewell.assistants.records.fact_query import GatheredFacts
 from citewell.assistants.records.fetch import allergies, fetch
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import Intent, Intents, intents_of
-from citewell.assistants.records.kind_examples import Nearness
 from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
 from citewell.assistants.records.named_facts import Names
@@ -38,7 +37,7 @@ from citewell.assistants.records.notes import notes
 from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions, on_topic
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
-from citewell.assistants.records.question_kinds import QuestionKindRule, classify
+from citewell.assistants.records.question_kinds import Nearness, QuestionKindRule, classify
 from citewell.assistants.records.release import ReleaseCounts, release
 from citewell.assistants.records.safety_filter import counted, template
 from citewell.assistants.records.screening import FILTERED, ScreenedQuestion, screen
