@@ -10,7 +10,6 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.records.fhir import read_fhir
-from citewell.adapters.records.fhir_values import plain_name
 from citewell.app import build
 from citewell.assistants.records.alerts import AlertKind, find_alerts
 from citewell.assistants.records.gather import gather
@@ -23,6 +22,7 @@ from citewell.errors import UnsupportedFile
 from citewell.records.ask import make_record_service
 from citewell.records.record import Record
 from citewell.types import Answer, Source, User
+from citewell.types.coded_names import plain_name
 from citewell.types.facts import (
     REPORTED,
     Appointment,
