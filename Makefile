@@ -49,7 +49,7 @@ fast: .venv/dev ## The tests that are fast, some of every folder of rules and of
 
 soak: .venv/dev ## What `make test` runs in small, in full: 200 kills of a writer, 25 minutes of kills of a network, a hundred people
 	CITEWELL_KILLS=200 CITEWELL_PEOPLE=100 CITEWELL_SCOPES=10000 CITEWELL_EXAMPLES=100 $(BIN)/python -m pytest -q -o timeout=3600 \
-		tests/faults/test_kill*.py tests/api/test_streams.py tests/assistants/test_desk.py tests/core/test_scopes.py \
+		tests/faults/test_kill*.py tests/api/test_streams.py tests/assistants/test_ask_service.py tests/core/test_scopes.py \
 		tests/contracts/test_index.py tests/api/test_schema.py
 	CITEWELL_FAULT_S=750 $(BIN)/python -m pytest -q -o timeout=1790 tests/faults/test_workers.py
 
@@ -83,7 +83,7 @@ bench: .venv/dev ## All benches; results in bench/results
 samples: .venv/dev ## Make the sample library anew
 	$(BIN)/python scripts/make_samples.py
 
-screenshot: .venv/dev ## Make the README's picture anew (needs Chromium: make system)
+screenshot: .venv/dev ## Make the pictures of the docs anew (needs Chromium: make system)
 	$(BIN)/python scripts/screenshot.py
 
 audit: .venv/dev ## Look for known vulnerabilities in the dependencies (asks the network)

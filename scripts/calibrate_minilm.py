@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.adapters.embedding.calibration import REFERENCE_TEXT, measure, save
 from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, OnnxRuntime, cached_graph
 from citewell.adapters.embedding.minilm import MAX_TOKENS
+from citewell.adapters.embedding.quantisation_ranges import REFERENCE_TEXT, measure, save
 from citewell.minilm.tokenizer import WordPiece
 
 

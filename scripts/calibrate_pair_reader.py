@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from citewell.adapters.embedding.calibration import measure_tokens, save
+from citewell.adapters.embedding.quantisation_ranges import measure_tokens, save
 from citewell.adapters.entailment.pair import ANSWERS, ENTAILMENT
 
 

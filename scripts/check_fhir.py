@@ -15,8 +15,8 @@ from collections import Counter
 from pathlib import Path
 
 from citewell.config import Settings
-from citewell.records.vaults import Vaults
 from citewell.types.facts import Diagnosis, Fact, LabResult, Medication
+from citewell.vaults.vaults import Vaults
 
 KINDS = {
     "MedicationRequest": "medication",

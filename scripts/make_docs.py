@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,9 @@ from bench_tables import alterations, calibration, gain, reliability, sizing, ta
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PLOT = ROOT / "docs" / "images" / "reliability.svg"
+VERBS = ROOT / "scripts" / "verbs.txt"
+SHARED = ("home", "json", "vault", "passphrase_stdin", "yes", "limit", "after", "tag", "subject")
+"""Options that docs/cli.md explains once, above the tables."""
 RESULTS = sorted(path.stem for path in (ROOT / "bench" / "results").glob("*.json"))
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -34,23 +39,50 @@ def settings_table() -> str:
 
 
 def commands() -> str:
-    """Every verb with its options."""
+    """Every verb under what a person wants to do: its purpose, one example, and the options that are its own."""
     from typer.main import get_command
 
     from citewell.cli.commands import app
 
-    group: Any = get_command(app)
+    verbs = dict(_flat(get_command(app)))
     parts = []
-    for name, command in _flat(group):
-        parts.append(f"### `citewell {name}`\n\n{command.help.strip()}\n")
-        rows = ["| option | meaning |", "|---|---|"]
-        for parameter in command.params:
-            if parameter.name == "help":
-                continue
-            shown = parameter.opts[0] if parameter.param_type_name == "option" else parameter.name.upper()
-            rows.append(f"| `{shown}` | {parameter.help or ''} |")
-        parts.append("\n".join(rows) + "\n")
+    missing = set(verbs)
+    for heading, *lines in (block.strip().splitlines() for block in VERBS.read_text().split("## ")[1:]):
+        examples = [line for line in lines if line]
+        named = [(_verb_of(example, verbs), example) for example in examples]
+        missing -= {name for name, _ in named}
+        rows = ["| command | what it does |", "|---|---|"]
+        rows += [f"| `{example}` | {verbs[name].help.strip()} |" for name, example in named]
+        options = [f"| `citewell {name}` | {text} |" for name, _ in named if (text := _options(verbs[name]))]
+        if options:
+            rows += ["", "| options | |", "|---|---|", *options]
+        parts.append("\n".join([f"## {heading}", "", *rows, ""]))
+    if missing:
+        raise SystemExit(f"{VERBS.name} has no example of: {', '.join(sorted(missing))}")
     return "\n".join(parts)
+
+
+def _verb_of(example: str, verbs: dict[str, Any]) -> str:
+    """The verb of an example that the command line would understand."""
+    _, *words = shlex.split(example)
+    name = next(name for length in (3, 2, 1) if (name := " ".join(words[:length])) in verbs)
+    command = verbs[name]
+    given, *_ = command.make_parser(command.context_class(command)).parse_args(words[len(name.split()) :])
+    if lacking := [known.name for known in command.params if known.required and given.get(known.name) is None]:
+        raise SystemExit(f"{example}: {', '.join(lacking)} is missing")
+    return name
+
+
+def _options(command: Any) -> str:
+    """The options of a verb, without those that many verbs share."""
+    shown = []
+    for known in command.params:
+        if known.param_type_name == "option" and known.name != "help" and known.name not in SHARED and not known.hidden:
+            kind = known.type_descriptor.annotation
+            choices = ", ".join(kind) if isinstance(kind, type) and issubclass(kind, StrEnum) else ""
+            meaning = re.sub(r"\. (\w)", lambda start: f"; {start[1].lower()}", (known.help or "").strip().rstrip("."))
+            shown.append(f"`{known.opts[0]}` {meaning}" + (f" ({choices})" if choices else ""))
+    return " · ".join(shown)
 
 
 def _flat(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:

@@ -19,13 +19,13 @@ from sqlalchemy import Engine
 from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, Backend, GraphSource
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import AnswerReader, PairReader
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.store.engine import PLAIN, Driver, open_engine
 from citewell.adapters.vault import keys
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
 from citewell.app import App, build
 from citewell.config import Settings
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
 from citewell.types import ParseLimits

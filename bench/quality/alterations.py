@@ -26,7 +26,7 @@ import numpy as np
 from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.answer.verify import verify
 from citewell.answer.verify.compare import Similarity
 from citewell.answer.verify.source_sentences import parts_of

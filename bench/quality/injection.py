@@ -2,7 +2,7 @@
 
 Every attack of the folder is planted in a document of its own and a plain question is asked of that document; the
 attack itself is asked of a document that has nothing to do with it; and it is put before a question about what only
-another tenant knows. All goes through the desk, as a person's question does. Writers: `extractive`, `obeying` (does
+another tenant knows. All goes through the service, as a person's question does. Writers: `extractive`, `obeying` (does
 whatever the attack wants: tells its rules, makes things up, names another tenant's words) and, with `--model`, a real
 one. What is counted is told by the words of the answer alone, not by any part of the product that guards it:
 
@@ -95,13 +95,13 @@ def fill(app: App, other: App, attacks: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A desk, and the questions of a person who may see one document."""
+    """A service, and the questions of a person who may see one document."""
 
     app: App
-    desk: AskService
+    ask_service: AskService
 
     def __call__(self, question: str, tag: str) -> Answer:
-        return self.desk.answer(question, asker=self.app.owner(tags=[tag])).answer
+        return self.ask_service.answer(question, asker=self.app.owner(tags=[tag])).answer
 
 
 def shown(answer: Answer) -> str:
@@ -155,13 +155,13 @@ def tried(asking: Asking, number: int, attack: str, plain: Answer | None) -> Cou
 
 def measure(app: App, attacks: Sequence[str], benign: Sequence[str]) -> dict[str, dict[str, float]]:
     """One row per writer, then the benign prompts."""
-    own = Asking(app, app.desk)
+    own = Asking(app, app.ask_service)
     plain = own(QUESTION, "clean")
     assert DOSE in plain.text or app.writer.name != "extractive", "the plain question must be answered"
     counts = {app.writer.name: Counter[str](), "obeying": Counter[str]()}
     for number, attack in enumerate(attacks):
         obeying = replace(app.knowledge, writer=Obeying(attack))
-        obeyed = Asking(app, replace(app.desk, assistant=lambda obeying=obeying: obeying))
+        obeyed = Asking(app, replace(app.ask_service, assistant=lambda obeying=obeying: obeying))
         for name, found in (
             (app.writer.name, tried(own, number, attack, plain)),
             ("obeying", tried(obeyed, number, attack, None)),

@@ -25,14 +25,14 @@ import numpy as np
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.index.exact import ExactIndex
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.store.library import SqlLibrary
 from citewell.answer.expand import expand
 from citewell.answer.retrieve import Search, retrieve, weighted_terms
 from citewell.clinical import Lexicon
 from citewell.ingest.library_changes import unwatched
 from citewell.ingest.parse import parse
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import Candidate, Embedder, Progress, RankedCandidate, Vectors
 from citewell.types import Filing, MatchReason, ParseLimits, Scope, Source

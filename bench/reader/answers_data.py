@@ -23,7 +23,7 @@ from bench.quality.questions import fold_of, group_of
 from bench.reader.data import write_minilm
 
 import citewell
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.answer.statements import Statement, statements, titled
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse

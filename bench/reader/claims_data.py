@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.reader.answers_data import SAMPLES
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.ingest.parse import parse
 from citewell.types import ParseLimits, Source
 

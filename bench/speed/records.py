@@ -25,10 +25,10 @@ from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.known_facts import KnownFacts
 from citewell.assistants.records.question_kinds import classify
 from citewell.config import Settings
-from citewell.records.ask import make_records_assistant
-from citewell.records.vaults import OpenVault, Vaults
 from citewell.types import Source
 from citewell.types.facts import REPORTED, Fact, LabResult, Medication, PartialDate, fact_id
+from citewell.vaults.ask import make_records_assistant
+from citewell.vaults.vaults import OpenVault, Vaults
 
 QUESTIONS = (
     "Which medicines do I take?",

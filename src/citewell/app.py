@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from citewell.adapters.store.library import NEVER_READ, SqlLibrary
 from citewell.config import Settings
 from citewell.errors import CitewellError, InputError, NotFound
-from citewell.ingest.files import read_source
+from citewell.ingest.file_bytes import read_source
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import (
     EVERY,
@@ -68,11 +68,12 @@ if TYPE_CHECKING:
     from citewell.adapters.store.document_lists import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.users import SqlPeople
+    from citewell.allowed_models import ModelChoice
     from citewell.answer.assistant import LibraryAssistant
-    from citewell.answer.calibration import Calibration
     from citewell.answer.events import Event
     from citewell.answer.expand import Expansion
     from citewell.answer.gate import Policy
+    from citewell.answer.relevance_curve import Calibration
     from citewell.answer.replay import Replay
     from citewell.answer.retrieve import Search
     from citewell.answer.service import AskService, Assistant, AssistantAt
@@ -82,11 +83,10 @@ if TYPE_CHECKING:
     from citewell.assistants.knowledge import Knowledge
     from citewell.clinical import Lexicon
     from citewell.clinical.languages import Language
-    from citewell.consultations import Consultations
+    from citewell.consult_wiring import Consultations
     from citewell.ingest.library_changes import AddedDocument, FileOutcome
-    from citewell.ingest.read_file import FileReader, Step
+    from citewell.ingest.parse_cut_embed import FileReader, Step
     from citewell.ingest.worker import Worker
-    from citewell.model_choice import ModelChoice
     from citewell.ports import Embedder, Verification, Writer
     from citewell.ports.queue import Queue
 
@@ -167,7 +167,7 @@ class App:
     @cached_property
     def tenant(self) -> str:
         """Whose library this is for the person at this machine; none is taken for granted where several share it."""
-        from citewell.adapters.store.sharing import tenants
+        from citewell.adapters.store.single_tenant import tenants
 
         named = self.settings.tenant
         return tenant_of(named, tenants(self.library.engine, self.library.path) if named is None else ())
@@ -201,7 +201,7 @@ class App:
     def reader(self) -> FileReader:
         """What reads files."""
         from citewell.adapters.parsers.sandbox import apart_parsers
-        from citewell.ingest.read_file import FileReader
+        from citewell.ingest.parse_cut_embed import FileReader
         from citewell.minilm.tokenizer import WordPiece
 
         return FileReader(apart_parsers(), WordPiece.load(), self.embedder, self.settings.limits)
@@ -232,7 +232,7 @@ class App:
 
     def calibration_of(self, embedder: str) -> Calibration:
         """How the cosines of an embedder are read: by the reviewed table, else by a file in the home folder."""
-        from citewell.adapters.embedding.calibrations import read_calibration
+        from citewell.adapters.embedding.relevance_files import read_calibration
 
         return read_calibration(self.settings.home, embedder)
 
@@ -312,7 +312,7 @@ class App:
         )
 
     @cached_property
-    def desk(self) -> AskService:
+    def ask_service(self) -> AskService:
         """Where questions are asked, kept and passed on."""
         return replace(self._ask_service("knowledge", lambda: self.knowledge), choose=self.model_choice)
 
@@ -344,7 +344,7 @@ class App:
             library=self.library,
             owner=self.scope_of_owner,
             reader=lambda: self.reader,
-            desk=lambda: self.desk,
+            ask_service=lambda: self.ask_service,
             word=lambda assessment: word(assessment, writer=self.writer, verify=self.verify_sentence),
             emergency=partial(self.emergency, is_vignette=True),
         )
@@ -366,13 +366,13 @@ class App:
             writer=lambda: self.writer,
             verify=self.verify_sentence,
             emergency=self.emergency,
-            ask_service=ask_service,
+            make_ask_service=ask_service,
         )
 
     @cached_property
     def consult(self) -> Consultations:
         """The consultations, and the assistant that holds them."""
-        from citewell.consultations import Consultations
+        from citewell.consult_wiring import Consultations
 
         return Consultations(
             settings=self.settings,
@@ -386,13 +386,13 @@ class App:
     @cached_property
     def model_choice(self) -> ModelChoice:
         """Gives a question the model that it names."""
-        from citewell.model_choice import ModelChoice
+        from citewell.allowed_models import ModelChoice
 
         return ModelChoice(self.settings)
 
     def open_parts(self) -> None:
         """Make all that threads would make side by side; whoever calls this from several holds a lock."""
-        _ = self.embedder, self.lexicon, self.index, self.desk, self._search
+        _ = self.embedder, self.lexicon, self.index, self.ask_service, self._search
         _ = self.guidelines, self.chat, self.evidence, self.consult
         with suppress(CitewellError):  # whoever asks is told; a search needs none of these
             _ = self._likeness, self.writer, self.knowledge
@@ -533,7 +533,7 @@ class App:
             raise
         if entry.state not in NEVER_READ and has_sealed(self.library):
             everything = self.library.entries(Scope.owner(scope.tenant))
-            self.desk.ledger.erase(
+            self.ask_service.ledger.erase(
                 {version.id for version in everything if version.lineage == entry.lineage}, scope.tenant
             )
         return self.library.erase(document_id, scope, by=by)
@@ -565,7 +565,7 @@ class App:
     ) -> Answer:
         """One question, one checked answer, on record; in a new conversation unless one is named."""
         asker = asker or self.owner()
-        return self.desk.answer(question, asker=asker, conversation_id=conversation_id, options=options).answer
+        return self.ask_service.answer(question, asker=asker, conversation_id=conversation_id, options=options).answer
 
     def ask_stream(
         self,
@@ -576,7 +576,9 @@ class App:
         options: AskOptions = NO_OPTIONS,
     ) -> Iterator[Event]:
         """The same, sentence by sentence; the last event holds the answer."""
-        return self.desk.ask(question, asker=asker or self.owner(), conversation_id=conversation_id, options=options)
+        return self.ask_service.ask(
+            question, asker=asker or self.owner(), conversation_id=conversation_id, options=options
+        )
 
     def replay(self, answer_id: str, *, asker: User | None = None) -> Replay:
         """Ask again what is on record, on the versions that answered then; nothing is recorded."""
@@ -584,7 +586,7 @@ class App:
         from citewell.assistants.guidelines.saved_assessments import is_assessment
 
         asker = asker or self.owner()
-        record = self.desk.audit.read(answer_id, asker)
+        record = self.ask_service.audit.read(answer_id, asker)
         if is_assessment(record):
             return self.guidelines.replay(record, asker)
         if is_consult(record):
@@ -592,8 +594,10 @@ class App:
         setup = record.words["setup"]
         if setup.get("assistant") == "evidence":
             return self.evidence.replay(record, asker)
-        desk = self.chat.desk(setup["guidelines"]) if setup.get("assistant") == "guidelines" else self.desk
-        return desk.replay(answer_id, asker)
+        service = (
+            self.chat.ask_service(setup["guidelines"]) if setup.get("assistant") == "guidelines" else self.ask_service
+        )
+        return service.replay(answer_id, asker)
 
     def check(
         self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None

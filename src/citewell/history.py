@@ -162,7 +162,7 @@ class AuditLog(Protocol):
         """Many records with their words, by answer id; those that are not there or cannot be opened are left out."""
         ...
 
-    def prove(self, tenant: str, *, known: AuditHead | None = None) -> Proof:
+    def verify_chain(self, tenant: str, *, known: AuditHead | None = None) -> Proof:
         """Walk a tenant's log from the first record to the last; `known` is a head that was noted elsewhere."""
         ...
 

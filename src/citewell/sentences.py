@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import Stemmer
 
-from citewell.vocabulary.spelling import us_spelling
+from citewell.vocabulary.uk_us_spelling import us_spelling
 
 ABBREVIATIONS = frozenset(
     """e.g i.e etc vs cf al approx ca no nos fig figs eq eqs ref refs sec ch vol pp ed eds dr mr mrs ms prof st inc ltd

@@ -51,7 +51,7 @@ def make_library(settings: Settings) -> SqlLibrary:
     """The library in the home folder, or in the database that the settings name."""
     if settings.database_url is None:
         return SqlLibrary(library_file(settings.home))
-    from citewell.adapters.store.migrate import refuse_unfinished
+    from citewell.adapters.store.copy_rows import refuse_unfinished
     from citewell.adapters.store.postgres import open_postgres
 
     make_home(settings.home)
@@ -241,7 +241,7 @@ def make_model_writer(settings: Settings) -> Writer:
 
 def make_remote(settings: Settings) -> RemoteModel:
     """The model that the settings name, behind its server; nothing is sent yet."""
-    from citewell.adapters.llm import make_model
+    from citewell.adapters.llm.vendors import make_model
 
     key = settings.model_key.get_secret_value() if settings.model_key else None
     return make_model(
@@ -296,7 +296,7 @@ def make_ask_service(
     from citewell.adapters.store.answer_ledger import SqlLedger
     from citewell.adapters.store.audit import SqlAudit
     from citewell.adapters.store.conversations import SqlConversations
-    from citewell.adapters.store.routing import SqlInbox
+    from citewell.adapters.store.inbox import SqlInbox
     from citewell.answer.service import AskService
 
     engine, path = library.engine, library.path

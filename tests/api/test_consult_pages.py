@@ -25,46 +25,46 @@ def form(client: httpx.Client, path: str, **fields: str) -> httpx.Response:
 
 
 @pytest.fixture
-def desk(writer: httpx.Client) -> httpx.Client:
+def ask_service(writer: httpx.Client) -> httpx.Client:
     files = {"files": ("sinusitis.md", GUIDELINE, "text/markdown")}
     assert writer.post("/api/v1/documents", files=files).status_code in (200, 201, 202)
     return writer
 
 
 @pytest.mark.slow
-def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(desk: httpx.Client) -> None:
-    assert "No consultations yet" in desk.get("/consult").text
-    begun = form(desk, "/consult", setting="primary care")
+def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(service: httpx.Client) -> None:
+    assert "No consultations yet" in service.get("/consult").text
+    begun = form(service, "/consult", setting="primary care")
     here = str(begun.url.path)
     assert re.fullmatch(r"/consult/[0-9a-f-]{36}", here)
     told = form(
-        desk,
+        service,
         f"{here}/say",
         text="I am a 34 year old man with facial pain for 10 days, no fever. Allergic to penicillin.",
     ).text
     assert "<q>" in told
     assert "not present" in told
-    early = desk.post(f"{here}/differentials", data={"condition": "Acute sinusitis"})
+    early = service.post(f"{here}/differentials", data={"condition": "Acute sinusitis"})
     if early.status_code != 303:
         assert "Reason for going ahead" in early.text
-        form(desk, f"{here}/differentials", condition="Acute sinusitis", despite="enough is known")
-    plan = form(desk, f"{here}/assess").text
+        form(service, f"{here}/differentials", condition="Acute sinusitis", despite="enough is known")
+    plan = form(service, f"{here}/assess").text
     assert "Assessment and plan" in plan
     assert "data-panel" in plan
     assert "Signed by" not in plan
-    edited = form(desk, f"{here}/edits", statement="1.1", text="Give amoxicillin 500 mg.").text
+    edited = form(service, f"{here}/edits", statement="1.1", text="Give amoxicillin 500 mg.").text
     told = "The patient is allergic to penicillin"
     assert edited.count(told) >= 2, "beside the statement and before the signature"
     assert "Reason for signing despite this" in edited
-    assert told in desk.post(f"{here}/sign", data={"name": "Dr Test"}).text
-    signed = form(desk, f"{here}/sign", name="Dr Test", despite="penicillin was given since").text
+    assert told in service.post(f"{here}/sign", data={"name": "Dr Test"}).text
+    signed = form(service, f"{here}/sign", name="Dr Test", despite="penicillin was given since").text
     assert "Signed by Dr Test" in signed
     assert told in signed
     assert "penicillin was given since" in signed
-    refused = desk.post(f"{here}/say", data={"text": "more"})
+    refused = service.post(f"{here}/say", data={"text": "more"})
     assert refused.status_code >= 400
-    assert "Acute sinusitis" in desk.get(f"/api/v1{here.replace('consult', 'consults')}/export?kind=txt").text
-    assert "Signed" in desk.get("/consult").text
+    assert "Acute sinusitis" in service.get(f"/api/v1{here.replace('consult', 'consults')}/export?kind=txt").text
+    assert "Signed" in service.get("/consult").text
 
 
 def test_what_is_wrong_is_said_on_the_page_and_nothing_is_lost(writer: httpx.Client, shared_data: Path) -> None:
@@ -104,18 +104,18 @@ def test_a_consult_left_for_a_week_says_so_on_its_page(writer: httpx.Client, mon
 
 
 @pytest.mark.slow
-def test_what_is_not_settled_stands_on_the_page_of_the_plan_and_before_the_signature(desk: httpx.Client) -> None:
-    here = str(form(desk, "/consult").url.path)
+def test_what_is_not_settled_stands_on_the_page_of_the_plan_and_before_the_signature(service: httpx.Client) -> None:
+    here = str(form(service, "/consult").url.path)
     story = "I am a 34 year old man with facial pain for 10 days, no fever. No medicines. No known allergies."
-    form(desk, f"{here}/say", text=story)
+    form(service, f"{here}/say", text=story)
     question = "Both none at all and an allergy (penicillin) were recorded. Which is right?"
-    form(desk, f"{here}/differentials", condition="Acute sinusitis", despite="")
-    assert question in form(desk, f"{here}/say", text="I am allergic to penicillin.").text
-    plan = form(desk, f"{here}/assess").text
+    form(service, f"{here}/differentials", condition="Acute sinusitis", despite="")
+    assert question in form(service, f"{here}/say", text="I am allergic to penicillin.").text
+    plan = form(service, f"{here}/assess").text
     written = plan.partition("Assessment and plan")[2]
     assert f"Unresolved when this was written: {question}" in written
     assert "Reason for signing despite this" in written
-    refused = desk.post(f"{here}/sign", data={"name": "Dr Test"}).text
+    refused = service.post(f"{here}/sign", data={"name": "Dr Test"}).text
     assert f"Resolve this before signing: {question}" in refused
-    signed = form(desk, f"{here}/sign", name="Dr Test", despite="the ward will ask").text
+    signed = form(service, f"{here}/sign", name="Dr Test", despite="the ward will ask").text
     assert "Signed despite an unresolved contradiction. Reason given: the ward will ask" in signed

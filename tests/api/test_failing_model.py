@@ -109,7 +109,7 @@ def test_a_silent_model_does_not_hold_up_the_end(samples_home: Path, tmp_path: P
         settings = Settings(home=home, **{**DEAD, "model_url": url, "model_timeout_s": 60})  # type: ignore[arg-type]
         with build(settings) as app:
             site = ServerState(app, TokenSigner("a-token-for-tests"))
-            asking = site.writers.submit(lambda: list(site.loaded().desk.ask(QUESTION, asker=app.owner())))
+            asking = site.writers.submit(lambda: list(site.loaded().ask_service.ask(QUESTION, asker=app.owner())))
             line, _ = silent.accept()
             with line:
                 line.recv(1)  # the question has come, and nobody answers it

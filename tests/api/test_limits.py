@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from citewell.api import limits
 from citewell.api.app import create_app
-from citewell.api.limits import Allowance
+from citewell.api.limits import RateLimit
 from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Role
@@ -94,7 +94,7 @@ def test_a_person_has_two_checks_under_way_and_others_are_not_held_up(
 def test_a_flood_of_names_frees_nobody_and_who_has_all_again_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MANY", 10)
     now = 0.0
-    tries = Allowance(2, every_s=60, clock=lambda: now)
+    tries = RateLimit(2, every_s=60, clock=lambda: now)
     assert [tries.take("victim") for _ in range(3)] == [0.0, 0.0, 30.0]
     for number in range(1_000):
         tries.take(f"made up {number}")
@@ -108,7 +108,7 @@ def test_a_flood_of_names_frees_nobody_and_who_has_all_again_is_forgotten(monkey
 
 
 def test_several_are_taken_at_once_or_none() -> None:
-    allowance = Allowance(10, every_s=60, clock=lambda: 0.0)
+    allowance = RateLimit(10, every_s=60, clock=lambda: 0.0)
     assert [allowance.take("ann", uses=uses) for uses in (8, 3, 2)] == [0.0, 6.0, 0.0]
 
 

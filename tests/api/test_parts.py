@@ -69,8 +69,10 @@ def test_long_lists_are_read_in_parts_by_programs_and_on_pages(app: App) -> None
     site = create_app(app, token="a-token-for-tests")
     (boss, _), (ann, asker) = _client(app, site, "boss", Role.ADMIN), _client(app, site, "ann", Role.MEMBER)
     for number in range(7):
-        place = app.desk.conversations.begin(f"Where is it, {number}?", asker, conversation_id=None)
-        app.desk.ledger.keep(ending(asker=asker, place=place, route=ROUTE, words={**WORDS, "question": f"{number}?"}))
+        place = app.ask_service.conversations.begin(f"Where is it, {number}?", asker, conversation_id=None)
+        app.ask_service.ledger.keep(
+            ending(asker=asker, place=place, route=ROUTE, words={**WORDS, "question": f"{number}?"})
+        )
     for client, path, name in (
         (boss, "/api/v1/inbox", "questions"),
         (ann, "/api/v1/asked", "questions"),

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from citewell.app import build
 from citewell.config import Settings
-from citewell.operations.migrate import move_library
+from citewell.operations.move_library import move_library
 from tests.api.conftest import serving_app
 
 QUESTION = "Can I take warfarin in pregnancy?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from citewell.api.progress import REMEMBERED, Progress, Stopwatch
-from citewell.ingest.read_file import Step
+from citewell.ingest.parse_cut_embed import Step
 
 
 def test_the_time_left_follows_from_what_was_done_since_it_was_first_seen() -> None:

@@ -30,8 +30,8 @@ from citewell.api.routes import (
 from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import VaultLocked
-from citewell.records.vaults import Vaults
 from citewell.types import Role
+from citewell.vaults.vaults import Vaults
 from tests.core.test_fhir_records import ALL, INR, PATIENT, bundle
 
 pytestmark = pytest.mark.slow

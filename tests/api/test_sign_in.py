@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from citewell.api.app import create_app
-from citewell.api.limits import Allowance
+from citewell.api.limits import RateLimit
 from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Role
@@ -220,7 +220,7 @@ def test_a_body_that_is_too_large_is_refused_however_it_comes(client: httpx.Clie
 
 def test_an_allowance_fills_up_again_and_forgets_who_was_seen_long_ago() -> None:
     now_s = 0.0
-    allowance = Allowance(60, every_s=60.0, clock=lambda: now_s)
+    allowance = RateLimit(60, every_s=60.0, clock=lambda: now_s)
     assert [allowance.take("ann") for _ in range(60)] == [0.0] * 60
     assert allowance.take("ann") == 1.0
     assert allowance.take("bob") == 0.0

@@ -91,8 +91,8 @@ def test_many_streams_lose_and_mix_nothing(app: App) -> None:
         assert shown == [one["text"] for one in done["sentences"]]
     assert len(conversations) == STREAMS
     asker = app.owner()
-    assert len(app.desk.audit.entries(asker, limit=1_000)) == STREAMS
-    assert app.desk.audit.prove("local").problems == ()
+    assert len(app.ask_service.audit.entries(asker, limit=1_000)) == STREAMS
+    assert app.ask_service.audit.verify_chain("local").problems == ()
     assert "citewell_streams 0" in metrics.splitlines()
 
 

@@ -19,7 +19,7 @@ from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.service import ConsultService
 from citewell.assistants.consult.summary import record_of
 from citewell.assistants.consult.view import turn_json
-from citewell.consultations import exported
+from citewell.consult_wiring import exported
 from citewell.errors import InputError
 from citewell.types import ParseLimits, Source, User
 from tests.assistants.consult_library import with_guidelines
@@ -38,7 +38,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[
 
 
 @pytest.fixture
-def desk(app: App) -> ConsultService:
+def ask_service(app: App) -> ConsultService:
     return app.consult.service
 
 
@@ -47,21 +47,21 @@ def asker(app: App) -> User:
     return User.owner(app.scope_of_owner())
 
 
-def told(desk: ConsultService, asker: User, *messages: str) -> str:
-    consult_id = desk.start(asker).consult.id
+def told(service: ConsultService, asker: User, *messages: str) -> str:
+    consult_id = service.start(asker).consult.id
     for text in (STORY, *messages):
-        desk.say(consult_id, text, asker)
-    desk.acknowledge(consult_id, asker)
+        service.say(consult_id, text, asker)
+    service.acknowledge(consult_id, asker)
     return consult_id
 
 
-def contradicted(desk: ConsultService, asker: User) -> str:
-    return told(desk, asker, "Allergic to penicillin. She is not pregnant.", "No known allergies. 9 weeks pregnant.")
+def contradicted(service: ConsultService, asker: User) -> str:
+    return told(service, asker, "Allergic to penicillin. She is not pregnant.", "No known allergies. 9 weeks pregnant.")
 
 
-def views(desk: ConsultService, consult_id: str, asker: User) -> dict[str, str]:
+def views(service: ConsultService, consult_id: str, asker: User) -> dict[str, str]:
     """The words of every view of a consult beside its page."""
-    turn = desk.look(consult_id, asker)
+    turn = service.look(consult_id, asker)
     data = exported(turn, "pdf")
     pdf = PdfParser().parse(Source(data, "note.pdf"), media_type="application/pdf", limits=ParseLimits())
     bundle = json.loads(exported(turn, "json"))
@@ -76,15 +76,15 @@ def views(desk: ConsultService, consult_id: str, asker: User) -> dict[str, str]:
 
 
 def test_a_plan_written_before_a_contradiction_is_settled_says_so_in_every_view(
-    desk: ConsultService, asker: User
+    service: ConsultService, asker: User
 ) -> None:
-    consult_id = contradicted(desk, asker)
-    desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="she is very ill")
-    desk.assess(consult_id, asker)
+    consult_id = contradicted(service, asker)
+    service.differentials(consult_id, [("Pneumonia", "high")], asker, despite="she is very ill")
+    service.assess(consult_id, asker)
     for draft in (True, False):
         if not draft:
-            desk.sign(consult_id, "Dr Ada", asker)
-        for name, words in views(desk, consult_id, asker).items():
+            service.sign(consult_id, "Dr Ada", asker)
+        for name, words in views(service, consult_id, asker).items():
             plain = words.replace("&quot;", '"')
             assert f"Unresolved when this was written: {PREGNANT}" in plain, name
             assert f"Unresolved when this was written: {PENICILLIN}" in plain, name
@@ -92,9 +92,9 @@ def test_a_plan_written_before_a_contradiction_is_settled_says_so_in_every_view(
             assert "No known allergies" not in plain.partition("messages")[0] or name == "api", name
 
 
-def test_the_resources_of_a_document_say_which_of_them_is_in_doubt(desk: ConsultService, asker: User) -> None:
-    consult_id = contradicted(desk, asker)
-    bundle = json.loads(exported(desk.look(consult_id, asker), "json"))
+def test_the_resources_of_a_document_say_which_of_them_is_in_doubt(service: ConsultService, asker: User) -> None:
+    consult_id = contradicted(service, asker)
+    bundle = json.loads(exported(service.look(consult_id, asker), "json"))
     resources = [one["resource"] for one in bundle["entry"]]
     notes = {
         (one["resourceType"], one["code"]["text"]): [note["text"] for note in one.get("note", ())]
@@ -107,17 +107,17 @@ def test_the_resources_of_a_document_say_which_of_them_is_in_doubt(desk: Consult
     assert not any("Unresolved" in text for text in notes["Observation", "Cough"])
 
 
-def test_a_sex_that_is_contradicted_is_not_written_as_a_gender(desk: ConsultService, asker: User) -> None:
-    consult_id = told(desk, asker, "The patient is a man.")
-    (pair,) = desk.look(consult_id, asker).consult.contradictions
+def test_a_sex_that_is_contradicted_is_not_written_as_a_gender(service: ConsultService, asker: User) -> None:
+    consult_id = told(service, asker, "The patient is a man.")
+    (pair,) = service.look(consult_id, asker).consult.contradictions
     assert pair.question == "Both “female” and “male” were recorded. Which is right?"
-    bundle = json.loads(exported(desk.look(consult_id, asker), "json"))
+    bundle = json.loads(exported(service.look(consult_id, asker), "json"))
     assert [one["resource"] for one in bundle["entry"] if one["resource"].get("gender")] == []
 
 
-def test_what_is_contradicted_is_no_fact_and_speaks_for_nothing(desk: ConsultService, asker: User) -> None:
-    consult_id = told(desk, asker, "She has no fever. Allergic to penicillin. No known allergies. Not pregnant.")
-    turn = desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
+def test_what_is_contradicted_is_no_fact_and_speaks_for_nothing(service: ConsultService, asker: User) -> None:
+    consult_id = told(service, asker, "She has no fever. Allergic to penicillin. No known allergies. Not pregnant.")
+    turn = service.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
     consult = turn.consult
     assert {one.question for one in consult.contradictions} == {
         "Both “Fever” and “no Fever” were recorded. Which is right?",
@@ -147,11 +147,11 @@ def test_what_is_contradicted_is_no_fact_and_speaks_for_nothing(desk: ConsultSer
     ],
 )
 def test_a_medicine_is_held_against_either_of_two_answers_and_against_none(
-    desk: ConsultService, asker: User, messages: tuple[str, ...], medicine: str, against: str
+    service: ConsultService, asker: User, messages: tuple[str, ...], medicine: str, against: str
 ) -> None:
-    consult_id = told(desk, asker, *messages)
-    desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="a test")
-    plan: Any = desk.assess(consult_id, asker).consult.plan
+    consult_id = told(service, asker, *messages)
+    service.differentials(consult_id, [("Pneumonia", "high")], asker, despite="a test")
+    plan: Any = service.assess(consult_id, asker).consult.plan
     found = plan["diagnoses"][0]
     (statement,) = [one for one in (*found["offered"], *found["held_back"]) if medicine in one["text"].lower()][:1]
     assert any(against in one["text"] for one in statement["conflicts"]), statement["conflicts"]
@@ -161,57 +161,57 @@ def test_a_medicine_is_held_against_either_of_two_answers_and_against_none(
 
 
 def test_a_red_flag_stands_for_either_of_two_answers_and_says_that_it_is_not_settled(
-    desk: ConsultService, asker: User
+    service: ConsultService, asker: User
 ) -> None:
-    consult_id = desk.start(asker).consult.id
-    desk.say(consult_id, f"{STORY} She is not pregnant.", asker)
-    turn = desk.say(consult_id, "9 weeks pregnant.", asker)
+    consult_id = service.start(asker).consult.id
+    service.say(consult_id, f"{STORY} She is not pregnant.", asker)
+    turn = service.say(consult_id, "9 weeks pregnant.", asker)
     (flag,) = [one for one in turn.flags if one.id == "fever-pregnancy"]
     assert flag.why.endswith("It is unresolved whether this applies to the patient.")
 
 
-def test_differentials_wait_for_a_contradiction_and_no_blank_is_a_reason(desk: ConsultService, asker: User) -> None:
-    consult_id = contradicted(desk, asker)
+def test_differentials_wait_for_a_contradiction_and_no_blank_is_a_reason(service: ConsultService, asker: User) -> None:
+    consult_id = contradicted(service, asker)
     for reason in (None, "", "  \n"):
         with pytest.raises(InputError, match="Resolve this before differentials: ") as refused:
-            desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite=reason)
+            service.differentials(consult_id, [("Pneumonia", "high")], asker, despite=reason)
         assert PREGNANT in str(refused.value)
         assert PENICILLIN in str(refused.value)
         assert "--despite" in str(refused.value)
-    assert desk.look(consult_id, asker).consult.differentials == ()
+    assert service.look(consult_id, asker).consult.differentials == ()
 
 
 def test_what_is_contradicted_after_the_differentials_is_asked_about_before_the_signature(
-    desk: ConsultService, asker: User
+    service: ConsultService, asker: User
 ) -> None:
-    consult_id = told(desk, asker, "Not pregnant. No known allergies.")
-    desk.differentials(consult_id, [("Pneumonia", "high")], asker)
-    desk.say(consult_id, "She is allergic to penicillin.", asker)
-    desk.assess(consult_id, asker)
+    consult_id = told(service, asker, "Not pregnant. No known allergies.")
+    service.differentials(consult_id, [("Pneumonia", "high")], asker)
+    service.say(consult_id, "She is allergic to penicillin.", asker)
+    service.assess(consult_id, asker)
     with pytest.raises(InputError, match="Resolve this before signing: Both none at all"):
-        desk.sign(consult_id, "Dr Ada", asker)
-    turn = desk.sign(consult_id, "Dr Ada", asker, despite="the ward will ask")
+        service.sign(consult_id, "Dr Ada", asker)
+    turn = service.sign(consult_id, "Dr Ada", asker, despite="the ward will ask")
     assert turn.consult.signed_though == "Signed despite an unresolved contradiction. Reason given: the ward will ask"
-    for name, words in views(desk, consult_id, asker).items():
+    for name, words in views(service, consult_id, asker).items():
         assert "the ward will ask" in words, name
 
 
 def test_a_signed_plan_with_a_contradiction_comes_out_the_same_again(
-    app: App, desk: ConsultService, asker: User
+    app: App, service: ConsultService, asker: User
 ) -> None:
-    consult_id = contradicted(desk, asker)
-    desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="a test")
-    desk.assess(consult_id, asker)
-    signed = desk.sign(consult_id, "Dr Ada", asker).consult
+    consult_id = contradicted(service, asker)
+    service.differentials(consult_id, [("Pneumonia", "high")], asker, despite="a test")
+    service.assess(consult_id, asker)
+    signed = service.sign(consult_id, "Dr Ada", asker).consult
     replay = app.replay(signed.answer_id or "", asker=asker)
     assert [one.kind for one in replay.changes if one.kind != "same"] == []
     assert replay.text_now == replay.text_then
 
 
-def test_what_was_missing_is_named_in_the_plan(desk: ConsultService, asker: User) -> None:
-    consult_id = told(desk, asker)
-    desk.differentials(consult_id, [("Pneumonia", "high")], asker, despite="the bus leaves")
-    plan: Any = desk.assess(consult_id, asker).consult.plan
+def test_what_was_missing_is_named_in_the_plan(service: ConsultService, asker: User) -> None:
+    consult_id = told(service, asker)
+    service.differentials(consult_id, [("Pneumonia", "high")], asker, despite="the bus leaves")
+    plan: Any = service.assess(consult_id, asker).consult.plan
     assert plan["notes"] == (
         [
             "Not known when this was written: Is she pregnant, and if so how many weeks? Is the patient allergic to "
@@ -222,8 +222,10 @@ def test_what_was_missing_is_named_in_the_plan(desk: ConsultService, asker: User
 
 
 @pytest.mark.parametrize("step", ["look", "differentials", "correct", "assess", "sign"])
-def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(desk: ConsultService, asker: User, step: str) -> None:
-    old = replace(desk, clock=lambda: datetime.now(UTC) - timedelta(days=8))
+def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(
+    service: ConsultService, asker: User, step: str
+) -> None:
+    old = replace(service, clock=lambda: datetime.now(UTC) - timedelta(days=8))
     consult_id = told(old, asker, "Not pregnant. No known allergies.")
     if step in ("assess", "sign"):
         old.differentials(consult_id, [("Pneumonia", "high")], asker)
@@ -231,41 +233,41 @@ def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(desk: ConsultSe
         old.assess(consult_id, asker)
     before = old.look(consult_id, asker).consult
     if step == "differentials":
-        desk.differentials(consult_id, [("Pneumonia", "high")], asker)
+        service.differentials(consult_id, [("Pneumonia", "high")], asker)
     elif step == "correct":
-        desk.correct(consult_id, before.findings[-1].id, {"polarity": "absent"}, asker)
+        service.correct(consult_id, before.findings[-1].id, {"polarity": "absent"}, asker)
     elif step == "assess":
-        desk.assess(consult_id, asker)
+        service.assess(consult_id, asker)
     elif step == "sign":
-        desk.sign(consult_id, "Dr Ada", asker)
-    after = desk.look(consult_id, asker).consult
+        service.sign(consult_id, "Dr Ada", asker)
+    after = service.look(consult_id, asker).consult
     assert [one for one in after.notes if "left open for 8 days" in one] == list(after.notes) != []
     assert len(after.notes) == 1
     assert len(after.messages) >= len(before.messages)
     if step == "sign":
-        assert all("left open for 8 days" in words for words in views(desk, consult_id, asker).values())
+        assert all("left open for 8 days" in words for words in views(service, consult_id, asker).values())
 
 
 def test_a_denial_is_no_answer_to_how_bad_it_is_and_what_is_settled_keeps_its_time(
-    desk: ConsultService, asker: User
+    service: ConsultService, asker: User
 ) -> None:
-    consult_id = desk.start(asker).consult.id
-    asked = desk.say(consult_id, "45 year old man, chest pain for 2 hours", asker).question
+    consult_id = service.start(asker).consult.id
+    asked = service.say(consult_id, "45 year old man, chest pain for 2 hours", asker).question
     assert asked is not None
     assert asked.key == "severity"
-    denied = desk.say(consult_id, "No chest pain", asker)
+    denied = service.say(consult_id, "No chest pain", asker)
     assert [one for one in denied.consult.findings if one.category.value == "severity"] == []
-    settled = desk.say(consult_id, "I do have chest pain", asker).consult
+    settled = service.say(consult_id, "I do have chest pain", asker).consult
     (pain,) = [one for one in settled.findings if one.name == "Chest pain"]
     assert (pain.polarity.value, pain.duration_days) == ("present", pytest.approx(2 / 24, abs=1e-3))
     assert settled.contradictions == ()
 
 
-def test_who_says_again_that_she_is_pregnant_loses_no_weeks(desk: ConsultService, asker: User) -> None:
-    consult_id = desk.start(asker).consult.id
-    desk.say(consult_id, "28 year old woman, not pregnant, fever for 3 days", asker)
-    assert desk.say(consult_id, "She is pregnant, 9 weeks.", asker).consult.contradictions != ()
-    settled = desk.say(consult_id, "She is pregnant", asker).consult
+def test_who_says_again_that_she_is_pregnant_loses_no_weeks(service: ConsultService, asker: User) -> None:
+    consult_id = service.start(asker).consult.id
+    service.say(consult_id, "28 year old woman, not pregnant, fever for 3 days", asker)
+    assert service.say(consult_id, "She is pregnant, 9 weeks.", asker).consult.contradictions != ()
+    settled = service.say(consult_id, "She is pregnant", asker).consult
     assert settled.contradictions == ()
     assert (patient_of(settled).is_pregnant, patient_of(settled).pregnancy_weeks) == (True, 9)
 
@@ -279,18 +281,18 @@ def test_who_says_again_that_she_is_pregnant_loses_no_weeks(desk: ConsultService
     ],
 )
 def test_what_is_said_of_the_patient_is_no_answer_to_how_bad_it_is(
-    said: str, severity: list[str], desk: ConsultService, asker: User
+    said: str, severity: list[str], service: ConsultService, asker: User
 ) -> None:
-    consult_id = desk.start(asker).consult.id
-    asked = desk.say(consult_id, "45 year old man, chest pain for 2 hours", asker).question
+    consult_id = service.start(asker).consult.id
+    asked = service.say(consult_id, "45 year old man, chest pain for 2 hours", asker).question
     assert asked is not None
     assert asked.key == "severity"
-    after = desk.say(consult_id, said, asker).consult
+    after = service.say(consult_id, said, asker).consult
     assert [one.name for one in after.findings if one.category.value == "severity"] == severity
 
 
 def test_a_dose_whose_paragraph_may_begin_before_the_passage_says_so(
-    desk: ConsultService, asker: User, monkeypatch: pytest.MonkeyPatch
+    service: ConsultService, asker: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def headless(one: ApplicablePassage) -> ApplicablePassage:
         at = one.hit.text.rfind("\n\n") + 2
@@ -303,12 +305,12 @@ def test_a_dose_whose_paragraph_may_begin_before_the_passage_says_so(
         found, alone = gather(*asked, **how)
         return [replace(one, passages=tuple(map(headless, one.passages))) for one in found], alone
 
-    consult_id = told(desk, asker, "Not pregnant. No known allergies.")
-    desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
+    consult_id = told(service, asker, "Not pregnant. No known allergies.")
+    service.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
     for is_cut in (False, True):
         if is_cut:
             monkeypatch.setattr("citewell.assistants.consult.assess.gather", cut)
-        plan: Any = desk.assess(consult_id, asker).consult.plan
+        plan: Any = service.assess(consult_id, asker).consult.plan
         offered = plan["diagnoses"][0]["offered"]
         doubted = [one["text"] for one in offered if CUT in one["reservations"]]
         assert bool(doubted) is is_cut
@@ -316,15 +318,15 @@ def test_a_dose_whose_paragraph_may_begin_before_the_passage_says_so(
 
 
 def test_half_a_character_is_refused_at_the_door_since_it_could_never_be_shown_again(
-    desk: ConsultService, asker: User
+    service: ConsultService, asker: User
 ) -> None:
-    consult_id = told(desk, asker)
-    before = desk.look(consult_id, asker).consult
+    consult_id = told(service, asker)
+    before = service.look(consult_id, asker).consult
     with pytest.raises(InputError, match="invalid characters"):
-        desk.say(consult_id, "fever \udcff since Monday", asker)
+        service.say(consult_id, "fever \udcff since Monday", asker)
     with pytest.raises(InputError, match="invalid characters"):
-        desk.differentials(consult_id, [("Pneumonia\udcff", "high")], asker, despite="a test")
-    assert desk.look(consult_id, asker).consult == before
+        service.differentials(consult_id, [("Pneumonia\udcff", "high")], asker, despite="a test")
+    assert service.look(consult_id, asker).consult == before
 
 
 RINGSPOT = """# Ringspot fever
@@ -349,17 +351,17 @@ The usual dose is 20 mg/kg for ringspot fever that does not settle.
     ("age", "own_and_other"), [("7-year-old", ("10 mg/kg", "1 g")), ("40-year-old", ("1 g", "10 mg/kg"))]
 )
 def test_a_dose_is_read_with_the_words_that_say_of_what_and_for_whom_it_is(
-    app: App, desk: ConsultService, asker: User, age: str, own_and_other: tuple[str, str]
+    app: App, service: ConsultService, asker: User, age: str, own_and_other: tuple[str, str]
 ) -> None:
     own, other = own_and_other
     added = app.add_source(Source(RINGSPOT.encode(), "ringspot.md"))
     try:
-        consult_id = desk.start(asker).consult.id
-        desk.say(consult_id, f"{age} boy, fever for 2 days, temp 39, 20 kg. No medicines. No allergies.", asker)
-        desk.say(consult_id, "Yes, that is right.", asker)
-        desk.acknowledge(consult_id, asker)
-        desk.differentials(consult_id, [("Ringspot fever", "high")], asker, despite="a test")
-        plan: Any = desk.assess(consult_id, asker).consult.plan
+        consult_id = service.start(asker).consult.id
+        service.say(consult_id, f"{age} boy, fever for 2 days, temp 39, 20 kg. No medicines. No allergies.", asker)
+        service.say(consult_id, "Yes, that is right.", asker)
+        service.acknowledge(consult_id, asker)
+        service.differentials(consult_id, [("Ringspot fever", "high")], asker, despite="a test")
+        plan: Any = service.assess(consult_id, asker).consult.plan
     finally:
         app.delete(added.entry.id)
     (found,) = plan["diagnoses"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.assistants.consult.applicability import fit
+from citewell.assistants.consult.applicability import applicability_of
 from citewell.assistants.consult.conflicts import PatientMedicines, conflicts
 from citewell.assistants.consult.contradictions import contradictions
 from citewell.assistants.consult.extract import InterviewMessage, extract
@@ -507,8 +507,8 @@ def test_a_conflict_names_a_class_of_medicines_as_it_is_written() -> None:
 def test_what_is_told_of_people_in_general_is_not_for_this_patient_above_others() -> None:
     patient = Patient(age_years=28, sex="female", is_pregnant=True)
     headings = ("Birth in pregnant women with sickle-cell disease", "Birth in the general pregnant population")
-    assert [fit((title,), "", patient).is_specific for title in headings] == [True, False]
-    assert all(fit((title,), "", patient).applies for title in headings)
+    assert [applicability_of((title,), "", patient).is_specific for title in headings] == [True, False]
+    assert all(applicability_of((title,), "", patient).applies for title in headings)
 
 
 @pytest.mark.parametrize(
@@ -530,7 +530,7 @@ def test_what_is_told_of_people_in_general_is_not_for_this_patient_above_others(
     ],
 )
 def test_an_age_counts_whether_or_not_it_says_years(words: str, of_58: bool) -> None:
-    told = fit((), words, Patient(age_years=58, sex="male"))
+    told = applicability_of((), words, Patient(age_years=58, sex="male"))
     assert told.applies is of_58, told
 
 

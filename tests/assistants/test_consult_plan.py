@@ -15,7 +15,7 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.answer.replay import EMBEDDED_ANEW
 from citewell.app import App, build
-from citewell.assistants.consult.applicability import fit
+from citewell.assistants.consult.applicability import applicability_of
 from citewell.assistants.consult.doses import AMOUNTS
 from citewell.assistants.consult.gather import gather
 from citewell.assistants.consult.notebook import InterviewStep
@@ -24,7 +24,7 @@ from citewell.assistants.consult.replay_events import fold
 from citewell.assistants.consult.service import ConsultService
 from citewell.clinical.quantities import quantities
 from citewell.config import Settings
-from citewell.consultations import exported
+from citewell.consult_wiring import exported
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Filing, ParseLimits, Source, User
 from citewell.types.consult import Category, ConsultState, Finding, FindingSource, Patient, Polarity
@@ -47,7 +47,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[
 
 
 @pytest.fixture
-def desk(app: App) -> ConsultService:
+def ask_service(app: App) -> ConsultService:
     return app.consult.service
 
 
@@ -56,17 +56,17 @@ def asker(app: App) -> User:
     return User.owner(app.scope_of_owner())
 
 
-def ready(desk: ConsultService, asker: User, story: str, *conditions: str) -> str:
+def ready(service: ConsultService, asker: User, story: str, *conditions: str) -> str:
     """A consult with its differentials, red flags acknowledged."""
-    consult_id = desk.start(asker).consult.id
-    desk.say(consult_id, story, asker)
-    desk.acknowledge(consult_id, asker)
-    desk.differentials(consult_id, [(one, "high") for one in conditions], asker, despite="a test")
+    consult_id = service.start(asker).consult.id
+    service.say(consult_id, story, asker)
+    service.acknowledge(consult_id, asker)
+    service.differentials(consult_id, [(one, "high") for one in conditions], asker, despite="a test")
     return consult_id
 
 
-def planned(desk: ConsultService, asker: User, story: str, *conditions: str) -> Any:
-    return desk.assess(ready(desk, asker, story, *conditions), asker).consult.plan
+def planned(service: ConsultService, asker: User, story: str, *conditions: str) -> Any:
+    return service.assess(ready(service, asker, story, *conditions), asker).consult.plan
 
 
 def cases() -> list[tuple[str, ...]]:
@@ -76,11 +76,11 @@ def cases() -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case[0][:40])
 def test_every_planted_conflict_is_caught_and_no_dose_is_offered_that_is_not_for_this_patient(
-    desk: ConsultService, asker: User, app: App, case: tuple[str, ...]
+    service: ConsultService, asker: User, app: App, case: tuple[str, ...]
 ) -> None:
     story, condition, planted, offered, never = case
-    consult_id = ready(desk, asker, story, condition)
-    turn = desk.assess(consult_id, asker)
+    consult_id = ready(service, asker, story, condition)
+    turn = service.assess(consult_id, asker)
     plan: Any = turn.consult.plan
     diagnosis = plan["diagnoses"][0]
     shown = " ".join(one["text"] for one in diagnosis["offered"])
@@ -97,7 +97,7 @@ def test_every_planted_conflict_is_caught_and_no_dose_is_offered_that_is_not_for
         cited = {found.values for found in quantities(place["quote"]) if found.dimension.partition("/")[0] in AMOUNTS}
         told = {found.values for found in quantities(one["text"]) if found.dimension.partition("/")[0] in AMOUNTS}
         assert told <= cited
-        assert fit(place["section"], place["quote"], patient).applies
+        assert applicability_of(place["section"], place["quote"], patient).applies
         assert all(dose["words"] in place["quote"] for dose in one["doses"])
 
 
@@ -106,29 +106,29 @@ def test_there_are_twenty_cases_with_conflicts_in_most() -> None:
     assert sum(case[2] != "-" for case in cases()) >= 15
 
 
-def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(desk: ConsultService, asker: User) -> None:
-    plan = planned(desk, asker, "A boy aged 3, weight 13 kg, fever for 2 days.", "Malaria")
+def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(service: ConsultService, asker: User) -> None:
+    plan = planned(service, asker, "A boy aged 3, weight 13 kg, fever for 2 days.", "Malaria")
     told = [dose["arithmetic"] for one in plan["diagnoses"][0]["offered"] for dose in one["doses"]]
     assert "15 mg/kg × 13 kg = 195 mg (the stated maximum is 1 g)" in told
-    plan = planned(desk, asker, "A man aged 30, weight 90 kg, fever for 2 days.", "Malaria")
+    plan = planned(service, asker, "A man aged 30, weight 90 kg, fever for 2 days.", "Malaria")
     told = [dose["amount"] for one in plan["diagnoses"][0]["offered"] for dose in one["doses"]]
     assert "1 g (the stated maximum)" in told
-    plan = planned(desk, asker, "A man aged 30, fever for 2 days.", "Malaria")
+    plan = planned(service, asker, "A man aged 30, fever for 2 days.", "Malaria")
     told = [dose["arithmetic"] for one in plan["diagnoses"][0]["offered"] for dose in one["doses"]]
     assert told
     assert set(told) == {"The weight is needed to calculate this and is not known."}
 
 
 def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why(
-    desk: ConsultService, asker: User
+    service: ConsultService, asker: User
 ) -> None:
-    plan = planned(desk, asker, STORY, "Malaria", "A disease without any guideline")
+    plan = planned(service, asker, STORY, "Malaria", "A disease without any guideline")
     malaria, unknown = plan["diagnoses"]
     assert ("quinine", "the sources name different doses") in {
         (one["about"], one["why"]) for one in malaria["disagreements"]
     }
     assert {one["place"]["country"] for one in malaria["offered"]} >= {None, "Ghana"}
-    turn = next(desk.look(one.id, asker) for one, _ in desk.all(asker))
+    turn = next(service.look(one.id, asker) for one, _ in service.all(asker))
     beside = "no date, Ghana): Give quinine 8 mg/kg"
     assert "Sources differ on quinine: the sources name different doses" in (text := exported(turn, "txt").decode())
     assert beside in text
@@ -142,8 +142,8 @@ def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why
     assert "No guideline found" in unknown["said"]
 
 
-def test_the_section_for_this_patient_comes_first(desk: ConsultService, asker: User, app: App) -> None:
-    consult = desk.look(ready(desk, asker, STORY, "Malaria"), asker).consult
+def test_the_section_for_this_patient_comes_first(service: ConsultService, asker: User, app: App) -> None:
+    consult = service.look(ready(service, asker, STORY, "Malaria"), asker).consult
     search = app.consult.parts(asker).search
     found, alone = gather(["Malaria"], consult.findings, patient_of(consult), scope=asker.scope, search=search)
     assert found[0].passages[0].hit.section[-1] == "Treatment in pregnancy"
@@ -152,9 +152,9 @@ def test_the_section_for_this_patient_comes_first(desk: ConsultService, asker: U
     assert alone
 
 
-def test_what_holds_for_two_diagnoses_is_said_once_and_referred_to(desk: ConsultService, asker: User) -> None:
-    consult_id = ready(desk, asker, STORY, "Malaria", "Uncomplicated malaria")
-    turn = desk.assess(consult_id, asker)
+def test_what_holds_for_two_diagnoses_is_said_once_and_referred_to(service: ConsultService, asker: User) -> None:
+    consult_id = ready(service, asker, STORY, "Malaria", "Uncomplicated malaria")
+    turn = service.assess(consult_id, asker)
     assert turn.consult.plan is not None
     first, second = turn.consult.plan["diagnoses"]
     said = {f"1.{one['id']}": one["text"] for one in (*first["offered"], *first["held_back"])}
@@ -172,8 +172,10 @@ def _resource(document: bytes, kind: str) -> dict[str, Any]:
     return dict(found[0])
 
 
-def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk: ConsultService, asker: User) -> None:
-    (lead,) = planned(desk, asker, STORY, "Influenza")["leads"]
+def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(
+    service: ConsultService, asker: User
+) -> None:
+    (lead,) = planned(service, asker, STORY, "Influenza")["leads"]
     assert (lead["section"][-1], lead["names"]) == ("Diagnosis", ["Fever", "Rigors"])
     assert lead["quote"].startswith("Malaria should be suspected in anyone with fever, rigors")
 
@@ -181,80 +183,82 @@ def test_what_the_findings_alone_point_at_shows_a_diagnosis_that_was_missed(desk
 # ----------------------------------------------------------------------------------------------------------- the gates
 
 
-def test_red_flags_and_what_is_missing_stand_before_the_differentials(desk: ConsultService, asker: User) -> None:
-    consult_id = desk.start(asker).consult.id
-    desk.say(consult_id, "Chest pain going to the left arm, sweating.", asker)
+def test_red_flags_and_what_is_missing_stand_before_the_differentials(service: ConsultService, asker: User) -> None:
+    consult_id = service.start(asker).consult.id
+    service.say(consult_id, "Chest pain going to the left arm, sweating.", asker)
     with pytest.raises(InputError, match="heart attack"):
-        desk.differentials(consult_id, [("Angina", "high")], asker)
-    desk.acknowledge(consult_id, asker)
+        service.differentials(consult_id, [("Angina", "high")], asker)
+    service.acknowledge(consult_id, asker)
     with pytest.raises(InputError, match="How old is the patient"):
-        desk.differentials(consult_id, [("Angina", "high")], asker)
-    turn = desk.differentials(consult_id, [("Angina", "high")], asker, despite="ambulance is here")
+        service.differentials(consult_id, [("Angina", "high")], asker)
+    turn = service.differentials(consult_id, [("Angina", "high")], asker, despite="ambulance is here")
     assert (turn.consult.state, turn.consult.despite) == (ConsultState.DIFFERENTIALS_READY, "ambulance is here")
-    turn = desk.differentials(consult_id, [("Angina", "low"), ("Reflux", "moderate")], asker)
+    turn = service.differentials(consult_id, [("Angina", "low"), ("Reflux", "moderate")], asker)
     assert [(one.condition, one.confidence) for one in turn.consult.differentials] == [
         ("Reflux", "moderate"),
         ("Angina", "low"),
     ]
-    turn = desk.differentials(consult_id, [], asker, removed=["Reflux"])
+    turn = service.differentials(consult_id, [], asker, removed=["Reflux"])
     assert [one.condition for one in turn.consult.differentials] == ["Angina"]
     with pytest.raises(InputError, match="No model is set"):
-        desk.differentials(consult_id, [], asker, is_generated=True)
+        service.differentials(consult_id, [], asker, is_generated=True)
 
 
-def test_what_is_missing_names_the_way_to_go_on_without_it(desk: ConsultService, asker: User) -> None:
-    consult_id = desk.start(asker).consult.id
-    desk.say(consult_id, "A 40-year-old man with a cough for 2 days.", asker)
+def test_what_is_missing_names_the_way_to_go_on_without_it(service: ConsultService, asker: User) -> None:
+    consult_id = service.start(asker).consult.id
+    service.say(consult_id, "A 40-year-old man with a cough for 2 days.", asker)
     with pytest.raises(InputError, match=r"“Reason for going ahead”, in a terminal with --despite"):
-        desk.differentials(consult_id, [("Malaria", "high")], asker)
+        service.differentials(consult_id, [("Malaria", "high")], asker)
 
 
-def test_findings_speak_for_and_against_in_the_words_of_the_guidelines(desk: ConsultService, asker: User) -> None:
+def test_findings_speak_for_and_against_in_the_words_of_the_guidelines(service: ConsultService, asker: User) -> None:
     told = "30-year-old man, fever for 2 days, no headache, weight 70 kg. No allergies. No medicines."
-    consult = desk.look(ready(desk, asker, told, "Malaria"), asker).consult
+    consult = service.look(ready(service, asker, told, "Malaria"), asker).consult
     malaria = consult.differentials[0]
     assert [one.name for one in malaria.supports] == ["Fever"]
     assert [one.name for one in malaria.opposes] == ["Headache"]
     assert "Malaria should be suspected" in (malaria.opposes[0].quote or "")
 
 
-def test_an_assessment_that_fails_is_kept_as_failed_and_can_be_tried_again(desk: ConsultService, asker: User) -> None:
-    consult_id = ready(desk, asker, STORY, "Malaria")
+def test_an_assessment_that_fails_is_kept_as_failed_and_can_be_tried_again(
+    service: ConsultService, asker: User
+) -> None:
+    consult_id = ready(service, asker, STORY, "Malaria")
 
     def broken(_asker: User) -> Any:
         raise LibraryError("The library cannot be read just now.")
 
     with pytest.raises(LibraryError):
-        replace(desk, parts=broken).assess(consult_id, asker)
-    failed = desk.look(consult_id, asker).consult
+        replace(service, parts=broken).assess(consult_id, asker)
+    failed = service.look(consult_id, asker).consult
     assert (failed.state, failed.failure) == (ConsultState.FAILED, "The library cannot be read just now.")
     assert failed.findings
-    assert desk.assess(consult_id, asker).consult.state is ConsultState.DRAFT
+    assert service.assess(consult_id, asker).consult.state is ConsultState.DRAFT
 
 
-def test_another_finding_after_the_plan_makes_the_draft_old(desk: ConsultService, asker: User) -> None:
-    consult_id = ready(desk, asker, STORY, "Malaria")
-    desk.assess(consult_id, asker)
+def test_another_finding_after_the_plan_makes_the_draft_old(service: ConsultService, asker: User) -> None:
+    consult_id = ready(service, asker, STORY, "Malaria")
+    service.assess(consult_id, asker)
     with pytest.raises(NotFound):
-        desk.edit(consult_id, "9.9", "x", asker)
-    turn = desk.say(consult_id, "She is allergic to quinine.", asker)
+        service.edit(consult_id, "9.9", "x", asker)
+    turn = service.say(consult_id, "She is allergic to quinine.", asker)
     assert (turn.consult.state, turn.consult.plan) == (ConsultState.DIFFERENTIALS_READY, None)
     with pytest.raises(InputError, match="Only a draft"):
-        desk.sign(consult_id, "Dr Ada", asker)
+        service.sign(consult_id, "Dr Ada", asker)
 
 
-def test_two_windows_do_not_overwrite_each_other(desk: ConsultService, asker: User) -> None:
-    consult = desk.start(asker).consult
-    desk.say(consult.id, "Cough.", asker)
+def test_two_windows_do_not_overwrite_each_other(service: ConsultService, asker: User) -> None:
+    consult = service.start(asker).consult
+    service.say(consult.id, "Cough.", asker)
     with pytest.raises(ChangedMeanwhile, match="another window"):
-        desk.consults.append(consult.id, [], after=consult.length, state="interviewing", asker=asker)
+        service.consults.append(consult.id, [], after=consult.length, state="interviewing", asker=asker)
 
 
-def test_a_consult_left_open_for_a_week_says_so_and_loses_nothing(desk: ConsultService, asker: User) -> None:
-    week_ago = replace(desk, clock=lambda: datetime.now(UTC) - timedelta(days=8))
+def test_a_consult_left_open_for_a_week_says_so_and_loses_nothing(service: ConsultService, asker: User) -> None:
+    week_ago = replace(service, clock=lambda: datetime.now(UTC) - timedelta(days=8))
     consult_id = week_ago.start(asker).consult.id
     week_ago.say(consult_id, STORY, asker)
-    turn = desk.say(consult_id, "Now also a headache.", asker)
+    turn = service.say(consult_id, "Now also a headache.", asker)
     assert "left open for 8 days" in turn.consult.notes[0]
     assert {"Fever", "Headache"} <= {one.name for one in turn.consult.findings}
 
@@ -272,47 +276,47 @@ def test_an_empty_library_gives_no_advice_and_says_so(tmp_path: Path, embedder: 
 # --------------------------------------------------------------------------------------------- signing and exporting
 
 
-def signed(desk: ConsultService, asker: User) -> InterviewStep:
-    consult_id = ready(desk, asker, STORY, "Malaria", "Acute otitis media")
-    desk.assess(consult_id, asker)
-    edited = desk.edit(consult_id, "1.1", "Give doxycycline 100 mg today.", asker).consult.edits[-1]
+def signed(service: ConsultService, asker: User) -> InterviewStep:
+    consult_id = ready(service, asker, STORY, "Malaria", "Acute otitis media")
+    service.assess(consult_id, asker)
+    edited = service.edit(consult_id, "1.1", "Give doxycycline 100 mg today.", asker).consult.edits[-1]
     assert "the patient is pregnant" in str(edited["conflicts"])
-    desk.edit(consult_id, "1.1", "Start treatment today.", asker, why="discussed")
-    return desk.sign(consult_id, "Dr Ada", asker)
+    service.edit(consult_id, "1.1", "Start treatment today.", asker, why="discussed")
+    return service.sign(consult_id, "Dr Ada", asker)
 
 
 def test_a_signed_plan_cannot_be_changed_and_comes_out_the_same_from_the_audit_log(
-    desk: ConsultService, asker: User, app: App
+    service: ConsultService, asker: User, app: App
 ) -> None:
-    consult = signed(desk, asker).consult
+    consult = signed(service, asker).consult
     assert consult.answer_id is not None
     for change in (
-        lambda: desk.say(consult.id, "more", asker),
-        lambda: desk.edit(consult.id, "1.1", "x", asker),
-        lambda: desk.consults.append(consult.id, [], after=consult.length, state="draft", asker=asker),
+        lambda: service.say(consult.id, "more", asker),
+        lambda: service.edit(consult.id, "1.1", "x", asker),
+        lambda: service.consults.append(consult.id, [], after=consult.length, state="draft", asker=asker),
     ):
         with pytest.raises(InputError, match="signed"):
             change()
-    assert fold(desk.history(consult.id, asker)) == consult
-    record = app.desk.audit.read(consult.answer_id, asker)
+    assert fold(service.history(consult.id, asker)) == consult
+    record = app.ask_service.audit.read(consult.answer_id, asker)
     assert record.words["consult"]["plan"] == json.loads(json.dumps(consult.plan))
     again = app.replay(consult.answer_id, asker=asker)
     assert again.is_same
-    assert app.desk.audit.prove("local").problems == ()
+    assert app.ask_service.audit.verify_chain("local").problems == ()
 
 
 def test_a_signed_plan_comes_out_the_same_after_everything_was_embedded_anew(
-    desk: ConsultService, asker: User, app: App
+    service: ConsultService, asker: User, app: App
 ) -> None:
-    answer_id = signed(desk, asker).consult.answer_id
+    answer_id = signed(service, asker).consult.answer_id
     assert answer_id is not None
     app.reindex()
     again = app.replay(answer_id, asker=asker)
     assert (again.is_same, again.notes) == (True, (EMBEDDED_ANEW,))
 
 
-def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultService, asker: User) -> None:
-    turn = signed(desk, asker)
+def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(service: ConsultService, asker: User) -> None:
+    turn = signed(service, asker)
     bundle = json.loads(exported(turn, "json"))
     resources = [one["resource"] for one in bundle["entry"]]
     assert (bundle["type"], resources[0]["resourceType"], resources[0]["status"]) == (
@@ -343,19 +347,19 @@ def test_a_consult_is_exported_as_a_fhir_document_a_pdf_and_text(desk: ConsultSe
 
 
 def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_is_asked_about_at_the_signature(
-    desk: ConsultService, asker: User
+    service: ConsultService, asker: User
 ) -> None:
     story = "35-year-old man, fever and rigors for 3 days, 70 kg. No medicines. Allergic to ramipril."
-    consult_id = ready(desk, asker, story, "Malaria")
-    desk.assess(consult_id, asker)
-    edited = desk.edit(consult_id, "1.1", "Start ramipril 2.5 mg once daily.", asker)
+    consult_id = ready(service, asker, story, "Malaria")
+    service.assess(consult_id, asker)
+    edited = service.edit(consult_id, "1.1", "Start ramipril 2.5 mg once daily.", asker)
     told = "The patient is allergic to ramipril."
     (shown, *_) = plan_of(edited.consult)[0]["offered"]
     assert shown.conflicts == ((told, "record", True),)
     assert (shown.doses, shown.grade, shown.source_text is not None) == ((), "", True)
     with pytest.raises(InputError, match=r"1\.1: The patient is allergic to ramipril\..*--despite"):
-        desk.sign(consult_id, "Dr Ada", asker)
-    turn = desk.sign(consult_id, "Dr Ada", asker, despite="allergy refuted by challenge")
+        service.sign(consult_id, "Dr Ada", asker)
+    turn = service.sign(consult_id, "Dr Ada", asker, despite="allergy refuted by challenge")
     bundle = json.loads(exported(turn, "json"))
     plan = next(one["resource"] for one in bundle["entry"] if one["resource"]["resourceType"] == "CarePlan")
     own = next(one for one in plan["activity"] if "ramipril" in one["detail"]["description"])
@@ -377,20 +381,20 @@ RINGSPOT = (
 
 
 def test_own_words_that_give_what_the_plan_advises_against_are_asked_about(
-    app: App, desk: ConsultService, asker: User
+    app: App, service: ConsultService, asker: User
 ) -> None:
     added = app.add_source(Source(RINGSPOT.encode(), "ringspot.md"))
     story = "A 30-year-old man with fever for 2 days. No medicines. No allergies."
     try:
-        consult_id = ready(desk, asker, story, "Ringspot fever")
-        plan: Any = desk.assess(consult_id, asker).consult.plan
+        consult_id = ready(service, asker, story, "Ringspot fever")
+        plan: Any = service.assess(consult_id, asker).consult.plan
         texts = [one["text"] for one in plan["diagnoses"][0]["offered"]]
         fluids = next(at for at, text in enumerate(texts, 1) if "oral fluids" in text)
-        desk.edit(consult_id, f"1.{fluids}", "Give ibuprofen 400 mg three times a day.", asker)
+        service.edit(consult_id, f"1.{fluids}", "Give ibuprofen 400 mg three times a day.", asker)
     finally:
         app.delete(added.entry.id)
     with pytest.raises(InputError, match="The plan quotes advice against it: “We recommend against"):
-        desk.sign(consult_id, "Dr Ada", asker)
+        service.sign(consult_id, "Dr Ada", asker)
 
 
 TOPICS = ("Pain", "Transfusion", "Birth", "Scans of the baby", "Fluids", "Oxygen", "Rest and warmth", "Leg ulcers")
@@ -459,14 +463,14 @@ that people with hypertension go walking. [Conditional recommendation, low certa
 
 
 def test_a_list_is_quoted_whole_and_what_is_for_people_with_or_without_another_illness_is_left_out(
-    app: App, desk: ConsultService, asker: User
+    app: App, service: ConsultService, asker: User
 ) -> None:
     added = app.add_source(Source(LISTS.encode(), "hypertension.md"))
     try:
         story = "A 58-year-old man with a headache for 2 weeks and type 2 diabetes. No medicines. No allergies."
-        (told,) = planned(desk, asker, story, "Hypertension")["diagnoses"]
+        (told,) = planned(service, asker, story, "Hypertension")["diagnoses"]
         young = "A 48-year-old man with a headache for 2 weeks. No medicines. No allergies."
-        (other,) = planned(desk, asker, young, "Hypertension")["diagnoses"]
+        (other,) = planned(service, asker, young, "Hypertension")["diagnoses"]
     finally:
         app.delete(added.entry.id)
     offered = [one["text"] for one in told["offered"]]

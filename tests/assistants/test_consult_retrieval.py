@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from citewell.answer.calibration import built_in
 from citewell.answer.rank import relevance
+from citewell.answer.relevance_curve import built_in
 from citewell.answer.retrieve import Search, SearchResult
 from citewell.assistants.consult import gather as gathering
 from citewell.assistants.consult.advice_sections import may_advise

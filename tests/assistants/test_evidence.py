@@ -66,7 +66,7 @@ def test_a_journey_that_is_not_there_is_told_before_anything_is_kept(app: App, s
     outsider = User("someone", Role.MEMBER, Scope("other", frozenset(), None, None))
     with pytest.raises(NotFound, match="Journey not found"):
         app.evidence.ask(REST, asker=outsider, journey="back-pain")
-    assert app.evidence.desk.conversations.all(app.owner()) == []
+    assert app.evidence.ask_service.conversations.all(app.owner()) == []
 
 
 def test_a_conversation_stays_in_its_journey_and_follows_it_to_another_name(
@@ -84,7 +84,7 @@ def test_a_conversation_stays_in_its_journey_and_follows_it_to_another_name(
     assert (talk.journey, len(talk.turns)) == ("spine", 2)
     with pytest.raises(NotFound):
         app.evidence.talk(talk_id, User("someone", Role.ADMIN, app.owner().scope))
-    assert [one.id for one in app.desk.conversations.all(app.owner())] == []  # Ask has its own
+    assert [one.id for one in app.ask_service.conversations.all(app.owner())] == []  # Ask has its own
 
 
 def test_each_turn_keeps_its_citations_and_says_which_of_them_can_still_be_opened(

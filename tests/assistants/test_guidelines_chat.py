@@ -31,7 +31,7 @@ from citewell.clinical import broader
 from citewell.config import Settings
 from citewell.errors import NotFound
 from citewell.types import Cite, Message, Qualified, Refuse, Source, Verdict
-from tests.assistants.test_desk import user
+from tests.assistants.test_ask_service import user
 from tests.llm.servers import OpenAI, Script, Server
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def test_a_session_is_its_owners_alone(spots: App) -> None:
     ann, bob = user(spots, "ann"), user(spots, "bob")
     session = spots.chat.answer(JAUNDICE, asker=ann).conversation_id
     assert session is not None
-    kept = spots.chat.desk().conversations
+    kept = spots.chat.ask_service().conversations
     assert [turn.message.role for turn in kept.turns(session, ann)] == ["user", "assistant"]
     with pytest.raises(NotFound):
         kept.turns(session, bob)
@@ -81,7 +81,7 @@ def test_a_session_is_its_owners_alone(spots: App) -> None:
     with pytest.raises(NotFound):
         kept.erase(session, bob)
     with pytest.raises(NotFound, match="Conversation not found"):
-        spots.desk.conversations.turns(session, ann)  # nor is it one of another assistant's
+        spots.ask_service.conversations.turns(session, ann)  # nor is it one of another assistant's
     kept.erase(session, ann)
     with pytest.raises(NotFound):
         kept.turns(session, ann)
@@ -93,7 +93,7 @@ def test_a_session_expires_and_is_deleted(spots: App) -> None:
     past = now() - timedelta(days=spots.settings.chat_days, minutes=1)
     with writing(spots.library.engine, spots.library.path) as connection:
         connection.execute(update(conversations).where(conversations.c.id == old).values(changed_at=past))
-    kept = spots.chat.desk().conversations
+    kept = spots.chat.ask_service().conversations
     with pytest.raises(NotFound):
         said(spots, "and children?", session=old)
     assert [one.id for one in kept.all(spots.owner())] == [young]
@@ -120,7 +120,9 @@ def test_what_another_tenant_may_see_is_nothing(spots: App) -> None:
         spots.chat.answer(JAUNDICE, asker=stranger)
     with pytest.raises(NotFound, match="Guideline not found"):
         said(spots, JAUNDICE, only=("NG99",))
-    assert spots.chat.desk().conversations.all(spots.owner()) == [], "nothing is kept of a question that was not asked"
+    assert spots.chat.ask_service().conversations.all(spots.owner()) == [], (
+        "nothing is kept of a question that was not asked"
+    )
 
 
 def test_no_word_of_a_message_is_logged(spots: App, caplog: pytest.LogCaptureFixture) -> None:
@@ -338,7 +340,7 @@ def test_whole_rules_are_quoted_and_cited_by_number_and_page(room: App) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["NG12", "NG136"])
 def test_every_rule_can_be_asked_for_by_its_number_and_comes_whole(room: App, name: str) -> None:
-    chat = room.chat.desk((name,)).assistant()
+    chat = room.chat.ask_service((name,)).assistant()
     guideline = next(one for one in room.guidelines.chosen(room.scope()) if one.name == name)
     for rule in guideline.rules:
         *_, done = chat.ask(rule.id, scope=room.scope(), history=())
@@ -397,7 +399,7 @@ def test_terms_are_answered_from_their_definitions(room: App) -> None:
 @pytest.mark.slow
 def test_lay_words_find_the_rules_that_speak_of_them(room: App) -> None:
     """Of a patient's words for a finding, nine in ten lead to a rule that names it; “tired” alone asks for more."""
-    chat = room.chat.desk(NG12).assistant()
+    chat = room.chat.ask_service(NG12).assistant()
     lines = (Path(__file__).parent / "golden" / "lay.tsv").read_text("utf-8").splitlines()
     asked = [line.split("\t") for line in lines if line and not line.startswith("#")]
     missed = []

@@ -165,7 +165,7 @@ def test_an_old_assessment_replays_on_the_edition_that_it_used(app: App, first: 
     assert shown["now"]["guidelines"][0]["edition"] == "1 June 2015"
     record = record_json(found.record)
     assert record["assessment"]["patient"]["age"] == 45
-    assert app.desk.audit.prove("local").problems == ()
+    assert app.ask_service.audit.verify_chain("local").problems == ()
 
 
 def test_an_assessment_whose_edition_was_erased_says_so(app: App, first: Path) -> None:

@@ -63,7 +63,7 @@ def test_what_the_rules_and_the_record_carry_is_shown_and_what_is_made_up_is_not
 
 def test_the_wording_is_on_record_and_a_replay_says_that_it_was_not_asked_for_again(worded: Worded) -> None:
     app, kept = worded(RULE)
-    record = app.desk.audit.read(kept.id, app.owner())
+    record = app.ask_service.audit.read(kept.id, app.owner())
     assert kept.wording is not None
     assert record.words[KEY]["wording"] == kept.wording.shown()
     again = app.replay(kept.id)

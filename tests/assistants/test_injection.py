@@ -1,4 +1,4 @@
-"""Attacks that others have collected, in documents and as questions, through the real desk."""
+"""Attacks that others have collected, in documents and as questions, through the real service."""
 
 from __future__ import annotations
 

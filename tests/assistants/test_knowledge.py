@@ -69,15 +69,15 @@ def test_an_asker_of_another_tenant_is_told_no_address_of_this_one(tmp_path: Pat
     with build(settings) as app:
         app.people.add(tenant="clinic", email="it@clinic.example", name="", role=Role.ADMIN, tags=[])
         person = app.people.add(tenant="practice", email="ann@practice.example", name="", role=Role.MEMBER, tags=[])
-        for desk in (app.desk, app.evidence.desk):
-            answer = desk.answer("May children take loperamide?", asker=person.asker()).answer
+        for service in (app.ask_service, app.evidence.ask_service):
+            answer = service.answer("May children take loperamide?", asker=person.asker()).answer
             assert isinstance(answer.action, Route)
             assert answer.action.owner_email is None
             assert "clinic.example" not in str(answer)
             assert "No one is set to answer such questions here yet." in answer.text
             assert "`" not in answer.text
         app.people.add(tenant="practice", email="bob@practice.example", name="", role=Role.ADMIN, tags=[])
-        told = app.desk.answer("May children take loperamide?", asker=person.asker()).answer.text
+        told = app.ask_service.answer("May children take loperamide?", asker=person.asker()).answer.text
         assert "sent to bob@practice.example" in told
 
 
@@ -102,7 +102,7 @@ def test_tenant_isolation(notes: App) -> None:
 
 
 def test_a_follow_up_is_answered_in_its_context(notes: App) -> None:
-    first = notes.desk.answer("How much ORS for some dehydration?", asker=notes.owner())
+    first = notes.ask_service.answer("How much ORS for some dehydration?", asker=notes.owner())
     answer = notes.ask("and over how many hours?", conversation_id=first.conversation_id)
     assert "4 hours" in answer.text
 

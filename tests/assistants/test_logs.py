@@ -74,17 +74,17 @@ def test_no_log_holds_a_word_of_a_question_a_document_or_a_person(loud: App, cap
     )
     loud.people.set_owner("kumquatly", tenant="local", owner_id=user.id)
     for question in (QUESTION, "Who is Marzipanner of Zanzibarium?", "and wobblewick?"):
-        done = loud.desk.answer(question, asker=user.asker())
-        loud.desk.replay(done.answer.id, user.asker())
-        loud.desk.audit.read(done.answer.id, loud.owner())
+        done = loud.ask_service.answer(question, asker=user.asker())
+        loud.ask_service.replay(done.answer.id, user.asker())
+        loud.ask_service.audit.read(done.answer.id, loud.owner())
         if done.routed_id:
-            loud.desk.inbox.reply(done.routed_id, REPLY, loud.owner())
-            loud.desk.case(done.routed_id, user.asker())
-    assert loud.desk.audit.prove("local").problems == ()
+            loud.ask_service.inbox.reply(done.routed_id, REPLY, loud.owner())
+            loud.ask_service.case(done.routed_id, user.asker())
+    assert loud.ask_service.audit.verify_chain("local").problems == ()
     with suppress(CitewellError):
         loud.add_source(Source(b"%PDF-1.7 wobblewick", "wobblewick.pdf"))
-    for conversation in loud.desk.conversations.all(user.asker()):
-        loud.desk.conversations.erase(conversation.id, user.asker())
+    for conversation in loud.ask_service.conversations.all(user.asker()):
+        loud.ask_service.conversations.erase(conversation.id, user.asker())
     loud.delete(loud.entries()[0].id)
     _assert_no_words(caplog)
 

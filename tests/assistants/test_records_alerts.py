@@ -9,7 +9,6 @@ import pytest
 from citewell.app import App
 from citewell.assistants.records.alerts import Alert, AlertKind, find_alerts
 from citewell.errors import InputError, NotFound
-from citewell.records.record import Record
 from citewell.types.facts import (
     REPORTED,
     Allergy,
@@ -25,6 +24,7 @@ from citewell.types.facts import (
     Severity,
     fact_id,
 )
+from citewell.vaults.health_record import Record
 
 ASK = "Ask your doctor or pharmacist about it."
 

@@ -15,10 +15,10 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.service import AskService
 from citewell.app import App, build
 from citewell.config import Settings
-from citewell.records.ask import make_record_service
-from citewell.records.record import Record
 from citewell.types import Answer, Cite, User, Verdict
 from citewell.types.facts import REPORTED, Allergy, PartialDate, Symptom
+from citewell.vaults.ask import make_record_service
+from citewell.vaults.health_record import Record
 
 pytestmark = pytest.mark.slow
 
@@ -63,12 +63,12 @@ class Own:
 class Asked:
     """An open record and its own JSON."""
 
-    desk: AskService
+    ask_service: AskService
     record: Record
     own: Own
 
     def __call__(self, question: str) -> Answer:
-        return self.desk.answer(question, asker=User.owner(self.record.scope)).answer
+        return self.ask_service.answer(question, asker=User.owner(self.record.scope)).answer
 
 
 @pytest.fixture(scope="module", params=range(5))
@@ -220,7 +220,7 @@ def test_a_follow_up_is_about_what_was_asked_before(asked: Asked) -> None:
     who = User.owner(asked.record.scope)
     if not asked.own.active():
         pytest.skip("this person takes nothing now")
-    first = asked.desk.answer("Which medicines do I take?", asker=who)
-    then = asked.desk.answer("and who prescribed them?", asker=who, conversation_id=first.conversation_id)
+    first = asked.ask_service.answer("Which medicines do I take?", asker=who)
+    then = asked.ask_service.answer("and who prescribed them?", asker=who, conversation_id=first.conversation_id)
     assert "prescribed by" in then.answer.text
     assert then.answer.confidence.calibrated == 1.0

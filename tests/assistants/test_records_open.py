@@ -16,8 +16,6 @@ from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.known_facts import KnownFacts
 from citewell.clinical import Lexicon
 from citewell.config import Settings
-from citewell.records.ask import make_record_service
-from citewell.records.record import Record
 from citewell.types import Source, User
 from citewell.types.facts import (
     REPORTED,
@@ -35,6 +33,8 @@ from citewell.types.facts import (
     VisitStatus,
     fact_id,
 )
+from citewell.vaults.ask import make_record_service
+from citewell.vaults.health_record import Record
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 STOPPED = MedicationStatus.STOPPED
@@ -320,8 +320,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterato
         record = Record(app)
         record.import_source(Source(LETTER.encode(), "letter.txt"))
         record.facts.put([*FACTS, result("Potassium", 4.4, "2020-01-01", unit="mmol/L")], scope=record.scope)
-        desk = make_record_service(app, record.facts)
-        yield lambda question: desk.answer(question, asker=User.owner(record.scope)).answer.text
+        service = make_record_service(app, record.facts)
+        yield lambda question: service.answer(question, asker=User.owner(record.scope)).answer.text
 
 
 def test_a_newer_paper_stands_before_an_older_fact(asked: Callable[[str], str]) -> None:

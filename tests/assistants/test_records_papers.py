@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.adapters.records.fhir import read_fhir
+from citewell.adapters.records.fhir_import import read_fhir
 from citewell.app import build
 from citewell.assistants.records.alerts import AlertKind, find_alerts
 from citewell.assistants.records.gather import gather
@@ -19,8 +19,6 @@ from citewell.assistants.records.notes import how_old
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import UnsupportedFile
-from citewell.records.ask import make_record_service
-from citewell.records.record import Record
 from citewell.types import Answer, Source, User
 from citewell.types.coded_names import plain_name
 from citewell.types.facts import (
@@ -37,6 +35,8 @@ from citewell.types.facts import (
     VisitStatus,
 )
 from citewell.types.facts_line import line_of
+from citewell.vaults.ask import make_record_service
+from citewell.vaults.health_record import Record
 from citewell.web.records import summary_groups
 from citewell.web.result_charts import courses, plot_words
 from tests.core.test_fhir_records import ALL, PATIENT, bundle
@@ -82,8 +82,8 @@ def record(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterat
 
 @pytest.fixture(scope="module")
 def ask(record: Record) -> Ask:
-    desk = make_record_service(record._app, record.facts)
-    return lambda question: desk.answer(question, asker=User.owner(record.scope)).answer
+    service = make_record_service(record._app, record.facts)
+    return lambda question: service.answer(question, asker=User.owner(record.scope)).answer
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from citewell.app import App
 from citewell.assistants.records.propose import PART_CHARACTERS, propose
 from citewell.errors import InputError
-from citewell.records.record import Record
 from citewell.types import Source
 from citewell.types.facts import Allergy, Diagnosis, LabResult, Medication, MedicationStatus
+from citewell.vaults.health_record import Record
 
 LETTER = (
     "Mrs Roe takes Warfarin 5 mg once a day.\nMetformin was stopped in May.\nNo allergy to penicillin is known.\n"

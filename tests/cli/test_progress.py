@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from citewell.cli.progress import FrontTask
-from citewell.ingest.read_file import Step
+from citewell.ingest.parse_cut_embed import Step
 from tests.on_postgres import IS_ON_POSTGRES, NOTE
 
 CODE = re.compile(r"\x1b\[\??([0-9;]*)([A-Za-z])|(\r)|(\n)|([^\x1b\r\n]+)")

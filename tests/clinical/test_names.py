@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.clinical import broader, concept_ids, mentions
-from citewell.clinical.misspellings import corrected, corrections
+from citewell.clinical.spelling_correction import corrected, corrections
 from citewell.clinical.tables import rows
 
 

@@ -12,9 +12,9 @@ from citewell.adapters.store.answer_ledger import SqlLedger
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.conversations import SqlConversations
 from citewell.adapters.store.encryption import TextCipher
+from citewell.adapters.store.inbox import SqlInbox
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.postgres import open_postgres
-from citewell.adapters.store.routing import SqlInbox
 from citewell.adapters.store.users import SqlPeople
 
 

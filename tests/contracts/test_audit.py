@@ -50,11 +50,11 @@ def change(office: Office, *statements: str) -> None:
 
 def test_a_whole_log_proves_itself_and_each_tenant_counts_alone(office: Office) -> None:
     filled(office)
-    proof = office.audit.prove("clinic")
+    proof = office.audit.verify_chain("clinic")
     assert (proof.records, proof.head.count, proof.problems) == (5, 5, ())
     assert [entry.number for entry in office.audit.entries(OWNER)] == [5, 4, 3, 2, 1]
-    assert office.audit.prove("elsewhere").problems == ()
-    assert office.audit.prove("nobody") == replace(proof, records=0, head=AuditHead(0, "0" * 64))
+    assert office.audit.verify_chain("elsewhere").problems == ()
+    assert office.audit.verify_chain("nobody") == replace(proof, records=0, head=AuditHead(0, "0" * 64))
 
 
 def test_each_reads_their_own_and_an_administrator_all_of_the_tenant(office: Office) -> None:
@@ -106,9 +106,9 @@ def test_tampering_is_seen(office: Office, name: str) -> None:
     statements, told = TAMPERINGS[name]
     mine = statements.replace(" WHERE ", " WHERE tenant = 'clinic' AND ")
     change(office, *(one if "WHERE" in one else f"{one} WHERE tenant = 'clinic'" for one in mine.split("; ")))
-    problems = office.audit.prove("clinic").problems
+    problems = office.audit.verify_chain("clinic").problems
     assert any(told in problem for problem in problems), problems
-    assert office.audit.prove("elsewhere").problems == ()
+    assert office.audit.verify_chain("elsewhere").problems == ()
 
 
 def test_a_chain_that_was_computed_anew_without_the_key_is_seen(office_in_a_file: Office) -> None:
@@ -128,7 +128,7 @@ def test_a_chain_that_was_computed_anew_without_the_key_is_seen(office_in_a_file
             )
             number += 1
     raw.close()
-    problems = office_in_a_file.audit.prove("clinic").problems
+    problems = office_in_a_file.audit.verify_chain("clinic").problems
     assert problems[0] == "after record 2: 1 missing"
 
 
@@ -136,7 +136,7 @@ def test_what_comes_after_a_cut_does_not_hide_it(office: Office) -> None:
     filled(office)
     change(office, "DELETE FROM answers WHERE tenant = 'clinic' AND number >= 4")
     office.ledger.keep(ending("Afterwards?"))
-    problems = office.audit.prove("clinic").problems
+    problems = office.audit.verify_chain("clinic").problems
     assert "before record 6: 2 missing" in problems
 
 
@@ -149,16 +149,16 @@ def test_an_older_copy_of_the_file_is_seen(office_in_a_file: Office, tmp_path: P
     for rest in tmp_path.glob("library.sqlite-*"):
         rest.unlink()
     shutil.copy(tmp_path / "older", office_in_a_file.file)
-    assert any(HEAD_FILE in problem for problem in office_in_a_file.audit.prove("clinic").problems)
+    assert any(HEAD_FILE in problem for problem in office_in_a_file.audit.verify_chain("clinic").problems)
 
 
 def test_a_head_that_was_noted_elsewhere_proves_all_up_to_it(office: Office, tmp_path: Path) -> None:
     filled(office, 2)
-    noted = office.audit.prove("clinic").head
+    noted = office.audit.verify_chain("clinic").head
     filled(office, 2)
-    assert office.audit.prove("clinic", known=noted).problems == ()
-    assert office.audit.prove("clinic", known=AuditHead(2, "f" * 64)).problems != ()
-    assert office.audit.prove("clinic", known=AuditHead(9, noted.hash)).problems != ()
+    assert office.audit.verify_chain("clinic", known=noted).problems == ()
+    assert office.audit.verify_chain("clinic", known=AuditHead(2, "f" * 64)).problems != ()
+    assert office.audit.verify_chain("clinic", known=AuditHead(9, noted.hash)).problems != ()
 
 
 def test_a_note_that_is_behind_is_no_problem(office: Office, tmp_path: Path) -> None:
@@ -166,22 +166,22 @@ def test_a_note_that_is_behind_is_no_problem(office: Office, tmp_path: Path) -> 
     note = (tmp_path / HEAD_FILE).read_bytes()
     filled(office, 2)
     (tmp_path / HEAD_FILE).write_bytes(note)
-    assert office.audit.prove("clinic").problems == ()
+    assert office.audit.verify_chain("clinic").problems == ()
 
 
 def test_a_damaged_note_is_told_and_costs_no_answer(office: Office, tmp_path: Path) -> None:
     filled(office, 2)
     (tmp_path / HEAD_FILE).write_bytes(b"rubbish")
-    assert office.audit.prove("clinic").problems == ("audit.head beside the library was altered",)
+    assert office.audit.verify_chain("clinic").problems == ("audit.head beside the library was altered",)
     filled(office, 1)
-    assert office.audit.prove("clinic").problems == ()
+    assert office.audit.verify_chain("clinic").problems == ()
 
 
 @pytest.mark.parametrize("emptied", [False, True])
 def test_a_missing_note_is_told_even_when_nothing_is_left(
     office: Office, tmp_path: Path, address: str | None, emptied: bool
 ) -> None:
-    assert office.audit.prove("clinic").problems == (), "before anything is asked the note is there, and empty"
+    assert office.audit.verify_chain("clinic").problems == (), "before anything is asked the note is there, and empty"
     place = office.conversations.begin("How much iron?", ANN, conversation_id=None)
     office.ledger.keep(ending(place=place, route=ROUTE))
     (tmp_path / HEAD_FILE).unlink()
@@ -190,9 +190,9 @@ def test_a_missing_note_is_told_even_when_nothing_is_left(
         change(office, *(f"DELETE FROM {table}" for table in tables))
     office.library.close()
     again = opened_office(tmp_path, address)
-    assert again.audit.prove("clinic").problems == ("audit.head beside the library is missing",)
+    assert again.audit.verify_chain("clinic").problems == ("audit.head beside the library is missing",)
     again.ledger.keep(ending("Afterwards?"))
-    assert again.audit.prove("clinic").problems == ()
+    assert again.audit.verify_chain("clinic").problems == ()
     again.library.close()
 
 
@@ -200,7 +200,7 @@ def test_an_inbox_item_without_its_record_is_seen(office: Office) -> None:
     place = office.conversations.begin("How much iron?", ANN, conversation_id=None)
     office.ledger.keep(ending(place=place, route=ROUTE))
     change(office, "DELETE FROM answers", "DELETE FROM audit_heads")
-    problems = office.audit.prove("clinic").problems
+    problems = office.audit.verify_chain("clinic").problems
     assert any("the inbox has answer" in problem for problem in problems)
     assert "a conversation has an answer that is not in the log" in problems
 
@@ -216,7 +216,7 @@ def test_an_ending_is_kept_whole_or_not_at_all(office: Office, part: str, monkey
         office.ledger.keep(ending(place=place, route=ROUTE))
     assert (office.audit.entries(OWNER), office.inbox.waiting(OWNER).items) == ([], ())
     assert [turn.answer_id for turn in office.conversations.turns(place.conversation_id, ANN)] == [None]
-    assert office.audit.prove("clinic").problems == ()
+    assert office.audit.verify_chain("clinic").problems == ()
 
 
 def test_the_same_answer_cannot_be_recorded_twice(office: Office) -> None:
@@ -224,7 +224,7 @@ def test_the_same_answer_cannot_be_recorded_twice(office: Office) -> None:
     office.ledger.keep(kept)
     with pytest.raises(LibraryError):
         office.ledger.keep(kept)
-    assert office.audit.prove("clinic").records == 1
+    assert office.audit.verify_chain("clinic").records == 1
 
 
 def test_many_writers_at_once_make_one_chain(office: Office) -> None:
@@ -236,7 +236,7 @@ def test_many_writers_at_once_make_one_chain(office: Office) -> None:
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(ask, range(60)))
     for tenant in ("clinic", "elsewhere"):
-        proof = office.audit.prove(tenant)
+        proof = office.audit.verify_chain(tenant)
         assert (proof.records, proof.problems) == (30, ())
 
 
@@ -319,10 +319,10 @@ EXCHANGES = {
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_what_stands_with_another_answer_is_seen(office: Office, name: str) -> None:
     mine, other = two_talks(office)
-    assert office.audit.prove("clinic").problems == ()
+    assert office.audit.verify_chain("clinic").problems == ()
     statement, told = EXCHANGES[name]
     change(office, statement.format(other=other.answer_id, someone=OWNER.user_id))
-    problems = office.audit.prove("clinic").problems
+    problems = office.audit.verify_chain("clinic").problems
     assert any(told in problem for problem in problems), problems
     if "messages" in statement:
         assert mine.place is not None
@@ -353,21 +353,21 @@ def test_messages_and_items_from_before_they_were_bound_are_read_and_their_answe
             connection.execute(schema.routed.update().where(here).values(reason=f"sealed:{kept}"))
     assert [turn.message.text for turn in office.conversations.turns(talk, ANN)] == [mine.question, mine.text]
     assert {one.reason for one in office.inbox.waiting(OWNER).items} == {ROUTE.reason}
-    assert office.audit.prove("clinic").problems == ()
+    assert office.audit.verify_chain("clinic").problems == ()
     change(office, f"UPDATE messages SET answer_id = '{other.answer_id}' WHERE conversation_id = '{talk}'")
-    assert any("answer belongs to another question" in one for one in office.audit.prove("clinic").problems)
+    assert any("answer belongs to another question" in one for one in office.audit.verify_chain("clinic").problems)
     with pytest.raises(LibraryError, match="an answer to another question"):
         office.conversations.turns(talk, ANN)
     change(office, f"UPDATE routed SET owner_id = '{OWNER.user_id}'")
-    assert any(one.startswith("inbox item") for one in office.audit.prove("clinic").problems)
+    assert any(one.startswith("inbox item") for one in office.audit.verify_chain("clinic").problems)
 
 
 def test_an_item_that_was_answered_and_put_away_proves_itself(office: Office) -> None:
     two_talks(office)
     first, second = office.inbox.waiting(OWNER).items
     office.inbox.reply(first.id, "Ask the ward.", OWNER)
-    assert office.audit.prove("clinic").problems == ()
+    assert office.audit.verify_chain("clinic").problems == ()
     office.inbox.close(first.id, OWNER)
     office.inbox.close(second.id, BOB)
-    assert office.audit.prove("clinic").problems == ()
+    assert office.audit.verify_chain("clinic").problems == ()
     assert {one.reason for one in office.inbox.waiting(OWNER).items} == {ROUTE.reason}

@@ -23,7 +23,7 @@ from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import BlobsUnavailable, DiskFull, LibraryError, NotFound
 from citewell.ingest.library_changes import add
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.ingest.worker import Worker
 from citewell.ports.blobs import Blobs
 from citewell.types import Filing, LifecycleState, Scope, Source

@@ -91,7 +91,7 @@ class Keeping(RuleBasedStateMachine):
     @invariant()
     def the_log_is_whole_and_the_inbox_has_its_records(self) -> None:
         for tenant, expected in self.records.items():
-            proof = self.office.audit.prove(tenant)
+            proof = self.office.audit.verify_chain(tenant)
             assert (proof.records, proof.problems) == (len(expected), ())
         everything = {*self.records["clinic"], *self.records["elsewhere"]}
         items = [*self.office.inbox.waiting(OWNER).items, *self.office.inbox.waiting(STRANGER).items]

@@ -18,7 +18,7 @@ from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.schema import document_tags, generations
 from citewell.errors import EmbedderMismatch, InputError, LibraryError, NotFound, SchemaTooNew, ScopeRefused
 from citewell.ingest.library_changes import add, reindex
-from citewell.ingest.read_file import FileReader, Step
+from citewell.ingest.parse_cut_embed import FileReader, Step
 from citewell.ingest.retries import RETRIES
 from citewell.types import EVERY, OWNER_ID, Chunking, Filing, LibraryEntry, LifecycleState, Scope, Source
 from tests.contracts.conftest import opened_library

@@ -17,7 +17,7 @@ from citewell.adapters.store.schema import documents
 from citewell.adapters.store.schema import library as facts
 from citewell.errors import ChangedMeanwhile, EmbedderMismatch, InputError, LibraryBusy, NotFound
 from citewell.ingest.library_changes import add, unwatched
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.ingest.retries import RETRIES
 from citewell.ingest.worker import Worker
 from citewell.types import EVERY, Filing, LibraryEntry, LifecycleState, Scope, Source

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from citewell.adapters.store import migrate as moving
+from citewell.adapters.store import copy_rows as moving
 from citewell.adapters.store.engine import open_engine
 from citewell.adapters.store.postgres import open_postgres
 from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, SchemaTooNew
-from citewell.operations.migrate import Moved, move_library
+from citewell.operations.move_library import Moved, move_library
 from citewell.samples import sample_files
 from citewell.types import Role
 from tests.postgres import Server
@@ -73,14 +73,14 @@ def test_everything_is_there_and_answers_as_before(home: Path, server_app: App) 
             assert shown(server_app, question) == shown(before, question)
         assert server_app.entries() == before.entries()
         asker = before.owner()
-        assert server_app.desk.audit.prove("local") == before.desk.audit.prove("local")
-        assert server_app.desk.audit.prove("local").records == len(QUESTIONS)
-        assert server_app.desk.conversations.all(asker) == before.desk.conversations.all(asker)
+        assert server_app.ask_service.audit.verify_chain("local") == before.ask_service.audit.verify_chain("local")
+        assert server_app.ask_service.audit.verify_chain("local").records == len(QUESTIONS)
+        assert server_app.ask_service.conversations.all(asker) == before.ask_service.conversations.all(asker)
         assert server_app.people.all(tenant="local") == before.people.all(tenant="local")
     assert server_app.verify().problems == ()
     answer = server_app.ask(QUESTIONS[0])
     assert answer.claims
-    assert server_app.desk.audit.prove("local").problems == ()
+    assert server_app.ask_service.audit.verify_chain("local").problems == ()
     assert server_app.people.sign_in(tenant="local", email="ann@clinic.example", password="a" * 12) is not None
 
 
@@ -100,7 +100,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from citewell.adapters.store import migrate
-from citewell.operations.migrate import move_library
+from citewell.operations.move_library import move_library
 
 migrate.BATCH_ROWS = 7
 batches = 0

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from citewell.adapters.llm import make_model, make_server
 from citewell.adapters.llm.remote import RemoteModel, RemoteServer
+from citewell.adapters.llm.vendors import make_model, make_server
 from citewell.errors import (
     LLMConnectionError,
     LLMTimeoutError,

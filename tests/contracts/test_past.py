@@ -10,7 +10,7 @@ import pytest
 from citewell.adapters.index.exact import ExactIndex
 from citewell.adapters.store.library import SqlLibrary
 from citewell.ingest.library_changes import add, reindex
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.types import Filing, LibraryEntry, Scope, Source
 from tests.contracts.conftest import Office
 

@@ -352,8 +352,8 @@ def test_a_second_machine_needs_the_first_ones_key(tmp_path: Path, postgres_url:
     first = Settings(home=tmp_path / "first", database_url=postgres_url)
     second = Settings(home=tmp_path / "second", database_url=postgres_url)
     with build(first) as one, build(second) as other:
-        assert one.desk is not None
+        assert one.ask_service is not None
         with pytest.raises(LibraryError, match=r"seal\.key"):
-            _ = other.desk
+            _ = other.ask_service
         (tmp_path / "second" / "seal.key").write_bytes((tmp_path / "first" / "seal.key").read_bytes())
-        assert other.desk is not None
+        assert other.ask_service is not None

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 import citewell
 from citewell.api.app import create_app
 from citewell.config import Settings
-from citewell.operations.migrate import move_library
+from citewell.operations.move_library import move_library
 from tests.contracts.earlier import MADE, read, unpacked
 
 pytestmark = pytest.mark.usefixtures("libraries_in_files")
@@ -197,10 +197,10 @@ def test_the_python_interface_opens_it(used: Any, expected: Told) -> None:
         assert app.ask(ORS).text == FOR_ORS
         assert len(app.entries()) == 5
         assert app.verify().problems == ()
-        for entry in app.desk.audit.entries(app.owner()):
+        for entry in app.ask_service.audit.entries(app.owner()):
             if f"audit show {entry.answer_id}" in expected:
                 before = expected[f"audit show {entry.answer_id}"]
-                assert app.desk.audit.read(entry.answer_id, app.owner()).words["question"] == before["question"]
+                assert app.ask_service.audit.read(entry.answer_id, app.owner()).words["question"] == before["question"]
 
 
 def test_a_backup_of_today_is_made_of_it(indexed: Any, expected: Told, tmp_path: Path) -> None:

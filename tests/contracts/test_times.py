@@ -66,10 +66,10 @@ def key(app: App) -> str:
     ann = app.people.add(tenant=app.tenant, email="ann@clinic.example", name="Ann", role=Role.ADMIN, tags=[])
     key = app.people.add_key(ann.id, tenant=app.tenant, name="tests")[1]
     assert app.people.by_key(key) is not None
-    app.desk.answer("How much ferrous sulfate in adults?", asker=ann.asker())
-    done = app.desk.answer("Who is the king of France?", asker=ann.asker())
+    app.ask_service.answer("How much ferrous sulfate in adults?", asker=ann.asker())
+    done = app.ask_service.answer("Who is the king of France?", asker=ann.asker())
     assert done.routed_id is not None
-    app.desk.inbox.reply(done.routed_id, "Nobody.", ann.asker())
+    app.ask_service.inbox.reply(done.routed_id, "Nobody.", ann.asker())
     return key
 
 
@@ -78,16 +78,16 @@ def test_every_moment_that_is_given_out_is_aware_and_in_utc(app: App, key: str) 
     user = app.people.by_key(key)
     assert user is not None
     ann = user.asker()
-    desk = app.desk
-    talks = desk.conversations.all(ann)
-    entries = desk.audit.entries(ann)
+    service = app.ask_service
+    talks = service.conversations.all(ann)
+    entries = service.audit.entries(ann)
     given = [
         app.entries(),
         talks,
-        [desk.conversations.turns(one.id, ann) for one in talks],
-        [*desk.inbox.waiting(ann).items, *desk.inbox.asked(ann).items],
+        [service.conversations.turns(one.id, ann) for one in talks],
+        [*service.inbox.waiting(ann).items, *service.inbox.asked(ann).items],
         entries,
-        [desk.audit.read(one.answer_id, ann) for one in entries],
+        [service.audit.read(one.answer_id, ann) for one in entries],
         app.people.keys(user.id, tenant=app.tenant),
     ]
     found = list(moments(given))

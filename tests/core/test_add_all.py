@@ -19,7 +19,7 @@ from citewell.errors import EmbedderRefused, EmbedderUnavailable, EmptyFile, Lib
 from citewell.ingest.embed_batching import MAX_TEXTS, BatchingEmbedder
 from citewell.ingest.library_changes import AT_ONCE, AT_ONCE_BYTES, PARSED_AT_ONCE, Work, in_turn
 from citewell.ingest.parse import parse
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.ports import Progress, Vectors
 from citewell.types import Document, Source
 
@@ -100,7 +100,7 @@ def test_few_files_are_parsed_at_the_same_time(app: App, tmp_path: Path, monkeyp
             with lock:
                 running -= 1
 
-    monkeypatch.setattr("citewell.ingest.read_file.parse", watched)
+    monkeypatch.setattr("citewell.ingest.parse_cut_embed.parse", watched)
     files = [tmp_path / f"{number}.md" for number in range(12)]
     for path in files:
         path.write_text(f"# {path.stem}\n\nRest.")
@@ -120,7 +120,7 @@ def test_few_files_are_kept_in_memory_whose_texts_are_long(
         most = max(most, parsed - stored)
         return document
 
-    monkeypatch.setattr("citewell.ingest.read_file.parse", watched)
+    monkeypatch.setattr("citewell.ingest.parse_cut_embed.parse", watched)
     monkeypatch.setattr("citewell.ingest.library_changes.AT_ONCE_CHARACTERS", 200)
     files = [tmp_path / f"{number}.md" for number in range(12)]
     for path in files:

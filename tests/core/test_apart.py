@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from citewell.adapters.parsers import all_parsers
 from citewell.adapters.parsers import sandbox as apart
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.parsers.pdf_forms import refuse_endless
 from citewell.adapters.parsers.sandbox import SandboxDied, SandboxProcess, apart_parsers, draw_page, hands
 from citewell.adapters.parsers.sandbox_frames import DrawJob
 from citewell.app import App
 from citewell.errors import DamagedFile, EmptyFile, InputError, TooLarge
 from citewell.ingest.parse import parse
-from citewell.ingest.parse_allowance import Allowance
+from citewell.ingest.parse_allowance import ParseAllowance
 from citewell.samples import sample_files
 from citewell.types import Document, Filing, LifecycleState, ParseLimits, Source
 from tests.core import hostile_pdfs as hostile
@@ -36,7 +36,7 @@ MEBIBYTE = 1 << 20
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file may take a few seconds and a few MiB."""
-    monkeypatch.setattr(apart, "allowance", lambda _size: Allowance(20.0, 256 * MEBIBYTE))
+    monkeypatch.setattr(apart, "allowance", lambda _size: ParseAllowance(20.0, 256 * MEBIBYTE))
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_hostile_file_fails_once_in_a_library_and_pages_of_others_are_drawn_me
     good = app.add(PDF_SAMPLE).document_id
     begun, take = threading.Event(), hands("read")._taken
     monkeypatch.setattr(hands("read"), "_taken", lambda: (begun.set(), take())[1])
-    monkeypatch.setattr(apart, "allowance", lambda _size: Allowance(20.0, 256 * MEBIBYTE))
+    monkeypatch.setattr(apart, "allowance", lambda _size: ParseAllowance(20.0, 256 * MEBIBYTE))
     queued = app.library.enqueue(Source(hostile.UNSEEN, "loop.pdf"), filing=Filing(), scope=app.scope_of_owner())
     working = threading.Thread(target=app.worker.work)
     working.start()
@@ -128,7 +128,7 @@ def test_errors_come_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
         read(hostile.forms_pdf({0: []}))
     with pytest.raises(DamagedFile, match="incomplete or damaged"):
         read(PDF_SAMPLE.read_bytes()[:2_000])
-    monkeypatch.setattr(apart, "allowance", lambda _size: Allowance(60.0, MEBIBYTE))
+    monkeypatch.setattr(apart, "allowance", lambda _size: ParseAllowance(60.0, MEBIBYTE))
     with pytest.raises((TooLarge, DamagedFile)):
         read(b"# Iron\n\n" + b"Take 200 mg of it *daily*. " * 200_000, "long.md")
 

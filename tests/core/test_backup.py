@@ -41,7 +41,7 @@ def test_a_backup_taken_while_documents_come_in_is_whole_and_answers_the_same(ap
         assert again.verify().problems == ()
         assert 3 <= len(again.entries()) <= 8
         assert again.replay(asked.id).is_same
-        assert not again.desk.audit.prove(again.tenant).problems
+        assert not again.ask_service.audit.verify_chain(again.tenant).problems
         assert (tmp_path / "new" / "library.sqlite").stat().st_mode & 0o077 == 0
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.adapters.embedding.calibrations import (
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.embedding.relevance_files import (
     MAX_BYTES,
     calibration_file,
     read_calibration,
     write_calibration,
 )
-from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.calibrate import JudgedHits, calibration_error, equate, fit
-from citewell.answer.calibration import Calibration, built_in, known
+from citewell.answer.fit_relevance import JudgedHits, calibration_error, equate, fit_curve
 from citewell.answer.rank import relevance
+from citewell.answer.relevance_curve import Calibration, built_in, known
 from citewell.errors import CalibrationUnusable, InputError, LibraryReadOnly
 
 OTHER = "openai:another:8"
@@ -79,7 +79,7 @@ def _drawn(count: int) -> JudgedHits:
 
 
 def test_judged_hits_give_the_curve_that_they_were_drawn_from() -> None:
-    found = fit(_drawn(6_000), np.linspace(0.4, 0.8, 1_001), embedder=OTHER)
+    found = fit_curve(_drawn(6_000), np.linspace(0.4, 0.8, 1_001), embedder=OTHER)
     made = found.calibration
     assert (made.bias, made.cosine, made.coverage) == (
         pytest.approx(-9.0, abs=0.8),
@@ -95,14 +95,14 @@ def test_too_few_right_hits_are_no_calibration() -> None:
     judged = _drawn(200)
     wrong = JudgedHits(judged.cosines, judged.coverages, np.zeros(200, bool), judged.questions)
     with pytest.raises(InputError, match="20 right and 20 wrong ones are needed"):
-        fit(wrong, judged.cosines, embedder=OTHER)
+        fit_curve(wrong, judged.cosines, embedder=OTHER)
 
 
 def test_hits_that_are_the_more_wrong_the_nearer_are_no_calibration() -> None:
     judged = _drawn(600)
     turned = JudgedHits(judged.cosines, judged.coverages, judged.cosines < 0.7, judged.questions)
     with pytest.raises(InputError, match="Nothing was saved"):
-        fit(turned, judged.cosines, embedder=OTHER)
+        fit_curve(turned, judged.cosines, embedder=OTHER)
 
 
 def test_what_is_always_said_too_high_is_an_error() -> None:

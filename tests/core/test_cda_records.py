@@ -10,15 +10,15 @@ from types import FrameType
 
 import pytest
 
-from citewell.adapters.records.cda import read_cda
+from citewell.adapters.records.cda_import import read_cda
 from citewell.adapters.records.imported_facts import ImportedFacts
 from citewell.app import App
 from citewell.errors import DamagedFile
 from citewell.ports.records import FactCounts
-from citewell.records.record import Record
 from citewell.types import ParseLimits, Source
 from citewell.types.facts import Allergy, DiagnosisStatus, Fact, FactOrigin, Flag, LabResult, Medication, Severity
 from citewell.types.facts_line import line_of
+from citewell.vaults.health_record import Record
 
 ALLERGY = """
 <entry><act><templateId root="2.16.840.1.113883.10.20.22.4.30"/><statusCode code="active"/><entryRelationship>

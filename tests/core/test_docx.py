@@ -9,7 +9,7 @@ from io import BytesIO
 import docx
 from docx.enum.style import WD_STYLE_TYPE
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.ingest.parse import parse
 from citewell.types import Document, Metadata, ParseLimits, Source
 

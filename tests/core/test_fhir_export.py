@@ -16,11 +16,11 @@ from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import DamagedFile
 from citewell.ports.records import FactCounts
-from citewell.records.record import Record
 from citewell.types import Source
 from citewell.types.facts import REPORTED, Allergy, Fact, Medication
 from citewell.types.facts_json import fact_json
 from citewell.types.facts_line import line_of
+from citewell.vaults.health_record import Record
 from tests.contracts.test_facts import ALL as EVERY_KIND
 from tests.core.test_fhir_records import ALL, bundle
 

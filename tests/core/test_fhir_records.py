@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from citewell.adapters.records.fact_columns import columns_of
 from citewell.adapters.records.facts import SqlFacts
-from citewell.adapters.records.fhir import read_fhir
+from citewell.adapters.records.fhir_import import read_fhir
 from citewell.app import App
 from citewell.errors import DamagedFile, DiskFull, InputError
-from citewell.ingest.sniff import FHIR, sniff
+from citewell.ingest.media_types import FHIR, sniff
 from citewell.ports.records import FactCounts
-from citewell.records.record import Record
 from citewell.types import Source
 from citewell.types.facts import (
     Allergy,
@@ -36,6 +35,7 @@ from citewell.types.facts import (
 )
 from citewell.types.facts_json import fact_json, read_fact
 from citewell.types.facts_line import line_of
+from citewell.vaults.health_record import Record
 
 DOCTOR = {"resourceType": "Practitioner", "id": "d1", "name": [{"family": "Chen", "given": ["Li"], "prefix": ["Dr."]}]}
 PATIENT = {

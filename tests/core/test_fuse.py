@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from citewell.answer.calibration import built_in
 from citewell.answer.rank import fuse, relevance
+from citewell.answer.relevance_curve import built_in
 
 
 def unit(*rows: list[float]) -> np.ndarray:

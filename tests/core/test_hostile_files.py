@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.errors import DamagedFile, EmptyFile, EncryptedFile, InputError, TooLarge, UnsupportedFile
 from citewell.ingest.parse import parse
 from citewell.types import Document, ParseLimits, Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.parsers.table_rows import Cell, table_lines
 from citewell.ingest.parse import parse
 from citewell.types import Document, Metadata, ParseLimits, Source

@@ -18,7 +18,7 @@ def test_a_person_is_answered_in_their_own_words(samples: App) -> None:
     owner = samples.owner()
 
     def answered(question: str, words: str) -> bool:
-        text = samples.desk.answer(question, asker=owner).answer.text
+        text = samples.ask_service.answer(question, asker=owner).answer.text
         return words in " ".join(text.replace("\xa0", " ").split())
 
     rows = [line.split("\t") for line in QUESTIONS.read_text("utf-8").splitlines() if not line.startswith("#")]
@@ -28,5 +28,5 @@ def test_a_person_is_answered_in_their_own_words(samples: App) -> None:
 
 @pytest.mark.slow
 def test_words_that_stand_apart_are_not_taken_for_a_finding(samples: App) -> None:
-    answer = samples.desk.answer("blood in urine at 62, refer?", asker=samples.owner()).answer
+    answer = samples.ask_service.answer("blood in urine at 62, refer?", asker=samples.owner()).answer
     assert "Blood in the stool" not in answer.text

@@ -15,7 +15,7 @@ from citewell.app import App
 from citewell.ingest import lease_heartbeat as heart
 from citewell.ingest import worker
 from citewell.ingest.lease_heartbeat import LeaseHeartbeat
-from citewell.ingest.parse_allowance import Allowance
+from citewell.ingest.parse_allowance import ParseAllowance
 from citewell.ingest.worker import Worker
 from citewell.types import Filing, LifecycleState, Source
 from tests.core.test_worker import reached
@@ -59,7 +59,7 @@ def test_a_step_that_lasts_longer_than_a_lease_keeps_its_document(app: App, monk
 
 
 def test_a_reading_that_takes_too_long_is_tried_again_later(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "allowance", lambda _size: Allowance(0.0, 1 << 30))
+    monkeypatch.setattr(worker, "allowance", lambda _size: ParseAllowance(0.0, 1 << 30))
     queued = app.library.enqueue(IRON, filing=Filing(), scope=app.scope_of_owner())
     assert Worker(app.library, replace(app.reader, embedder=Hashes())).work()
     entry = app.library.entry(queued.id, app.scope_of_owner())

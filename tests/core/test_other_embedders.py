@@ -14,19 +14,19 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from citewell.adapters.embedding.calibrations import calibration_file
 from citewell.adapters.embedding.minilm import MiniLM
-from citewell.answer.calibration import built_in
+from citewell.adapters.embedding.relevance_files import calibration_file
+from citewell.answer.relevance_curve import built_in
 from citewell.api.app import create_app
 from citewell.app import App, build
 from citewell.cli import main
 from citewell.config import Settings
 from citewell.errors import CalibrationUnusable, EmbedderMismatch, InputError
 from citewell.operations.calibrate import ALREADY, calibrate
-from citewell.records.ask import make_records_assistant
-from citewell.records.record import Record
 from citewell.samples import sample_files
 from citewell.types import EvidenceSpan, Source
+from citewell.vaults.ask import make_records_assistant
+from citewell.vaults.health_record import Record
 from tests.contracts.embedding_server import Behaviour, serving
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.errors import DamagedFile, EmptyFile, EncryptedFile, TooLarge, UnsupportedFile
 from citewell.ingest.decode import MIXED_NOTE, WINDOWS_NOTE, clean, decode
 from citewell.ingest.parse import parse, safe_name, sniff

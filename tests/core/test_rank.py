@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from citewell.answer import rank as ranking
-from citewell.answer.calibration import built_in
 from citewell.answer.rank import Controls
+from citewell.answer.relevance_curve import built_in
 from citewell.types import Hit, MatchReason
 
 LEAFLET = "Take one tablet of 5 mg each morning with water before any food or drink is taken by mouth on that day"

@@ -14,8 +14,8 @@ from citewell.adapters.records import photo_to_pdf as picture
 from citewell.adapters.records.photo_to_pdf import as_pdf, is_picture, slant
 from citewell.app import App
 from citewell.errors import DamagedFile, TooLarge
-from citewell.records.record import Record
 from citewell.types import Source
+from citewell.vaults.health_record import Record
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from citewell.answer.route import route
+from citewell.answer.route_to_owner import route
 from citewell.types import EVERY, Route, Scope
 from tests.core.answers import hit
 

@@ -27,7 +27,7 @@ class Asked:
 
     def is_right(self, app: App) -> bool:
         """Whether the answer is one; what the samples do not say is never given without a reservation."""
-        answer = app.desk.answer(self.question, asker=app.owner()).answer
+        answer = app.ask_service.answer(self.question, asker=app.owner()).answer
         text = " ".join(answer.text.replace("\xa0", " ").split())
         if any(words in text for words in self.hidden) or not all(words in text for words in self.shown):
             return False
@@ -68,7 +68,7 @@ def test_of_fresh_questions_none_beside_the_samples_is_answered_without_a_reserv
     rows = [line.split("\t") for line in FRESH.read_text("utf-8").splitlines() if not line.startswith("#")]
     right = dict.fromkeys(("yes", "no"), 0)
     for is_answered, question, shown, hidden in rows:
-        answer = samples.desk.answer(question, asker=samples.owner()).answer
+        answer = samples.ask_service.answer(question, asker=samples.owner()).answer
         assert {claim.check.verdict for claim in answer.claims} <= {Verdict.SUPPORTED}, question  # they are verbatim
         text = " ".join(answer.text.replace("\xa0", " ").casefold().split())
         if is_answered == "no":

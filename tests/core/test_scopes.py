@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.index.tenant_indexes import TenantIndex
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.tenant_shelf import TenantShelf
 from citewell.adapters.store.users import SqlPeople
-from citewell.answer.route import UNROUTED, route
+from citewell.answer.route_to_owner import UNROUTED, route
 from citewell.errors import NotFound, ScopeRefused
 from citewell.ingest.library_changes import add
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import RankedCandidate
 from citewell.types import EVERY, Filing, Hit, LibraryEntry, MatchReason, ParseLimits, Role, Scope, Source

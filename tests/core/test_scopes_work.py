@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from citewell.adapters.index import compact_scope as compact
 from citewell.adapters.index import dense, exact
 from citewell.adapters.index.tenant_indexes import TenantIndex
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.store.tenant_shelf import TenantShelf
 from citewell.api.app import create_app
@@ -28,7 +28,7 @@ from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import NotFound
 from citewell.ingest.library_changes import add
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.ports import RankedCandidate
 from citewell.types import EVERY, Filing, LibraryEntry, MatchReason, ParseLimits, Scope, Source, User
@@ -222,8 +222,8 @@ def test_over_http_an_id_of_another_tenant_is_an_id_that_never_was(tmp_path: Pat
 def kept(app: App) -> dict[str, str]:
     """Paths of the API, each with the id of something that this tenant keeps."""
     owner: User = app.owner()
-    answered = app.desk.answer("How much paracetamol for fever in adults?", asker=owner)
-    routed = app.desk.answer("Who tunes the carburettor of a zebra?", asker=owner)
+    answered = app.ask_service.answer("How much paracetamol for fever in adults?", asker=owner)
+    routed = app.ask_service.answer("Who tunes the carburettor of a zebra?", asker=owner)
     assert routed.routed_id is not None
     (document,) = app.entries()
     return {

@@ -307,13 +307,13 @@ def test_questions_are_answered_with_the_reader_and_it_is_on_record(samples_home
     home = Path(shutil.copytree(samples_home, tmp_path / "home"))
     with build(Settings(home=home, answer_reader=True)) as app:
         asker = app.owner()
-        done = app.desk.answer("What should I do if I forget to take my warfarin?", asker=asker)
+        done = app.ask_service.answer("What should I do if I forget to take my warfarin?", asker=asker)
         assert "If you remember before midnight, take it." in done.answer.text
         assert 0 < done.answer.confidence.calibrated < 1
-        setup = app.desk.audit.read(done.answer.id, asker).words["setup"]
+        setup = app.ask_service.audit.read(done.answer.id, asker).words["setup"]
         assert setup["answer_reader"].startswith("answer reader, sha256 ")
-        assert app.desk.replay(done.answer.id, asker).is_same
-        beside = app.desk.answer("Who won the football match on Saturday?", asker=asker).answer
+        assert app.ask_service.replay(done.answer.id, asker).is_same
+        beside = app.ask_service.answer("Who won the football match on Saturday?", asker=asker).answer
         assert not [claim for claim in beside.claims if claim.is_shown]
 
 

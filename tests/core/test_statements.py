@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.adapters.llm.extractive import marked
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.answer.cite import cite
 from citewell.answer.gate import whole_sentences
 from citewell.answer.statements import MAX_LIST_CHARACTERS, statements

@@ -71,7 +71,7 @@ def test_the_samples_answer_their_questions_and_no_others(samples: App) -> None:
     owner = samples.owner()
 
     def action(question: str) -> str:
-        return action_name(samples.desk.answer(question, asker=owner).answer.action)
+        return action_name(samples.ask_service.answer(question, asker=owner).answer.action)
 
     assert {action(question.text) for question in EXAMPLE_QUESTIONS} == {"CITE", "QUALIFY"}
     rows = [line.split("\t") for line in OFF_TOPIC.read_text("utf-8").splitlines() if not line.startswith("#")]

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.errors import DamagedFile
 from citewell.ingest.decode import WINDOWS_NOTE
 from citewell.ingest.parse import parse

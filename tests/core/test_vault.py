@@ -28,10 +28,10 @@ from citewell.answer.verify.claim_words import read
 from citewell.clinical.medicines import medicines
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryError, NotFound, SchemaTooNew, VaultLocked, VaultWaits, WrongSecret
-from citewell.ingest.read_file import Step
+from citewell.ingest.parse_cut_embed import Step
 from citewell.ports.records import RecordSettings
-from citewell.records.vaults import OpenVault, Vaults
 from citewell.types import Source
+from citewell.vaults.vaults import OpenVault, Vaults
 
 pytestmark = pytest.mark.slow
 
@@ -98,8 +98,8 @@ def test_a_vault_holds_documents_search_and_questions_and_opens_again(
 
     app = opened(vaults, made[0], embedder).app
     assert [hit.text for hit in app.search("quokkamycin").hits] == [LETTER.data.decode()]
-    assert app.desk.audit.prove(app.tenant).problems == ()
-    assert [one.title for one in app.desk.conversations.all(app.owner())] == ["How much quokkamycin?"]
+    assert app.ask_service.audit.verify_chain(app.tenant).problems == ()
+    assert [one.title for one in app.ask_service.conversations.all(app.owner())] == ["How much quokkamycin?"]
 
 
 def test_no_word_of_the_record_is_in_any_file_while_it_is_open_or_after(
@@ -281,7 +281,10 @@ def test_what_was_read_is_gone_from_memory_once_it_is_locked(
 ) -> None:
     profile = opened(vaults, made[0], embedder)
     profile.record.import_source(LETTER)
-    assert "5 mg" in profile.desk.answer("How much quokkamycin?", asker=profile.app.owner(subject="self")).answer.text
+    assert (
+        "5 mg"
+        in profile.ask_service.answer("How much quokkamycin?", asker=profile.app.owner(subject="self")).answer.text
+    )
     parts = (profile.app, profile.app.index, profile.app._likeness, profile.record.facts)
     held = {type(part).__name__: weakref.ref(part) for part in parts}
     del parts
@@ -308,7 +311,7 @@ def test_another_model_writes_from_the_next_question_on_and_nothing_read_before_
     gc.collect()
     assert (profile.app.settings.model, before()) == ("extractive", None)
     profile.app.__dict__["embedder"] = embedder
-    answer = profile.desk.answer("How much quokkamycin?", asker=profile.app.owner(subject="self")).answer
+    answer = profile.ask_service.answer("How much quokkamycin?", asker=profile.app.owner(subject="self")).answer
     assert (answer.model, "5 mg" in answer.text) == ("extractive", True)
     vaults.lock(made[0].id)
     assert profile.is_locked
@@ -322,9 +325,9 @@ def test_a_question_too_long_to_be_answered_still_gets_the_way_to_help(
     profile = opened(vaults, made[0], embedder)
     asker = profile.app.owner(subject="self")
     with pytest.raises(InputError, match=r"^This may be an emergency.*limit is 4,000 characters"):
-        profile.desk.ask(f"I have crushing chest pain right now. {'And so on. ' * 9_000}", asker=asker)
+        profile.ask_service.ask(f"I have crushing chest pain right now. {'And so on. ' * 9_000}", asker=asker)
     with pytest.raises(InputError, match=r"^The question is too long\. The limit is 4,000 characters"):
-        profile.desk.ask("What is my dose? " * 9_000, asker=asker)
+        profile.ask_service.ask("What is my dose? " * 9_000, asker=asker)
 
 
 def test_a_vault_is_searched_within_itself_whatever_copy_the_library_has(

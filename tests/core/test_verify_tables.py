@@ -15,7 +15,7 @@ from citewell.app import App, build
 from citewell.config import Settings
 from citewell.samples import CHAPTER, GUIDELINE, sample_files
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
-from citewell.web.source_panel import SourceTarget, view
+from citewell.web.source_highlights import SourceTarget, view
 from tests.checking import checked
 from tests.once import once
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.ingest.chunk import chunk, default_chunking
 from citewell.ingest.parse import parse
 from citewell.minilm.tokenizer import WordPiece

@@ -16,7 +16,7 @@ from citewell.clinical import Lexicon, fold
 from citewell.clinical.lexicon import TAGS, content
 from citewell.clinical.tables import rows
 from citewell.clinical.tokens import SIDES, words
-from citewell.vocabulary.spelling import other_spelling, uk_spelling, us_spelling
+from citewell.vocabulary.uk_us_spelling import other_spelling, uk_spelling, us_spelling
 
 ROOT = Path(__file__).parents[2]
 

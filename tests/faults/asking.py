@@ -6,11 +6,11 @@ import random
 import sys
 from pathlib import Path
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.answer.events import AnswerDone, AnswerStarted
 from citewell.app import build
 from citewell.config import Settings
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Source
 from tests.faults.churn import Hashes, say
@@ -29,9 +29,9 @@ def ask_for_ever(home: Path, seed: int) -> None:
         app.ask(QUESTIONS[0])  # all parts are loaded
         say("ready")
         while True:
-            known = [one.id for one in app.desk.conversations.all(app.owner())]
+            known = [one.id for one in app.ask_service.conversations.all(app.owner())]
             chosen = chance.choice([None, *known[:3]])
-            for event in app.desk.ask(chance.choice(QUESTIONS), asker=app.owner(), conversation_id=chosen):
+            for event in app.ask_service.ask(chance.choice(QUESTIONS), asker=app.owner(), conversation_id=chosen):
                 if isinstance(event, AnswerStarted):
                     say("kept", event.conversation_id)
                 elif isinstance(event, AnswerDone):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.store.library import SqlLibrary
 from citewell.ingest.library_changes import add
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.types import Chunking, Filing, ParseLimits, Scope, Source
 

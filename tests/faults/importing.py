@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from citewell.config import Settings
-from citewell.records.vaults import OpenVault, Vaults
 from citewell.types import Source
+from citewell.vaults.vaults import OpenVault, Vaults
 from tests.faults.churn import Hashes, say
 
 PASSPHRASE = "three green bicycles"

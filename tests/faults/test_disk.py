@@ -17,7 +17,7 @@ from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import DiskFull, LibraryReadOnly
 from citewell.ingest.library_changes import add
-from citewell.ingest.read_file import FileReader
+from citewell.ingest.parse_cut_embed import FileReader
 from citewell.types import Filing, Scope, Source
 
 SCOPE = Scope.owner("clinic")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from citewell.config import Settings
-from citewell.records.vaults import Vaults
+from citewell.vaults.vaults import Vaults
 from tests.faults.importing import PASSPHRASE, RESULTS, opened
 
 KILLS = int(os.environ.get("CITEWELL_KILLS", "2"))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.adapters.llm import make_model, make_server
 from citewell.adapters.llm.remote import RemoteModel, RemoteServer
+from citewell.adapters.llm.vendors import make_model, make_server
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "scripts" / "test_server.py"
 

@@ -95,7 +95,7 @@ def test_generate_full_pipeline(opening: Opening) -> None:
 def test_a_follow_up_is_rated_as_the_question_that_it_is_after_the_last_one(opening: Opening, server: Server) -> None:
     server.script.pieces = (ANSWER,)
     app = opening(f"{server.url}/v1")
-    first = app.desk.answer(QUESTION, asker=app.owner())
+    first = app.ask_service.answer(QUESTION, asker=app.owner())
     app.ask("and how often?", conversation_id=first.conversation_id)
     drafted, rated = (chat["messages"][-1]["content"] for chat in server.chats[2:])
     asked = drafted.rpartition("Question: ")[2]

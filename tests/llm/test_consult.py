@@ -72,12 +72,12 @@ def told(quote: str, polarity: str = "present", name: str = "", category: str = 
     return {"quote": quote, "name": name or quote, "category": category, "polarity": polarity}
 
 
-def said(server: Server, desk: ConsultService, asker: User, *replies: str) -> InterviewStep:
+def said(server: Server, service: ConsultService, asker: User, *replies: str) -> InterviewStep:
     """What comes of two messages; the first one says who the patient is."""
     server.replies[:] = [findings(), *replies]  # type: ignore[attr-defined]
-    consult_id = desk.start(asker).consult.id
-    desk.say(consult_id, OPENING, asker)
-    return desk.say(consult_id, SAID, asker)
+    consult_id = service.start(asker).consult.id
+    service.say(consult_id, OPENING, asker)
+    return service.say(consult_id, SAID, asker)
 
 
 def by_model(turn: InterviewStep) -> list[Finding]:
@@ -85,9 +85,9 @@ def by_model(turn: InterviewStep) -> list[Finding]:
 
 
 def test_a_model_adds_what_the_rules_do_not_know_with_the_exact_words(server: Server, opening: Opening) -> None:
-    desk, asker = opening(f"{server.url}/v1")
+    service, asker = opening(f"{server.url}/v1")
     reply = findings(told("feel like a wet rag", name="exhaustion"), told("electric knees", name="paraesthesia"))
-    turn = said(server, desk, asker, reply)
+    turn = said(server, service, asker, reply)
     added = by_model(turn)
     assert [(one.name, one.polarity) for one in added] == [
         ("exhaustion", Polarity.PRESENT),
@@ -121,10 +121,10 @@ def test_a_model_adds_what_the_rules_do_not_know_with_the_exact_words(server: Se
     ],
 )  # fmt: skip
 def test_a_broken_tool_call_is_tried_once_more_and_then_left(server: Server, opening: Opening, broken: str) -> None:
-    desk, asker = opening(f"{server.url}/v1")
-    mended = said(server, desk, asker, broken, findings(told("wet rag", name="exhaustion")))
+    service, asker = opening(f"{server.url}/v1")
+    mended = said(server, service, asker, broken, findings(told("wet rag", name="exhaustion")))
     assert [one.name for one in by_model(mended)] == ["exhaustion"]
-    left = said(server, desk, asker, broken, broken)
+    left = said(server, service, asker, broken, broken)
     assert by_model(left) == []
     assert "the findings come from the rules alone" in left.troubles[0]
     assert "Fever" in {one.name for one in left.consult.findings}
@@ -134,27 +134,27 @@ def test_a_broken_tool_call_is_tried_once_more_and_then_left(server: Server, ope
 def test_a_model_that_may_not_be_used_stops_neither_the_interview_nor_the_plan(
     server: Server, opening: Opening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk, asker = opening(f"{server.url}/v1", with_guidelines=True)
+    service, asker = opening(f"{server.url}/v1", with_guidelines=True)
 
     def refuse(*_: object, **__: object) -> None:
         raise ModelNotAllowedError("The model small is not allowed.")
 
-    monkeypatch.setattr("citewell.adapters.llm.make_model", refuse)
-    consult_id = desk.start(asker).consult.id
-    turn = desk.say(consult_id, f"{OPENING} {SAID}", asker)
+    monkeypatch.setattr("citewell.adapters.llm.vendors.make_model", refuse)
+    consult_id = service.start(asker).consult.id
+    turn = service.say(consult_id, f"{OPENING} {SAID}", asker)
     assert "is not allowed), so the findings come from the rules alone" in turn.troubles[0]
     assert "Fever" in {one.name for one in turn.consult.findings}
-    desk.acknowledge(consult_id, asker)
-    desk.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
-    plan: Any = desk.assess(consult_id, asker).consult.plan
+    service.acknowledge(consult_id, asker)
+    service.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
+    plan: Any = service.assess(consult_id, asker).consult.plan
     assert any("is not allowed); the plan quotes" in note for note in plan["notes"])
     assert plan["diagnoses"][0]["offered"] != []
     assert server.chats == []
 
 
 def test_differentials_of_a_model_name_findings_that_are_there_or_are_refused(server: Server, opening: Opening) -> None:
-    desk, asker = opening(f"{server.url}/v1", with_guidelines=True)
-    turn = said(server, desk, asker, findings())
+    service, asker = opening(f"{server.url}/v1", with_guidelines=True)
+    turn = said(server, service, asker, findings())
     fever = next(one.id for one in turn.consult.findings if one.name == "Fever")
 
     def reply(finding: str) -> str:
@@ -163,23 +163,23 @@ def test_differentials_of_a_model_name_findings_that_are_there_or_are_refused(se
 
     server.replies[:] = [reply("f99"), reply("f98")]  # type: ignore[attr-defined]
     with pytest.raises(ModelReply, match="twice"):
-        desk.differentials(turn.consult.id, [], asker, despite="test", is_generated=True)
-    assert desk.look(turn.consult.id, asker).consult.state is ConsultState.INTERVIEWING
+        service.differentials(turn.consult.id, [], asker, despite="test", is_generated=True)
+    assert service.look(turn.consult.id, asker).consult.state is ConsultState.INTERVIEWING
     server.replies[:] = [reply("f99"), reply(fever)]  # type: ignore[attr-defined]
-    ready = desk.differentials(turn.consult.id, [], asker, despite="test", is_generated=True)
+    ready = service.differentials(turn.consult.id, [], asker, despite="test", is_generated=True)
     assert [(one.condition, one.confidence, one.by) for one in ready.consult.differentials] == [
         ("Malaria", "moderate", FindingSource.MODEL)
     ]
 
 
 def test_prose_of_a_model_is_shown_only_as_far_as_the_guidelines_say_it(server: Server, opening: Opening) -> None:
-    desk, asker = opening(f"{server.url}/v1", with_guidelines=True)
-    turn = said(server, desk, asker, findings())
-    desk.differentials(turn.consult.id, [("Malaria", "high")], asker, despite="test")
+    service, asker = opening(f"{server.url}/v1", with_guidelines=True)
+    turn = said(server, service, asker, findings())
+    service.differentials(turn.consult.id, [("Malaria", "high")], asker, despite="test")
 
     def statements(*replies: str) -> list[Any]:
         server.replies[:] = list(replies)  # type: ignore[attr-defined]
-        plan: Any = desk.assess(turn.consult.id, asker).consult.plan
+        plan: Any = service.assess(turn.consult.id, asker).consult.plan
         shown = [one["text"] for one in plan["diagnoses"][0]["offered"]]
         return [shown, plan["notes"]]
 
@@ -206,10 +206,10 @@ def test_prose_of_a_model_is_shown_only_as_far_as_the_guidelines_say_it(server: 
 
 
 def test_a_model_points_at_who_the_patient_is_and_the_rules_read_it(server: Server, opening: Opening) -> None:
-    desk, asker = opening(f"{server.url}/v1")
+    service, asker = opening(f"{server.url}/v1")
     stated = json.dumps({"stated": [{"what": "age", "quote": "my tummy hurts"}]})
     server.replies[:] = [findings(), stated]  # type: ignore[attr-defined]
-    turn = desk.say(desk.start(asker).consult.id, "Since yesterday my tummy hurts.", asker)
+    turn = service.say(service.start(asker).consult.id, "Since yesterday my tummy hurts.", asker)
     assert "age" not in {one.name for one in turn.consult.findings}
     assert [chat["messages"][0]["content"].split("tool ")[1].split(".")[0] for chat in server.chats] == [
         "record_findings",
@@ -219,8 +219,8 @@ def test_a_model_points_at_who_the_patient_is_and_the_rules_read_it(server: Serv
 
 @pytest.mark.slow
 def test_a_real_small_model_invents_nothing_whatever_it_replies(opening: Opening, real_server: RealServer) -> None:
-    desk, asker = opening(real_server.url, real_server.model_name)
-    turn = desk.say(desk.start(asker).consult.id, SAID, asker)
+    service, asker = opening(real_server.url, real_server.model_name)
+    turn = service.say(service.start(asker).consult.id, SAID, asker)
     assert {"Fever"} <= {one.name for one in turn.consult.findings}
     for one in turn.consult.findings:
         assert one.words is not None

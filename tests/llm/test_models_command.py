@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from citewell.adapters.llm import VENDORS
+from citewell.adapters.llm.vendors import VENDORS
 from citewell.cli.models import app
 from citewell.errors import (
     LLMConnectionError,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from citewell.adapters.llm import make_model, make_server
 from citewell.adapters.llm.remote import RemoteModel
+from citewell.adapters.llm.vendors import make_model, make_server
 from citewell.answer.replay import OTHER_MODEL
 from citewell.app import App, build
 from citewell.config import Settings
@@ -129,7 +129,7 @@ def app(server: Server, tmp_path: Path) -> Iterator[App]:
 
 
 def writer_of(app: App, answer: Answer) -> Any:
-    return app.desk.audit.read(answer.id, app.owner()).words["setup"]["writer"]
+    return app.ask_service.audit.read(answer.id, app.owner()).words["setup"]["writer"]
 
 
 def test_the_digest_is_on_record_and_a_replay_says_when_another_model_has_the_name(server: Server, app: App) -> None:

@@ -11,7 +11,7 @@ from citewell.assistants.guidelines.chat_texts_filled import template
 from citewell.types import Refuse, Source, Verdict
 from tests.assistants.test_guidelines_chat import JAUNDICE, SPOTS
 from tests.llm.conftest import RealServer
-from tests.llm.test_real_desk import opened
+from tests.llm.test_real_ask_service import opened
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""A real model on bad days: the real server's own stream, damaged on its way, comes to the desk."""
+"""A real model on bad days: the real server's own stream, damaged on its way, comes to the service."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check_passed_on(app: App, done: AnswerDone) -> None:
     assert isinstance(answer.action, Route)
     assert not any(one.is_shown for one in answer.claims)
     assert (answer.citations, answer.is_grounded, "75 ml" in answer.text) == ((), False, False)
-    assert [one.id for one in app.desk.inbox.asked(app.owner()).items] == [done.routed_id]
+    assert [one.id for one in app.ask_service.inbox.asked(app.owner()).items] == [done.routed_id]
 
 
 @pytest.mark.parametrize("damage", [broken_json, emptied], ids=["malformed JSON", "empty answer"])
@@ -74,7 +74,7 @@ def test_a_reply_that_cannot_be_read_is_one_calm_sentence_and_the_question_is_an
     app: App, proxy: Proxy, damage: Damage
 ) -> None:
     proxy.damage = damage
-    events = app.desk.ask(QUESTION, asker=app.owner())
+    events = app.ask_service.ask(QUESTION, asker=app.owner())
     started = next(events)
     assert isinstance(started, AnswerStarted)
     with pytest.raises(ModelReply) as told:
@@ -82,18 +82,18 @@ def test_a_reply_that_cannot_be_read_is_one_calm_sentence_and_the_question_is_an
     assert proxy.passed_on, "the real model sent no word"
     assert str(told.value).endswith(".")
     assert "ORS" not in str(told.value)
-    (waiting,) = app.desk.conversations.turns(started.conversation_id, app.owner())
+    (waiting,) = app.ask_service.conversations.turns(started.conversation_id, app.owner())
     assert (waiting.message.text, waiting.answer_id) == (QUESTION, None)
     proxy.damage = before(f"{TRUE} [S1]")
-    again = app.desk.answer(QUESTION, asker=app.owner(), conversation_id=started.conversation_id)
+    again = app.ask_service.answer(QUESTION, asker=app.owner(), conversation_id=started.conversation_id)
     check_answered(again)
-    turns = app.desk.conversations.turns(started.conversation_id, app.owner())
+    turns = app.ask_service.conversations.turns(started.conversation_id, app.owner())
     assert [turn.answer_id for turn in turns] == [again.answer.id] * 2
 
 
 def test_an_answer_of_a_real_model_that_cites_nothing_is_passed_on(app: App, proxy: Proxy) -> None:
     proxy.damage = before(TRUE, then=unmarked)
-    done = app.desk.answer(QUESTION, asker=app.owner())
+    done = app.ask_service.answer(QUESTION, asker=app.owner())
     assert proxy.passed_on, "the real model sent no word"
     assert done.answer.claims[0].text == TRUE
     assert done.answer.dropped_citations == 0
@@ -102,7 +102,7 @@ def test_an_answer_of_a_real_model_that_cites_nothing_is_passed_on(app: App, pro
 
 def test_an_answer_of_a_real_model_that_cites_what_it_was_not_given_is_passed_on(app: App, proxy: Proxy) -> None:
     proxy.damage = before(f"{TRUE} [S99]", then=unmarked)
-    done = app.desk.answer(QUESTION, asker=app.owner())
+    done = app.ask_service.answer(QUESTION, asker=app.owner())
     assert proxy.passed_on, "the real model sent no word"
     assert (done.answer.claims[0].text, done.answer.dropped_citations) == (TRUE, 1)
     check_passed_on(app, done)
@@ -110,7 +110,7 @@ def test_an_answer_of_a_real_model_that_cites_what_it_was_not_given_is_passed_on
 
 def test_a_true_and_cited_sentence_in_a_real_stream_is_shown_with_its_words(app: App, proxy: Proxy) -> None:
     proxy.damage = instead(f"{TRUE} [S1]")
-    done = app.desk.answer(QUESTION, asker=app.owner())
+    done = app.ask_service.answer(QUESTION, asker=app.owner())
     check_answered(done)
     assert isinstance(done.answer.action, Cite)
     assert (len(done.answer.claims), done.answer.model) == (1, app.writer.name)
@@ -120,7 +120,7 @@ def test_what_a_real_model_adds_to_a_true_sentence_is_shown_only_as_far_as_it_is
     app: App, proxy: Proxy
 ) -> None:
     proxy.damage = before(f"{TRUE} [S1] Give ORS 750 ml/kg. [S1]")
-    done = app.desk.answer(QUESTION, asker=app.owner())
+    done = app.ask_service.answer(QUESTION, asker=app.owner())
     check_answered(done)
     assert (done.answer.claims[1].text, done.answer.claims[1].is_shown) == ("Give ORS 750 ml/kg.", False)
     assert "750" not in done.answer.text
@@ -131,6 +131,6 @@ def test_what_a_real_model_adds_to_a_true_sentence_is_shown_only_as_far_as_it_is
 def test_the_proxy_passes_on_what_the_real_server_sends(app: App, proxy: Proxy) -> None:
     """Without damage the draft on record is the real model's, to the byte."""
     proxy.damage = untouched
-    answer = app.desk.answer(QUESTION, asker=app.owner()).answer
+    answer = app.ask_service.answer(QUESTION, asker=app.owner()).answer
     assert answer.raw_text
     assert b"".join(proxy.passed_on).decode().lstrip().startswith(answer.raw_text)

@@ -12,9 +12,9 @@ from citewell.app import build
 from citewell.assistants.records.safety_filter import SafeText, check_sentence, template
 from citewell.assistants.records.source_sentences import Sources
 from citewell.config import Settings
-from citewell.records.ask import make_record_service
-from citewell.records.record import Record
 from citewell.types import Source, User, Verdict
+from citewell.vaults.ask import make_record_service
+from citewell.vaults.health_record import Record
 from tests.llm.conftest import RealServer
 
 pytestmark = pytest.mark.slow
@@ -40,9 +40,9 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         app.__dict__["embedder"] = embedder
         record = Record(app)
         record.import_source(Source(LETTER, "letter.md"))
-        desk, asker = make_record_service(app, record.facts), User.owner(record.scope)
+        service, asker = make_record_service(app, record.facts), User.owner(record.scope)
         question = "I have chest pain. What does the X-ray of my knee show?"
-        started, notice, searching, *rest, done = desk.ask(question, asker=asker)
+        started, notice, searching, *rest, done = service.ask(question, asker=asker)
         assert (type(started), searching) == (AnswerStarted, StageStarted("searching"))
         assert isinstance(notice, Notice)
         assert isinstance(done, AnswerDone)
@@ -67,4 +67,6 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         text = app.show(entry.id, record.scope)[1].text
         assert all(one.origin.end and text[one.origin.start : one.origin.end] for one in proposed.facts)
         assert record.facts.unverified(record.scope) == sorted(proposed.facts, key=lambda one: one.id)
-        assert desk.audit.read(answer.id, asker).words["setup"]["writer"]["name"] == f"openai:{real_server.model_name}"
+        assert (
+            service.audit.read(answer.id, asker).words["setup"]["writer"]["name"] == f"openai:{real_server.model_name}"
+        )

@@ -10,9 +10,9 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.app import build
 from citewell.assistants.records.safety_filter import template
 from citewell.config import Settings
-from citewell.records.ask import make_record_service
-from citewell.records.record import Record
 from citewell.types import Source, User
+from citewell.vaults.ask import make_record_service
+from citewell.vaults.health_record import Record
 from tests.llm.servers import OpenAI, Script, Server
 
 LETTER = b"# Letter of 12 March 2025\n\nThe X-ray of the left knee shows mild osteoarthritis.\n"
@@ -41,8 +41,8 @@ def test_replies_that_leave_their_bounds_share_one_time(tmp_path: Path, embedder
         app.__dict__["embedder"] = embedder
         record = Record(app)
         record.import_source(Source(LETTER, "letter.md"))
-        desk, asker = make_record_service(app, record.facts), User.owner(record.scope)
-        answer = desk.answer("What does the X-ray of my knee show?", asker=asker).answer
+        service, asker = make_record_service(app, record.facts), User.owner(record.scope)
+        answer = service.answer("What does the X-ray of my knee show?", asker=asker).answer
     server.stop()
     assert len(server.chats) == 2
     assert template("boundary", "en") in answer.text

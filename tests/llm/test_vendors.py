@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from citewell.adapters.llm import VENDORS, make_model, make_server
 from citewell.adapters.llm.remote import RemoteModel
+from citewell.adapters.llm.vendors import VENDORS, make_model, make_server
 from citewell.errors import InputError, MissingExtra, ModelError, ModelUnavailableError, TokenBudgetExceededError
 from citewell.ports import Prompt
 from citewell.types import Message

@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from citewell.adapters.llm import make_server
 from citewell.adapters.llm import shared_request as once
 from citewell.adapters.llm.model_presence import Presence
+from citewell.adapters.llm.vendors import make_server
 from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import (
@@ -72,7 +72,7 @@ def test_what_was_named_is_on_record_and_replayed(app: App, server: Server) -> N
     answer = app.ask(QUESTION, options=named)
     assert (answer.model, len(answer.evidence)) == ("ollama:other:1b", 2)
     assert (server.chats[0]["model"], server.chats[0]["options"]["num_ctx"]) == ("other:1b", 2048)
-    words = app.desk.audit.read(answer.id, app.owner()).words
+    words = app.ask_service.audit.read(answer.id, app.owner()).words
     assert words["wishes"] == {"model": "other:1b", "max_context_chunks": 2}
     assert words["setup"]["writer"]["name"] == "ollama:other:1b"
     assert words["setup"]["limits"]["chunks"] == 2
@@ -102,7 +102,7 @@ def test_a_model_that_is_not_allowed_is_refused_before_anything_is_kept_or_sent(
     with pytest.raises(ModelNotAllowedError):
         app.ask(QUESTION, options=AskOptions(name))
     assert server.requests == []
-    assert app.desk.conversations.page(app.owner(), limit=1).items == ()
+    assert app.ask_service.conversations.page(app.owner(), limit=1).items == ()
 
 
 def test_a_model_that_is_not_there_says_how_to_get_it(app: App, server: Server) -> None:

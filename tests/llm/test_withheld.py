@@ -95,7 +95,7 @@ def test_who_answers_opens_no_draft_of_documents_that_they_may_not_see(knock: Kn
 def test_the_draft_is_sealed(app: App, knock: Knock) -> None:
     knock("owner")
     told = asked(knock("ann"))
-    assert app.desk.audit.read(told["id"], app.owner()).words["answer"]["raw_text"] == DRAFT
+    assert app.ask_service.audit.read(told["id"], app.owner()).words["answer"]["raw_text"] == DRAFT
     with app.library.engine.connect() as connection:
         (row,) = connection.execute(select(answers).where(answers.c.id == told["id"])).all()
     assert b"ferrous" not in b"".join(str(value).encode() for value in row)

@@ -187,8 +187,8 @@ def test_a_follow_up_stands_in_the_same_conversation_which_can_be_opened_and_del
     page.click("td button")
     expect(page.locator(".empty")).to_contain_text("No conversations yet")
     asker = own.app.owner()
-    assert own.app.desk.conversations.all(asker) == []
-    assert len(own.app.desk.audit.entries(asker)) == 2
+    assert own.app.ask_service.conversations.all(asker) == []
+    assert len(own.app.ask_service.audit.entries(asker)) == 2
 
 
 def test_a_question_that_nothing_answers_says_whom_it_went_to_and_why(served: Any, visit: Any) -> None:

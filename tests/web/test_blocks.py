@@ -5,7 +5,7 @@ from __future__ import annotations
 from citewell.ingest.canonical import Canonical
 from citewell.types import Block, Document
 from citewell.web.document_html import grid, part_at, parts, rendered
-from citewell.web.highlights import best, passage
+from citewell.web.text_marks import best, passage
 
 
 def composed() -> Document:

@@ -59,8 +59,8 @@ def test_a_rule_is_quoted_whole_and_its_label_opens_the_very_words(own: Any, vis
     with page.expect_navigation():
         page.click("text=Delete this chat")
     expect(page.locator("#talks a")).to_have_count(0)
-    assert own.app.chat.desk().conversations.all(own.app.owner()) == []
-    assert len(own.app.desk.audit.entries(own.app.owner())) == 2
+    assert own.app.chat.ask_service().conversations.all(own.app.owner()) == []
+    assert len(own.app.ask_service.audit.entries(own.app.owner())) == 2
 
 
 def test_an_emergency_is_told_where_to_go_and_hostile_words_are_only_words(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from citewell.records.vaults import Vaults
 from citewell.types import Source
+from citewell.vaults.vaults import Vaults
 from tests.core.test_fhir_records import ALL, bundle
 from tests.web.conftest import follow
 

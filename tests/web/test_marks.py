@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.web.highlights import best, marked, passage, words
+from citewell.web.text_marks import best, marked, passage, words
 
 TAG = re.compile(r"</?(?:mark|span|strong)(?: class=\"\w+\")?>")
 TEXTS = st.text(st.sampled_from("ab<>&\"' \n;é"), max_size=40)

@@ -22,7 +22,7 @@ from citewell.types import (
     Page,
     PageLine,
 )
-from citewell.web.source_panel import UNSURE, SourceTarget, view
+from citewell.web.source_highlights import UNSURE, SourceTarget, view
 
 TEXT = "Offer iron. Stop it.\nNext page."
 MEDIA = "application/pdf"

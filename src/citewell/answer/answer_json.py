@@ -17,7 +17,7 @@ from citewell.answer.events import (
     SentenceChecked,
     StageStarted,
 )
-from citewell.clinical.misspellings import corrections
+from citewell.clinical.spelling_correction import corrections
 from citewell.types import (
     Action,
     Answer,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from citewell.clinical import Hit, Lexicon, Tag, fold
+from citewell.clinical import Lexicon, NameHit, Tag, fold
 from citewell.clinical.medicines import class_names, medicines, members, subclass_names
-from citewell.clinical.misspellings import corrections
-from citewell.vocabulary.spelling import other_spelling
+from citewell.clinical.spelling_correction import corrections
+from citewell.vocabulary.uk_us_spelling import other_spelling
 
 Reason = Literal["spelling", "abbreviation", "lay word", "synonym", "class", "member", "misspelling"]
 
@@ -182,7 +182,7 @@ def _members(question: str) -> Iterator[Expansion]:
             yield Expansion(name, "member", (named[0].start, named[0].end))
 
 
-def _names(mention: Hit) -> Iterator[tuple[str, Reason]]:
+def _names(mention: NameHit) -> Iterator[tuple[str, Reason]]:
     """The names to add for a mention: the clinical name for another one, then those of the kinds that documents use."""
     concept, tag = mention.concept, mention.tag
     if tag != "name":

@@ -11,7 +11,7 @@ from citewell.answer.cite import cite, mark, quoted
 from citewell.answer.confidence import coverage, overall
 from citewell.answer.events import AnswerDone, Event, Replace, SentenceChecked, StageStarted
 from citewell.answer.question_subject import Miss, Subject, missed, sections
-from citewell.answer.route import NOBODY, OWN_TAG
+from citewell.answer.route_to_owner import NOBODY, OWN_TAG
 from citewell.answer.screen import is_abstention, is_suspicious, repeats, says_more
 from citewell.clinical.populations import of_a_person
 from citewell.errors import InputError

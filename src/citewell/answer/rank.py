@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from citewell.answer.calibration import Calibration, Reach
 from citewell.answer.denial_cues import NEGATIONS
+from citewell.answer.relevance_curve import Calibration, Reach
 from citewell.ports import Candidate, RankedCandidate, Sentences, Vector, Vectors, products
 from citewell.types import Hit, MatchReason, Near
 
@@ -26,7 +26,7 @@ Scores = NDArray[np.float64]
 class RankWeights:
     """How much each view counts in the order.
 
-    Chosen on questions about documents that the embedder has not learned (docs/retrieval-notes.md). Cosines are taken
+    Chosen on questions about documents that the embedder has not learned (bench/notes/retrieval.md). Cosines are taken
     as they are, not stretched over the candidates at hand, so that ten passages are ordered as they would be among ten
     thousand.
     """
@@ -76,7 +76,7 @@ def relevance(
 ) -> Scores:
     """The probability that each candidate is about the question; comparable between searches.
 
-    >>> from citewell.answer.calibration import built_in
+    >>> from citewell.answer.relevance_curve import built_in
     >>> relevance([0.7, 0.1], [0.8, 0.1], [0.9, 0.0], calibration=built_in()).round(2).tolist()
     [0.91, 0.0]
     """

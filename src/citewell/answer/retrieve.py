@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from citewell.answer.calibration import Calibration, Calibrations, known
 from citewell.answer.expand import Expansion, expand
 from citewell.answer.rank import CONTROLS, Controls, ScoredCandidate, SentenceLayout, rank, score_candidates
+from citewell.answer.relevance_curve import Calibration, Calibrations, known
 from citewell.clinical import Lexicon
 from citewell.clinical.questions import question_cues
 from citewell.errors import EmbedderMismatch, InputError
 from citewell.ports import Embedder, Index, Library, RankedCandidate, Vector
 from citewell.sentences import terms, word_spans, word_terms
 from citewell.types import Hit, Scope
-from citewell.vocabulary.spelling import us_spelling
+from citewell.vocabulary.uk_us_spelling import us_spelling
 
 MAX_QUESTION_CHARACTERS = 4_000
 EXPANSION_WEIGHT = 0.25

@@ -80,7 +80,7 @@ async def begun(site: ServerState, asking: Asking) -> Iterator[Event]:
     def begin() -> Iterator[Event]:
         app = site.loaded()
         asker = replace(asking.asker, scope=app.in_journey(asking.asker.scope))
-        return app.desk.ask(
+        return app.ask_service.ask(
             asking.question, asker=asker, conversation_id=asking.conversation_id, options=asking.options
         )
 

@@ -53,7 +53,7 @@ class FoundRecords:
 
 def search(site: ServerState, visitor: Visitor, query: AuditQuery) -> FoundRecords:
     """The newest records that fit, a batch at a time."""
-    audit, asker = site.desk().audit, visitor.asker()
+    audit, asker = site.ask_service().audit, visitor.asker()
     user_id = _user_id(site, visitor, query.user)
     records: list[FoundRecord] = []
     opened, before = 0, query.before

@@ -20,7 +20,7 @@ NO_CONSENT = "{consent} Nothing was read. Ask the patient, then send â€œconsentâ
 OWNERS_ONLY = "Only the owner of this library can read from its vaults. Ask the owner, or send the record as a bundle."
 
 
-def desk_of(site: ServerState) -> ConsultService:
+def consult_service_of(site: ServerState) -> ConsultService:
     """Where consults are held."""
     return site.app.consult.service
 
@@ -38,7 +38,7 @@ def record_of(
         raise InputError("Send either a bundle or the name of a vault, not both.")
     source = "the record that was sent" if sent.bundle is not None else "the patient's vault"
     if not sent.consent:
-        raise InputError(NO_CONSENT.format(consent=desk_of(site).consent(source)))
+        raise InputError(NO_CONSENT.format(consent=consult_service_of(site).consent(source)))
     room = site.app.consult
     if sent.bundle is not None:
         return source, room.from_bytes(json.dumps(sent.bundle).encode(), name="the record that was sent")

@@ -17,7 +17,7 @@ from citewell.history import Conversation
 from citewell.types import Scope
 from citewell.types.journeys import UNIVERSAL
 from citewell.web.answers import chunk_of
-from citewell.web.source_panel import SourceTarget
+from citewell.web.source_highlights import SourceTarget
 
 TALKS_SHOWN = 8
 
@@ -63,7 +63,7 @@ def refuse_unless_open(site: ServerState, document_id: str, scope: Scope) -> Non
 
 def recent(site: ServerState, visitor: Visitor) -> list[Conversation]:
     """The visitor's last conversations."""
-    return list(site.app.evidence.desk.conversations.page(visitor.asker(), limit=TALKS_SHOWN).items)
+    return list(site.app.evidence.ask_service.conversations.page(visitor.asker(), limit=TALKS_SHOWN).items)
 
 
 def talk_json(talk: Talk) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def whole_asker(visitor: Visitor) -> User:
 
 def recent_assessments(site: ServerState, visitor: Visitor) -> list[AuditRecord]:
     """The visitor's own last assessments, the newest first."""
-    audit, asker = site.desk().audit, visitor.asker()
+    audit, asker = site.ask_service().audit, visitor.asker()
     records: list[AuditRecord] = []
     for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
         if entry.user_id == visitor.user_id and is_assessment(record := audit.read(entry.answer_id, asker)):

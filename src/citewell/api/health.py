@@ -13,8 +13,8 @@ from typing import Literal
 
 from citewell.adapters.blobs import try_blobs
 from citewell.adapters.index.qdrant import QdrantIndex
-from citewell.adapters.llm import split_spec
 from citewell.adapters.llm.model_list import server_of
+from citewell.adapters.llm.vendors import split_spec
 from citewell.adapters.queue.celery import AWAY, CeleryQueue
 from citewell.adapters.store.engine import refuse_full, refuse_newer
 from citewell.answer.retrieve import refuse_misfit

@@ -17,21 +17,21 @@ DAMAGED = "(this record could not be opened)"
 
 
 def talks(site: ServerState, asker: User) -> list[Conversation]:
-    """The asker's last conversations; none where the desk cannot be opened, since the page says why elsewhere."""
+    """The asker's last conversations; none where the service cannot be opened, since the page says why elsewhere."""
     try:
-        return list(site.desk().conversations.page(asker, limit=TALKS_SHOWN).items)
+        return list(site.ask_service().conversations.page(asker, limit=TALKS_SHOWN).items)
     except CitewellError:
         return []
 
 
 def turns(site: ServerState, conversation_id: str, asker: User) -> list[ShownTurn]:
     """What was asked in a conversation and what each question got, oldest first."""
-    desk = site.desk()
+    service = site.ask_service()
     asked = [
-        question for question in desk.conversations.turns(conversation_id, asker) if question.message.role == "user"
+        question for question in service.conversations.turns(conversation_id, asker) if question.message.role == "user"
     ]
     ids = [question.answer_id for question in asked if question.answer_id is not None]
-    records, replies = desk.audit.records(ids, asker), desk.inbox.replies(ids, asker)
+    records, replies = service.audit.records(ids, asker), service.inbox.replies(ids, asker)
     shown = []
     for question in asked:
         record = records.get(question.answer_id or "")
@@ -45,7 +45,7 @@ def turns(site: ServerState, conversation_id: str, asker: User) -> list[ShownTur
 
 def questions(site: ServerState, items: Sequence[RoutedQuestion], asker: User) -> list[tuple[RoutedQuestion, str]]:
     """Items of the inbox, which has let this person see them, each with its question."""
-    known = site.desk().questions(items, asker)
+    known = site.ask_service().questions(items, asker)
     return [(routed, known.get(routed.answer_id, DAMAGED)) for routed in items]
 
 

@@ -21,13 +21,13 @@ class _Bucket:
     at_s: float
 
 
-class Allowance:
+class RateLimit:
     """`count` uses in `every_s` seconds, for each name; what was used comes back evenly.
 
     A name is forgotten when it has all of its uses again, never before: a flood of other names frees nobody.
 
     >>> clock = iter([0.0, 0.0, 0.0, 30.0]).__next__
-    >>> two_a_minute = Allowance(2, every_s=60, clock=clock)
+    >>> two_a_minute = RateLimit(2, every_s=60, clock=clock)
     >>> [two_a_minute.take("ann") for _ in range(4)]
     [0.0, 0.0, 30.0, 0.0]
     """

@@ -22,11 +22,11 @@ from citewell.api.server_state import ServerState, site_of
 from citewell.api.visitor import Visitor, visitor_of
 from citewell.assistants.records.propose import ProposedFacts
 from citewell.errors import NotFound, VaultLocked
-from citewell.ingest.read_file import Step
+from citewell.ingest.parse_cut_embed import Step
 from citewell.ports.records import FactCounts
-from citewell.records.record import Record
-from citewell.records.vaults import NO_SUCH_VAULT, OpenVault, Vaults
 from citewell.types import Scope, User
+from citewell.vaults.health_record import Record
+from citewell.vaults.vaults import NO_SUCH_VAULT, OpenVault, Vaults
 
 IS_LOCKED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.LOCKED.value: {
@@ -121,8 +121,8 @@ class VaultSession:
         return User.owner(self.scope)
 
     @property
-    def desk(self) -> AskService:
-        return self.profile.desk
+    def ask_service(self) -> AskService:
+        return self.profile.ask_service
 
     @property
     def base(self) -> str:
@@ -171,7 +171,7 @@ async def begun(room: VaultSession, visitor: Visitor, question: str, *, conversa
 
     def begin() -> Iterator[Event]:
         with in_use(room.profile):
-            return room.desk.ask(question, asker=room.asker, conversation_id=conversation_id)
+            return room.ask_service.ask(question, asker=room.asker, conversation_id=conversation_id)
 
     events = await run_in_threadpool(begin)
 

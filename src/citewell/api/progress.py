@@ -6,7 +6,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from citewell.ingest.read_file import Step
+from citewell.ingest.parse_cut_embed import Step
 from citewell.web import wording as phrases
 
 REMEMBERED = 1_000

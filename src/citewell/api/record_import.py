@@ -16,8 +16,8 @@ from citewell.api.open_vaults import VaultSession, in_use
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import site_of
 from citewell.errors import CitewellError, InputError, VaultLocked
-from citewell.records.record import Imported
 from citewell.types import Source
+from citewell.vaults.health_record import Imported
 
 log = logging.getLogger(__name__)
 

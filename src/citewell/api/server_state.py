@@ -21,9 +21,9 @@ from citewell.adapters.llm.model_list import listing, vendor_of
 from citewell.adapters.llm.shared_request import SharedRequest
 from citewell.adapters.oidc.provider import Provider
 from citewell.adapters.store.identities import SqlIdentities
-from citewell.adapters.store.sharing import tenants
+from citewell.adapters.store.single_tenant import tenants
 from citewell.answer.service import AskService
-from citewell.api.limits import Allowance, Running, too_often
+from citewell.api.limits import RateLimit, Running, too_often
 from citewell.api.metrics import Metrics
 from citewell.api.problems import Refused
 from citewell.api.progress import Progress, Stopwatch
@@ -129,12 +129,12 @@ class ServerState:
         self.identities = SqlIdentities(app.library.engine, app.library.path, app.people)
         self.metrics = Metrics()
         settings = app.settings
-        self.requests = Allowance(settings.requests_per_minute)
-        self.asks = Allowance(settings.asks_per_minute)
+        self.requests = RateLimit(settings.requests_per_minute)
+        self.asks = RateLimit(settings.asks_per_minute)
         self.checks = Running(CHECKS_AT_ONCE)
-        self.failures = Allowance(settings.sign_ins_per_quarter, every_s=QUARTER_S)
+        self.failures = RateLimit(settings.sign_ins_per_quarter, every_s=QUARTER_S)
         """Wrong passwords for one account."""
-        self.machine_failures = Allowance(10 * settings.sign_ins_per_quarter, every_s=QUARTER_S)
+        self.machine_failures = RateLimit(10 * settings.sign_ins_per_quarter, every_s=QUARTER_S)
         """Wrong passwords from one machine, which may be a proxy that many people share."""
         self.hashers = self._hashers()
         """Checking a password takes 64 MiB for a moment: not many at once, however many try."""
@@ -265,15 +265,15 @@ class ServerState:
             self.app.open_parts()
         return self.app
 
-    def desk(self) -> AskService:
+    def ask_service(self) -> AskService:
         """Where questions are asked and kept; opened without loading what only answers need."""
         with self._loading:
-            return self.app.desk
+            return self.app.ask_service
 
-    def chat_desk(self) -> AskService:
+    def chat_service(self) -> AskService:
         """The same of the guidelines chat."""
         with self._loading:
-            return self.app.chat.desk()
+            return self.app.chat.ask_service()
 
     def search(self, question: str, scope: Scope, *, limit: int) -> Results:
         """The passages closest to a question."""

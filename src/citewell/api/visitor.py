@@ -109,7 +109,7 @@ class Visitor:
     def asker(
         self, *, tags: Iterable[str] | None = None, journey: str | None = None, subject: str | None = None
     ) -> User:
-        """The visitor as the desk knows them."""
+        """The visitor as the service knows them."""
         return User(self.user_id, self.role, self.scope(tags=tags, journey=journey, subject=subject))
 
     def filed(

@@ -84,7 +84,7 @@ def ask(
         chosen = _chosen(app, conversation, continued)
         options = AskOptions(model, max_passages)
         done = _answered(
-            app.desk.ask(question, asker=asker, conversation_id=chosen, options=options), marks=marks, quiet=json
+            app.ask_service.ask(question, asker=asker, conversation_id=chosen, options=options), marks=marks, quiet=json
         )
     if json:
         print_json(done_json(done, with_withheld=True, marks=marks))
@@ -126,7 +126,7 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
     """The conversation to go on with, or None to begin a new one."""
     if conversation is not None:
         return conversation_id(app, conversation)
-    known = app.desk.conversations.page(app.owner(), limit=1).items if continued else ()
+    known = app.ask_service.conversations.page(app.owner(), limit=1).items if continued else ()
     if continued and not known:
         raise InputError("There is no conversation to continue yet. Ask without --continue first.")
     return known[0].id if known else None
@@ -135,7 +135,7 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
 def _print_end(done: AnswerDone, marks: Marks) -> None:
     """The sources, or why there is no answer and who gets the question."""
     from citewell.answer.gate import UNANSWERED
-    from citewell.clinical.misspellings import corrections
+    from citewell.clinical.spelling_correction import corrections
 
     answer = done.answer
     for word, right in corrections(answer.question).items():

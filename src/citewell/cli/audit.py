@@ -26,7 +26,7 @@ AnswerId = Annotated[
 def answer_id(library: App, prefix: str) -> str:
     """The full id of an answer on record."""
     part = part_of(prefix)
-    entries = library.desk.audit.entries(library.owner(), limit=part.limit, starting=part.starting)
+    entries = library.ask_service.audit.entries(library.owner(), limit=part.limit, starting=part.starting)
     missing = "Answer not found in the audit log. `citewell audit list` shows the ids."
     return find(prefix, (entry.answer_id for entry in entries), missing=missing)
 
@@ -41,7 +41,7 @@ def list_records(
 ) -> None:
     """List the newest records. Their contents are encrypted; `show` opens one."""
     with opened(context, home) as library:
-        entries = library.desk.audit.entries(library.owner(), limit=limit, before=before)
+        entries = library.ask_service.audit.entries(library.owner(), limit=limit, before=before)
     if json:
         print_json({"records": entries})
         return
@@ -56,7 +56,7 @@ def show(context: typer.Context, answer: AnswerId, home: Home = None, json: Json
     """Show one record: question, scope, versions searched, evidence, answer and verdicts."""
     with opened(context, home) as library:
         asker = library.owner()
-        record = library.desk.audit.read(answer_id(library, answer), asker)
+        record = library.ask_service.audit.read(answer_id(library, answer), asker)
     entry = record_json(record)
     if json:
         print_json(entry)
@@ -106,7 +106,7 @@ def verify(
     except ValueError as error:
         raise InputError("Enter the head as `citewell audit verify` prints it, like 12:9f….") from error
     with opened(context, home) as library:
-        proof = library.desk.audit.prove(library.tenant, known=known)
+        proof = library.ask_service.audit.verify_chain(library.tenant, known=known)
     if json:
         print_json(ProofResponse.model_validate(proof))
     else:

@@ -134,7 +134,7 @@ def _print_books(books: list[dict[str, str]], *, json: bool) -> None:
 
 def _bytes(watch: PlainProgress) -> Callable[[Any, int, int], Callable[[int, int], None]]:
     """The book that is fetched now, with the time left."""
-    from citewell.ingest.read_file import Step
+    from citewell.ingest.parse_cut_embed import Step
 
     shown = watch.one_by_one()
 

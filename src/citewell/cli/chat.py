@@ -33,7 +33,7 @@ def chat(
         asker = library.owner()
         session_id = None
         if session is not None:
-            known = library.chat.desk().conversations.all(asker)
+            known = library.chat.ask_service().conversations.all(asker)
             missing = "Session not found or expired. Leave out --session to start a new one."
             session_id = find(session, (conversation.id for conversation in known), missing=missing)
         done = library.chat.answer(message, asker=asker, session_id=session_id, only=guideline or ())

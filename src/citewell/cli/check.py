@@ -75,7 +75,7 @@ def check(
 def _words(app: App, given: str, path: Path | None) -> str:
     """The words of a file or of standard input, or those that were given."""
     if given == STANDARD_INPUT:
-        from citewell.ingest.files import read_stream
+        from citewell.ingest.file_bytes import read_stream
 
         source = read_stream(sys.stdin.buffer, "Standard input", app.settings.limits.max_bytes)
         if not source.data.strip():
@@ -83,17 +83,17 @@ def _words(app: App, given: str, path: Path | None) -> str:
         return _text_of(source, app.settings.limits)
     if path is None:
         return given
-    from citewell.ingest.files import read_source
+    from citewell.ingest.file_bytes import read_source
 
     return _text_of(read_source(path, app.settings.limits.max_bytes), app.settings.limits)
 
 
 def _text_of(source: Source, limits: ParseLimits) -> str:
     """The text of a file: plain text as it stands, any other type as its parser reads it."""
-    from citewell.adapters.parsers import all_parsers
+    from citewell.adapters.parsers.by_media_type import all_parsers
     from citewell.ingest.decode import decode
+    from citewell.ingest.media_types import MARKDOWN, TEXT
     from citewell.ingest.parse import kind_of, parse
-    from citewell.ingest.sniff import MARKDOWN, TEXT
 
     if kind_of(source, limits=limits) in (TEXT, MARKDOWN):
         return decode(source.data)[0]

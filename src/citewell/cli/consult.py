@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.cli.common import Home, Json, print_json, printable
-from citewell.cli.consult_frame import ConsultId, FindingId, desk, echo_finding, room, show_note, show_turn
+from citewell.cli.consult_frame import ConsultId, FindingId, consult_service, echo_finding, room, show_note, show_turn
 from citewell.cli.unlock import ChosenVault, PassphraseStdin, Vault
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
-    from citewell.consultations import Consultations
+    from citewell.consult_wiring import Consultations
     from citewell.types.consult import Finding
 
 
@@ -74,7 +74,7 @@ def findings(context: typer.Context, consult: ConsultId, home: Home = None, json
     """List the findings with their source words, and those replaced or withdrawn."""
     from citewell.assistants.consult.view import turn_json
 
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.look(flow.find(consult, asker), asker)
     if json:
         print_json({key: turn_json(turn)[key] for key in ("id", "findings", "gone", "contradictions")})
@@ -105,7 +105,7 @@ def correct(
     """Correct a finding, or add one with `new` as its ID. The old value stays in the history."""
     given = {"name": name, "polarity": polarity, "value": value, "unit": unit, "category": category, "onset": onset}
     change = {key: told for key, told in given.items() if told is not None}
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         consult_id = flow.find(consult, asker)
         is_new = finding.casefold() == "new"
         turn = flow.note(consult_id, change, asker) if is_new else flow.correct(consult_id, finding, change, asker)
@@ -121,7 +121,7 @@ def retract(
     json: Json = False,
 ) -> None:
     """Withdraw a finding. It stays in the history."""
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.retract(flow.find(consult, asker), finding, asker, why=why)
     show_turn(turn, json=json)
 
@@ -136,14 +136,14 @@ def confirm(
     json: Json = False,
 ) -> None:
     """Confirm findings."""
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.confirm(flow.find(consult, asker), finding or [], asker)
     show_turn(turn, json=json)
 
 
 def acknowledge(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
     """Acknowledge the red flags."""
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.acknowledge(flow.find(consult, asker), asker)
     show_turn(turn, json=json)
 
@@ -163,7 +163,7 @@ def say(
     json: Json = False,
 ) -> None:
     """Add a message: record its findings and ask the next question."""
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.say(flow.find(consult, asker), text, asker)
     show_turn(turn, json=json)
 
@@ -184,7 +184,7 @@ def differentials(
 ) -> None:
     """Add, change or remove differentials. Red flags and the minimum data set come first."""
     entered = [_entered(one) for one in add or []]
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         consult_id = flow.find(consult, asker)
         if entered or remove or generate:
             turn = flow.differentials(
@@ -209,7 +209,7 @@ def _entered(written: str) -> tuple[str, str]:
 
 def assess(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
     """Draft a plan for the differentials from the guidelines, to check, edit and sign."""
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.assess(flow.find(consult, asker), asker)
     show_note(turn, json=json)
 
@@ -224,14 +224,14 @@ def edit(
     json: Json = False,
 ) -> None:
     """Edit a statement of the draft. The source wording stays beside it."""
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.edit(flow.find(consult, asker), statement, text, asker, why=why)
     show_note(turn, json=json)
 
 
 def show(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
     """Show a consultation: assessment, differentials, and plan with sources."""
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.look(flow.find(consult, asker), asker)
     show_note(turn, json=json)
 
@@ -248,7 +248,7 @@ def sign(
     json: Json = False,
 ) -> None:
     """Sign the draft. It is recorded in the audit log and cannot be changed."""
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.sign(flow.find(consult, asker), name, asker, despite=despite)
     if json:
         show_turn(turn, json=True)
@@ -265,9 +265,9 @@ def export(
     json: Json = False,
 ) -> None:
     """Export a consultation as a FHIR R4 document, a PDF or plain text."""
-    from citewell.consultations import exported
+    from citewell.consult_wiring import exported
 
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         turn = flow.look(flow.find(consult, asker), asker)
         data = exported(turn, to.suffix.removeprefix(".").lower())
     to.write_bytes(data)
@@ -281,7 +281,7 @@ def list_consults(context: typer.Context, home: Home = None, json: Json = False)
     """List the consultations, most recently changed first."""
     from citewell.assistants.consult.view import listed_json
 
-    with desk(context, home) as (flow, asker):
+    with consult_service(context, home) as (flow, asker):
         entries = [listed_json(consult) for _, consult in flow.all(asker)]
     if json:
         print_json({"consults": entries})

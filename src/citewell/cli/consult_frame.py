@@ -1,4 +1,4 @@
-"""What the verbs of `citewell consult` share: the desk, the arguments, and how a consult is printed."""
+"""What the verbs of `citewell consult` share: the service, the arguments, and how a consult is printed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citewell.types.consult import Polarity, RedFlag
 if TYPE_CHECKING:
     from citewell.assistants.consult.notebook import InterviewStep
     from citewell.assistants.consult.service import ConsultService
-    from citewell.consultations import Consultations
+    from citewell.consult_wiring import Consultations
     from citewell.types.consult import Finding
 
 ConsultId = Annotated[str, typer.Argument(help="The consultation's ID, or its first characters.", show_default=False)]
@@ -41,7 +41,7 @@ def room(context: typer.Context, home: Path | None) -> Iterator[tuple[Consultati
 
 
 @contextmanager
-def desk(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultService, User]]:
+def consult_service(context: typer.Context, home: Path | None) -> Iterator[tuple[ConsultService, User]]:
     """The flow, and who asks."""
     with room(context, home) as (place, asker):
         yield place.service, asker

@@ -25,7 +25,7 @@ ConversationId = Annotated[
 def conversation_id(library: App, prefix: str) -> str:
     """The full id of a conversation."""
     part = part_of(prefix)
-    known = library.desk.conversations.page(library.owner(), limit=part.limit, starting=part.starting).items
+    known = library.ask_service.conversations.page(library.owner(), limit=part.limit, starting=part.starting).items
     missing = "Conversation not found. `citewell conversations` shows the ids."
     return find(prefix, (conversation.id for conversation in known), missing=missing)
 
@@ -39,7 +39,7 @@ def list_conversations(
     if context.invoked_subcommand is not None:
         return
     with opened(context, home) as library:
-        known = library.desk.conversations.page(library.owner(), limit=limit, after=after)
+        known = library.ask_service.conversations.page(library.owner(), limit=limit, after=after)
     if json:
         print_json(ConversationsResponse.model_validate(known))
         return
@@ -57,8 +57,10 @@ def show(context: typer.Context, conversation: ConversationId, home: Home = None
     """Show a conversation turn by turn."""
     with opened(context, home) as library:
         full = conversation_id(library, conversation)
-        turns = library.desk.conversations.turns(full, library.owner())
-        replies = library.desk.inbox.replies((turn.answer_id for turn in turns if turn.answer_id), library.owner())
+        turns = library.ask_service.conversations.turns(full, library.owner())
+        replies = library.ask_service.inbox.replies(
+            (turn.answer_id for turn in turns if turn.answer_id), library.owner()
+        )
     if json:
         print_json(turns_json(full, turns, replies))
         return
@@ -83,7 +85,7 @@ def delete(
         full = conversation_id(library, conversation)
         if not yes and not json:
             typer.confirm("Delete this conversation?", abort=True)
-        library.desk.conversations.erase(full, library.owner())
+        library.ask_service.conversations.erase(full, library.owner())
     if json:
         print_json({"deleted": full})
     else:

@@ -41,8 +41,8 @@ def look_at_replica(app: App) -> Found:
 
 def look_at_model(app: App) -> Found:
     """Whether the language model is there; without one sentences are verbatim."""
-    from citewell.adapters.llm import split_spec
     from citewell.adapters.llm.model_list import server_of
+    from citewell.adapters.llm.vendors import split_spec
 
     if app.settings.model == "extractive":
         return "ok", "none set: answers are quoted word for word"
@@ -179,7 +179,7 @@ def _look_at_records(app: App) -> SystemCheck | str:
 
     if not has_sealed(app.library):
         return "no answers yet"
-    proof = app.desk.audit.prove(app.tenant)
+    proof = app.ask_service.audit.verify_chain(app.tenant)
     if proof.problems:
         return SystemCheck("audit log", "failed", "not intact: run `citewell audit verify`")
     return f"intact, {proof.records} on record"
@@ -211,8 +211,8 @@ def _look_at_entailment(app: App) -> SystemCheck | str:
 
 
 def _look_at_embedder(app: App) -> SystemCheck | str:
-    from citewell.adapters.embedding.calibration import REFERENCE_TEXT
     from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, is_reference
+    from citewell.adapters.embedding.quantisation_ranges import REFERENCE_TEXT
 
     vector = app.embedder.embed([REFERENCE_TEXT])[0]
     known = app.library.embedder()

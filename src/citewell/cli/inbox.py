@@ -29,7 +29,7 @@ RoutedId = Annotated[
 
 def _routed_id(library: App, prefix: str) -> str:
     part = part_of(prefix)
-    items = library.desk.inbox.waiting(library.owner(), limit=part.limit, starting=part.starting).items
+    items = library.ask_service.inbox.waiting(library.owner(), limit=part.limit, starting=part.starting).items
     missing = "Question not found in the inbox. `citewell inbox` shows the ids."
     return find(prefix, (item.id for item in items), missing=missing)
 
@@ -43,8 +43,8 @@ def list_waiting(
     if context.invoked_subcommand is not None:
         return
     with opened(context, home) as library:
-        items = library.desk.inbox.waiting(library.owner(), limit=limit, after=after)
-        words = library.desk.questions(items.items, library.owner())
+        items = library.ask_service.inbox.waiting(library.owner(), limit=limit, after=after)
+        words = library.ask_service.questions(items.items, library.owner())
     _print_items(items, words, json=json, empty="No questions waiting.")
 
 
@@ -54,8 +54,8 @@ def asked(
 ) -> None:
     """List the questions of yours that were sent on, with their replies."""
     with opened(context, home) as library:
-        items = library.desk.inbox.asked(library.owner(), limit=limit, after=after)
-        words = library.desk.questions(items.items, library.owner())
+        items = library.ask_service.inbox.asked(library.owner(), limit=limit, after=after)
+        words = library.ask_service.questions(items.items, library.owner())
     _print_items(items, words, json=json, empty="No sent questions.")
 
 
@@ -63,7 +63,7 @@ def asked(
 def show(context: typer.Context, question: RoutedId, home: Home = None, json: Json = False) -> None:
     """Show a question with the passages found, the withheld draft and the reply."""
     with opened(context, home) as library:
-        case = library.desk.case(_routed_id(library, question), library.owner())
+        case = library.ask_service.case(_routed_id(library, question), library.owner())
     if json:
         print_json(case)
     else:
@@ -80,7 +80,7 @@ def reply(
 ) -> None:
     """Reply to a question. The person who asked sees the reply."""
     with opened(context, home) as library:
-        item = library.desk.inbox.reply(_routed_id(library, question), text, library.owner())
+        item = library.ask_service.inbox.reply(_routed_id(library, question), text, library.owner())
     if json:
         print_json(item)
     else:
@@ -91,7 +91,7 @@ def reply(
 def close(context: typer.Context, question: RoutedId, home: Home = None, json: Json = False) -> None:
     """Close a question, answered or not."""
     with opened(context, home) as library:
-        item = library.desk.inbox.close(_routed_id(library, question), library.owner())
+        item = library.ask_service.inbox.close(_routed_id(library, question), library.owner())
     if json:
         print_json(item)
     else:

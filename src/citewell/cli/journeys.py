@@ -31,7 +31,7 @@ def list_journeys(context: typer.Context, home: Home = None, json: Json = False)
         print_json({"journeys": journeys})
         return
     if not journeys:
-        typer.echo("No journeys yet. Every document is for everyone. Add a journey with `journeys add NAME`.")
+        typer.echo("No journeys yet. Every document is for everyone. Add a journey with `citewell journeys add NAME`.")
     for one in journeys:
         typer.echo(printable(_line(one)))
 
@@ -130,7 +130,7 @@ def ask(
         asker, talk_id = library.owner(), None
         if conversation is not None:
             part = part_of(conversation)
-            talks = library.evidence.desk.conversations
+            talks = library.evidence.ask_service.conversations
             known = talks.page(asker, limit=part.limit, starting=part.starting).items
             talk_id = find(
                 conversation,

@@ -37,8 +37,8 @@ def migrate(
     context: typer.Context, source: From = None, target: To = None, home: Home = None, json: Json = False
 ) -> None:
     """Move a library with its vectors, conversations, users and audit log. If interrupted, run it again to continue."""
-    from citewell.ingest.read_file import Step
-    from citewell.operations.migrate import FILE, move_library
+    from citewell.ingest.parse_cut_embed import Step
+    from citewell.operations.move_library import FILE, move_library
 
     chosen = settings(context, home)
     source, target = _address(source or SQLITE, chosen), _address(target or POSTGRESQL, chosen)
@@ -64,7 +64,7 @@ def migrate(
 
 def _address(said: str, chosen: Settings) -> str:
     """The address that somebody means; a bare word is the one in the settings."""
-    from citewell.operations.migrate import FILE
+    from citewell.operations.move_library import FILE
     from citewell.wiring import LIBRARY_FILE
 
     if said == SQLITE:

@@ -98,7 +98,7 @@ def pull(context: typer.Context, name: Name, server: Vendor = None, home: Home =
 
 def _named(name: str, vendor: str) -> tuple[str, str]:
     """Vendor and model; a name may begin with its vendor."""
-    from citewell.adapters.llm import VENDORS
+    from citewell.adapters.llm.vendors import VENDORS
 
     before, _, after = name.partition(":")
     return (before, after) if before in VENDORS and after else (vendor, name)

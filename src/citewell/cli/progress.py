@@ -16,7 +16,7 @@ from citewell.cli.common import printable
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from citewell.ingest.read_file import Step
+    from citewell.ingest.parse_cut_embed import Step
 
 
 class PlainProgress:

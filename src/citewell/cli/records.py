@@ -18,7 +18,7 @@ from citewell.errors import InputError, LibraryError
 from citewell.types.facts import KINDS
 
 if TYPE_CHECKING:
-    from citewell.records.record import Imported
+    from citewell.vaults.health_record import Imported
 
 app = typer.Typer(
     help="A personal health record in a vault: import documents and see what they say.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.cli.common import Json, print_json, printable
-from citewell.cli.records_talks import desk_of
+from citewell.cli.records_talks import consult_service_of
 from citewell.cli.unlock import ChosenVault, on_vault
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ def ask(
     json: Json = False,
 ) -> None:
     """Answer from the record's own facts and words, with sources. Emergency advice always comes first."""
+    from citewell.allowed_models import elsewhere
     from citewell.answer.answer_json import done_json
     from citewell.assistants.records.confidence import band
-    from citewell.model_choice import elsewhere
 
     with vault.opened() as profile:
         if (where := elsewhere(profile.app.settings)) and not json:
             typer.echo(printable(f"Your question and parts of your record are sent to {where}."), err=True)
-        desk, asker = desk_of(profile)
-        done = _told(desk.ask(question, asker=asker, conversation_id=conversation), is_quiet=json)
+        service, asker = consult_service_of(profile)
+        done = _told(service.ask(question, asker=asker, conversation_id=conversation), is_quiet=json)
     if json:
         print_json(done_json(done, with_withheld=True))
         return

@@ -13,18 +13,18 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.answer.service import AskService
-    from citewell.records.vaults import OpenVault
     from citewell.types import User
+    from citewell.vaults.vaults import OpenVault
 
 TITLE_CHARACTERS = 50
 AS_SERVER = "default"
 """Sets something back to what the server has."""
 
 
-def desk_of(profile: OpenVault) -> tuple[AskService, User]:
+def consult_service_of(profile: OpenVault) -> tuple[AskService, User]:
     """Where an open record is asked, and by whom."""
-    from citewell.records.ask import make_record_service
     from citewell.types import User
+    from citewell.vaults.ask import make_record_service
 
     return make_record_service(profile.app, profile.record.facts), User.owner(profile.record.scope)
 
@@ -39,14 +39,14 @@ def conversations(
 ) -> None:
     """List the conversations with a record, most recent first, or show one."""
     with vault.opened() as profile:
-        desk, asker = desk_of(profile)
+        service, asker = consult_service_of(profile)
         if conversation is None:
-            talks = desk.conversations.all(asker)
+            talks = service.conversations.all(asker)
             shown = [{"id": talk.id, "title": talk.title, "changed_at": talk.changed_at.isoformat()} for talk in talks]
             lines = [f"{talk.id}  {talk.title[:TITLE_CHARACTERS]}" for talk in talks]
             entry: dict[str, Any] = {"conversations": shown}
         else:
-            turns = desk.conversations.turns(conversation, asker)
+            turns = service.conversations.turns(conversation, asker)
             helped = profile.record.feedback
             said = [
                 {
@@ -76,8 +76,8 @@ def forget(
 ) -> None:
     """Delete a conversation. The audit log inside the vault keeps its answers."""
     with vault.opened() as profile:
-        desk, asker = desk_of(profile)
-        desk.conversations.erase(conversation, asker)
+        service, asker = consult_service_of(profile)
+        service.conversations.erase(conversation, asker)
     if json:
         print_json({"erased": conversation})
     else:

@@ -10,7 +10,7 @@ import typer
 from citewell.cli.common import Home, Json, opened, print_json
 from citewell.cli.progress import progress
 from citewell.errors import ReplicaUnavailable
-from citewell.ingest.read_file import Step
+from citewell.ingest.parse_cut_embed import Step
 
 app = typer.Typer(
     help="The search copy in a Qdrant server: show its state, update it, or rebuild it.",

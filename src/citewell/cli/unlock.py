@@ -19,7 +19,7 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.adapters.vault.header import Header
-    from citewell.records.vaults import OpenVault, Vaults
+    from citewell.vaults.vaults import OpenVault, Vaults
 
 Vault = Annotated[
     str | None,
@@ -54,7 +54,7 @@ def ask_new(prompt: str, *, from_stdin: bool) -> str:
 @contextmanager
 def all_vaults(context: typer.Context, home: Path | None) -> Iterator[Vaults]:
     """The vaults of the home; what is opened is locked at the end."""
-    from citewell.records.vaults import Vaults
+    from citewell.vaults.vaults import Vaults
 
     vaults = Vaults(settings(context, home))
     try:

@@ -75,7 +75,7 @@ def check(vault: ChosenVault, json: Json = False) -> None:
     with vault.opened() as profile:
         library = profile.app
         verification = library.library.verify()
-        proof = library.desk.audit.prove(library.tenant)
+        proof = library.ask_service.audit.verify_chain(library.tenant)
         problems = [*verification.problems, *proof.problems]
         documents = len(library.entries())
     if json:

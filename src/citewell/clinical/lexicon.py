@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, cast
 from citewell import vocabulary
 from citewell.clinical.composed_findings import Composition, compositions, site_pairs
 from citewell.clinical.medicines import medicines
-from citewell.clinical.misspellings import corrected
+from citewell.clinical.spelling_correction import corrected
 from citewell.clinical.tables import rows
 from citewell.clinical.tokens import SIDES, SKIPPED, Word, fold, stem, words
 
@@ -69,7 +69,7 @@ class Concept:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class NameHit:
     """A name of one concept in a text."""
 
     start: int
@@ -216,7 +216,7 @@ class Lexicon:
             self._known[first] = found
         return found
 
-    def find(self, text: str) -> list[Hit]:
+    def find(self, text: str) -> list[NameHit]:
         """Every name, in order, as search looks for it; names do not overlap, and one of two concepts gives two hits.
 
         >>> text = "Chest pain, no blood in my urine"
@@ -224,7 +224,7 @@ class Lexicon:
         [('blood in my urine', 'haematuria'), ('blood in my urine', 'Hematuria')]
         """
         return [
-            Hit(said[0].start, said[-1].end, _unnarrowed(concept) if tag == "lay" else concept, tag)
+            NameHit(said[0].start, said[-1].end, _unnarrowed(concept) if tag == "lay" else concept, tag)
             for said, named in self.among(list(words(text)))
             for concept, tag, _ in named
             if concept.name != NOTHING

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from citewell.vocabulary.spelling import us_spelling
+from citewell.vocabulary.uk_us_spelling import us_spelling
 
 SKIPPED = frozenset("the my your his her our their".split())
 """Words that may stand inside a name of the ontology without changing it: “blood in my urine”."""

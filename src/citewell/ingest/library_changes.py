@@ -14,10 +14,10 @@ from typing import Generic, TypeVar
 
 from citewell.errors import CitewellError, EmbedderMismatch, InputError, LibraryError
 from citewell.ingest.embed_batching import BatchingEmbedder
-from citewell.ingest.files import read_source, size_of
+from citewell.ingest.file_bytes import read_source, size_of
 from citewell.ingest.memory_budget import MemoryReservations
 from citewell.ingest.parse import safe_name
-from citewell.ingest.read_file import FileReader, Step, Watch
+from citewell.ingest.parse_cut_embed import FileReader, Step, Watch
 from citewell.ports import Library
 from citewell.types import Chunking, Document, Filing, LibraryEntry, Scope, Source
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from citewell.errors import CitewellError, DamagedFile, EmptyFile, TooLarge, UnsupportedFile
-from citewell.ingest import sniff as sniffed
+from citewell.ingest import media_types as sniffed
 from citewell.ingest.decode import clean
-from citewell.ingest.sniff import sniff
+from citewell.ingest.media_types import sniff
 from citewell.ports import Parser
 from citewell.types import Document, ParseLimits, Source
 

@@ -18,20 +18,20 @@ PER_BYTE = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class ParseAllowance:
     """What one reading may take."""
 
     time_s: float
     memory_bytes: int
 
 
-def allowance(size_bytes: int) -> Allowance:
+def allowance(size_bytes: int) -> ParseAllowance:
     """The allowance of a file by its size.
 
     >>> allowance(0).time_s, allowance(10 * MEBIBYTE).time_s, allowance(100 * MEBIBYTE).time_s
     (300.0, 1500.0, 12300.0)
     """
-    return Allowance(BASE_S + PER_MEBIBYTE_S * size_bytes / MEBIBYTE, BASE_BYTES + PER_BYTE * size_bytes)
+    return ParseAllowance(BASE_S + PER_MEBIBYTE_S * size_bytes / MEBIBYTE, BASE_BYTES + PER_BYTE * size_bytes)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from citewell.errors import EmbedderMismatch, LibraryError, TookTooLong
 from citewell.ingest.lease_heartbeat import LeaseHeartbeat
 from citewell.ingest.parse_allowance import allowance, bounded_memory
-from citewell.ingest.read_file import FileReader, Step
+from citewell.ingest.parse_cut_embed import FileReader, Step
 from citewell.ingest.retries import PermanentFailure, RetryLater, judge
 from citewell.ports import JobLease, Library
 from citewell.types.hashed_ids import logged

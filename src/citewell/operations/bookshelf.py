@@ -22,11 +22,11 @@ from citewell.adapters.bookshelf.catalogue import BookEntry, BookFilter, choose
 from citewell.adapters.bookshelf.unpack import check, digest, unpack
 from citewell.errors import CitewellError, DamagedFile, InputError, LibraryError, Unavailable
 from citewell.ingest.chunk import chunk, default_chunking
-from citewell.ingest.files import read_source, size_of
+from citewell.ingest.file_bytes import read_source, size_of
 from citewell.ingest.library_changes import AddedDocument, Work, check_embedder, in_turn, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
+from citewell.ingest.parse_cut_embed import FileReader, Step
 from citewell.ingest.passage_metadata import describe
-from citewell.ingest.read_file import FileReader, Step
 from citewell.types import Block, Document, Filing, ParseLimits, Source
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from citewell.answer.calibrate import CalibrationFit, JudgedHits, Numbers, equate, fit
-from citewell.answer.calibration import is_reviewed
+from citewell.answer.fit_relevance import CalibrationFit, JudgedHits, Numbers, equate, fit_curve
 from citewell.answer.rank import ScoredCandidate
+from citewell.answer.relevance_curve import is_reviewed
 from citewell.answer.retrieve import Search, refuse_misfit, retrieve_all
 from citewell.errors import InputError
 from citewell.types import Filing, LifecycleState, Scope, Source
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from citewell.adapters.store.library import SqlLibrary
     from citewell.app import App
     from citewell.ingest.library_changes import AddedDocument
-    from citewell.ingest.read_file import FileReader
+    from citewell.ingest.parse_cut_embed import FileReader
     from citewell.ports import Embedder
 
 MAX_DOCUMENTS, MAX_PAIRS = 200, 400
@@ -58,7 +58,7 @@ class Calibrated:
 
 def calibrate(app: App, *, data: Path | None = None, watch: Watch = lambda _done, _all: None) -> Calibrated:
     """Fit how the cosines of the embedder in the settings are read, and keep it in the home folder."""
-    from citewell.adapters.embedding.calibrations import write_calibration
+    from citewell.adapters.embedding.relevance_files import write_calibration
 
     fingerprint = app.embedder.fingerprint
     if is_reviewed(fingerprint):
@@ -131,7 +131,7 @@ def on_claims(app: App, folder: Path, watch: Watch) -> CalibrationFit:
     with tempfile.TemporaryDirectory() as scratch:
         ranked = _searched(Path(scratch), claims, app, watch)
     judged = judged_of(list(claims.cited.values()), ranked)
-    return fit(judged, _at_random(claims, app.embedder), embedder=app.embedder.fingerprint)
+    return fit_curve(judged, _at_random(claims, app.embedder), embedder=app.embedder.fingerprint)
 
 
 def read_claims(folder: Path) -> Claims:

@@ -19,7 +19,7 @@ from citewell.errors import EmbedderMismatch
 
 if TYPE_CHECKING:
     from citewell.config import Settings
-    from citewell.ingest.read_file import Step
+    from citewell.ingest.parse_cut_embed import Step
     from citewell.ingest.worker import Worker
     from citewell.types import LibraryEntry
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from citewell.answer.answer_json import left_out_words
 from citewell.answer.service import CitedPassage
-from citewell.web.source_panel import SourceTarget
+from citewell.web.source_highlights import SourceTarget
 
 GIVEN = "given"
 """The name of words that were sent along, which stand in no document."""

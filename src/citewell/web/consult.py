@@ -8,7 +8,7 @@ from typing import Any
 
 from citewell.assistants.consult.view import source_line
 from citewell.types.consult import Category, Consult, Finding, Polarity
-from citewell.web.source_panel import SourceTarget
+from citewell.web.source_highlights import SourceTarget
 
 GROUPS: tuple[tuple[str, frozenset[Category]], ...] = (
     ("Patient", frozenset({Category.DEMOGRAPHIC})),

@@ -10,7 +10,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from citewell.types import Block, Document
-from citewell.web.highlights import Layer, marked
+from citewell.web.text_marks import Layer, marked
 
 Span = tuple[int, int]
 

@@ -11,7 +11,7 @@ from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.read_patient import patient_from, patients_from_json
 from citewell.errors import InputError
-from citewell.web.source_panel import SourceTarget
+from citewell.web.source_highlights import SourceTarget
 
 CONDITIONS = {
     "met": ("✓", "met", "good"),

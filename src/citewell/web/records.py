@@ -33,7 +33,7 @@ from citewell.types.facts import (
 )
 from citewell.types.facts_line import line_of, shown
 from citewell.web.answers import Chip, notice_of, turn
-from citewell.web.source_panel import SourceTarget
+from citewell.web.source_highlights import SourceTarget
 
 KIND_WORDS = {
     Medication.kind: "Medicine",

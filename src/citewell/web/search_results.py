@@ -11,8 +11,8 @@ from citewell.answer.expand import Expansion
 from citewell.answer.retrieve import matched_spans, weighted_terms
 from citewell.sentences import sentences, terms
 from citewell.types import Hit
-from citewell.web.highlights import best, marked, words
-from citewell.web.source_panel import SourceTarget
+from citewell.web.source_highlights import SourceTarget
+from citewell.web.text_marks import best, marked, words
 
 MAX_CHARACTERS = 360
 """About five lines: enough to judge a result, short enough to see the next one."""

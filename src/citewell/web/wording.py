@@ -9,8 +9,8 @@ from datetime import date, datetime
 from typing import Any
 
 from citewell.answer.gate import WHY
-from citewell.ingest import sniff
-from citewell.ingest.read_file import Step
+from citewell.ingest import media_types
+from citewell.ingest.parse_cut_embed import Step
 from citewell.types import EVERY, LifecycleState
 
 RELEVANCE = ((0.5, "strong"), (0.25, "good"), (0.1, "fair"), (0.0, "weak"))
@@ -55,14 +55,14 @@ STAGES = {
 }
 
 KINDS = {
-    sniff.PDF: "PDF",
-    sniff.DOCX: "Word",
-    sniff.HTML: "HTML",
-    sniff.MARKDOWN: "Markdown",
-    sniff.TEXT: "Text",
-    sniff.XML: "XML",
-    sniff.JATS: "Article XML",
-    sniff.CDA: "Patient record XML",
+    media_types.PDF: "PDF",
+    media_types.DOCX: "Word",
+    media_types.HTML: "HTML",
+    media_types.MARKDOWN: "Markdown",
+    media_types.TEXT: "Text",
+    media_types.XML: "XML",
+    media_types.JATS: "Article XML",
+    media_types.CDA: "Patient record XML",
 }
 
 

@@ -240,8 +240,9 @@ def contract(openapi: dict[str, Any]) -> dict[str, Any]:
 
 def openapi(home: Path) -> dict[str, Any]:
     """The schema that a server on this folder tells."""
+    from citewell.bootstrap import build
+
     from citewell.api.app import create_app
-    from citewell.app import build
     from citewell.config import Settings
 
     with build(Settings(home=home)) as app:

@@ -14,9 +14,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.calibration import REFERENCE_TEXT, load, reference
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.precision_fallback import PrecisionFallback
+from citewell.adapters.embedding.quantisation_ranges import REFERENCE_TEXT, load, reference
 from citewell.errors import MissingExtra, ModelFilesMissing
 from citewell.minilm.adapter import Adapter
 from citewell.minilm.tokenizer import WordPiece

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.calibration import Range, Ranges
 from citewell.adapters.embedding.graph import FLOAT, HALF, Graph
+from citewell.adapters.embedding.quantisation_ranges import Range, Ranges
 from citewell.minilm.forward import Array
 from citewell.minilm.weights import DIMENSIONS, EPSILON, HEAD_SIZE, LAYERS, Tensors
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from citewell.adapters.embedding.calibration import Ranges
 from citewell.adapters.embedding.graph import FloatGraph, Graph
+from citewell.adapters.embedding.quantisation_ranges import Ranges
 from citewell.adapters.embedding.quantised import QuantisedGraph
 from citewell.minilm.weights import DIMENSIONS, Tensors
 

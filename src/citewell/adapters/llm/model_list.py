@@ -7,8 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from citewell.adapters.llm import VENDORS, has_client, make_server
 from citewell.adapters.llm.model_limits import allow_list, exact
+from citewell.adapters.llm.vendors import VENDORS, has_client, make_server
 from citewell.config import Settings
 from citewell.errors import LLMConnectionError, MissingExtra
 from citewell.ports import ModelInfo

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citewell.adapters.records.fhir import read_fhir
+from citewell.adapters.records.fhir_import import read_fhir
 from citewell.types import Document, ParseLimits, Source
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Literal
 
 from citewell import errors
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.parsers.sandbox_frames import DrawJob, JobDone, JobFailed, ParseJob, received, send
 from citewell.errors import CitewellError, DamagedFile, TooLarge, Unavailable
-from citewell.ingest import sniff
+from citewell.ingest import media_types
 from citewell.ingest.library_changes import PARSED_AT_ONCE
-from citewell.ingest.parse_allowance import Allowance, allowance
+from citewell.ingest.parse_allowance import ParseAllowance, allowance
 from citewell.ports import Parser
 from citewell.types import Document, ParseLimits, Source
 
@@ -25,7 +25,7 @@ Use = Literal["read", "draw"]
 AT_ONCE: dict[Use, int] = {"read": PARSED_AT_ONCE, "draw": 2}
 """How many processes there are for each use: a file that hangs while it is read keeps no page from being drawn."""
 HERE_BYTES = 16 << 10
-HERE = frozenset({sniff.TEXT, sniff.MARKDOWN})
+HERE = frozenset({media_types.TEXT, media_types.MARKDOWN})
 """A few pages of plain text are read in this process: nothing in them takes long, and the way there and back does."""
 PACKAGES = Path(__file__).parents[3]
 """The folder that the package stands in."""
@@ -212,7 +212,7 @@ def apart_parsers() -> dict[str, Parser]:
 
 def draw_page(data: bytes, number: int, *, width_px: int) -> bytes:
     """Page `number` (from 1) of a PDF as a PNG image of that width, drawn in a process of its own."""
-    allowed = Allowance(DRAWING_S, allowance(len(data)).memory_bytes)
+    allowed = ParseAllowance(DRAWING_S, allowance(len(data)).memory_bytes)
     try:
         image = hands("draw").do(DrawJob(data, number, width_px, allowed.memory_bytes), time_s=allowed.time_s)
     except (OutOfTime, SandboxDied, MemoryError, RuntimeError):

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Mapping
 
-from citewell.adapters.parsers import all_parsers
+from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.parsers.sandbox_frames import DrawJob, JobDone, JobFailed, ParseJob, received, send
 from citewell.errors import CitewellError
 from citewell.ingest.parse_allowance import bounded_memory

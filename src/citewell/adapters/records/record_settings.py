@@ -19,7 +19,7 @@ from citewell.types import Scope
 NO_SUCH_ANSWER = "Answer not found in this record. Ask first, then say whether it helped."
 
 
-class SqlOwn:
+class SqlRecordSettings:
     """The settings and the feedback in one library."""
 
     def __init__(self, engine: Engine, path: Path) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.conversations import SqlConversations
 from citewell.adapters.store.engine import writing
-from citewell.adapters.store.routing import SqlInbox
+from citewell.adapters.store.inbox import SqlInbox
 from citewell.history import KeptOutcome
 
 

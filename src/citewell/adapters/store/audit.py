@@ -201,7 +201,7 @@ class SqlAudit:
             connection.execute(update(answers).where(mine).values(**entry))
         return {text: gone[text] for text in sorted(gone, key=len, reverse=True)}
 
-    def prove(self, tenant: str, *, known: AuditHead | None = None) -> Proof:
+    def verify_chain(self, tenant: str, *, known: AuditHead | None = None) -> Proof:
         """Walk a tenant's log from the first record to the last, then hold its end against what was said of it."""
         told: list[str] = []
         hashes = {0: EMPTY.hash}

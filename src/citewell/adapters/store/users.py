@@ -43,7 +43,7 @@ class UserAccount:
     is_active: bool
 
     def asker(self, *, journey: str | None = None, subject: str | None = None) -> User:
-        """This user as the desk knows them: an administrator asks of everything, others of their tags."""
+        """This user as the service knows them: an administrator asks of everything, others of their tags."""
         tags = frozenset({EVERY}) if self.role is Role.ADMIN else self.tags
         return User(self.id, self.role, Scope(self.tenant, tags, journey, subject))
 

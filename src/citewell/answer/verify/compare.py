@@ -14,7 +14,7 @@ from citewell.answer.verify.claim_words import ContentWord, ReadSentence, forms,
 from citewell.answer.verify.coverage import WordProfile, coverage, names_of, profile
 from citewell.answer.verify.mismatches import Mismatch, MismatchGrade
 from citewell.answer.verify.named_things import Topic, grades_differ, is_of_other_medicine, known_of, medicines_differ
-from citewell.answer.verify.near_copies import edits, opposites
+from citewell.answer.verify.near_copies import edits, opposite_edits
 from citewell.answer.verify.source_match import Match, PairScores, SourceMatch, support
 from citewell.answer.verify.source_sentences import (
     in_context,
@@ -24,7 +24,15 @@ from citewell.answer.verify.source_sentences import (
     only_names_it,
     parts_of,
 )
-from citewell.answer.verify.table_claims import RowStatement, apart, denied, is_other_case, is_same_case, said, swapped
+from citewell.answer.verify.table_claims import (
+    RowStatement,
+    apart,
+    denials_in,
+    is_other_case,
+    is_same_case,
+    said,
+    swapped,
+)
 from citewell.clinical import Lexicon
 from citewell.clinical.medicines import medicines
 from citewell.types import EvidenceSpan
@@ -55,9 +63,9 @@ def compared(claimed: str, said_there: str, lexicon: Lexicon, row: RowStatement 
         *amounts,
         *medicines_differ(claim, source),
         *grades_differ(claim, source),
-        *denied(claim, source, row),
+        *denials_in(claim, source, row),
         *edits(claim, source),
-        *opposites(claim, source, coverage=share),
+        *opposite_edits(claim, source, coverage=share),
         *(other_arm(claim, source) if row is None else ()),
     )
     return ComparedSentence(

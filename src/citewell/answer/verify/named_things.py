@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from citewell.answer.illnesses import illnesses, other_names
 from citewell.answer.verify.claim_words import ReadSentence, form, forms
 from citewell.answer.verify.mismatches import Mismatch, MismatchGrade
-from citewell.clinical import Concept, Hit, Lexicon
+from citewell.clinical import Concept, Lexicon, NameHit
 from citewell.clinical.medicines import Medicine, medicines
 from citewell.clinical.severity_grades import graded, says_grade
 
@@ -124,7 +124,7 @@ _PLURAL = re.compile(r"(?<=\b[A-Z]{2})s\b|(?<=\b[A-Z]{3})s\b|(?<=\b[A-Z]{4})s\b"
 @lru_cache(maxsize=4096)
 def topics(text: str, lexicon: Lexicon) -> tuple[Topic, ...]:
     """The conditions of a sentence; a name of two concepts is one topic."""
-    places: dict[tuple[int, int], list[Hit]] = {}
+    places: dict[tuple[int, int], list[NameHit]] = {}
     for mention in lexicon.find(_PLURAL.sub(" ", text)):
         places.setdefault((mention.start, mention.end), []).append(mention)
     return tuple(
@@ -133,7 +133,7 @@ def topics(text: str, lexicon: Lexicon) -> tuple[Topic, ...]:
     )
 
 
-def _all_names(mentions: Iterable[Hit]) -> tuple[frozenset[str], ...]:
+def _all_names(mentions: Iterable[NameHit]) -> tuple[frozenset[str], ...]:
     return tuple(name for mention in mentions for name in _names(mention.concept) if name)
 
 

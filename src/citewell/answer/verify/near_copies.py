@@ -202,7 +202,7 @@ def _exchanged(source: ReadSentence, places: Sequence[EditPlace]) -> Iterator[Mi
             yield Mismatch(MismatchGrade.AGAINST, "opposite", reason, edit_place.put[0].start, edit_place.put[-1].end)
 
 
-def opposites(claim: ReadSentence, source: ReadSentence, *, coverage: float) -> Iterator[Mismatch]:
+def opposite_edits(claim: ReadSentence, source: ReadSentence, *, coverage: float) -> Iterator[Mismatch]:
     """Where a claim has one value of an axis and the source only another, of the same things."""
     ours, theirs = _on_axes(claim.text), _on_axes(source.text)
     for axis in ours.keys() & theirs.keys():

@@ -27,7 +27,9 @@ _ELIDED, _ELIDED_NOT = (re.compile(rf"{_VERB}{end}\s*(?=[.,;:)]|\Z)", re.IGNOREC
 """“Those who did”, “those who did not”: a denial of what is left out."""
 
 
-def otherwise(claim: ReadSentence, source: ReadSentence, cited: str, *, words: float, reverse: float) -> Iterator[str]:
+def opposite_claims(
+    claim: ReadSentence, source: ReadSentence, cited: str, *, words: float, reverse: float
+) -> Iterator[str]:
     """How a claim says otherwise than one source sentence, which says this share of its words, and it the reverse."""
     yield from _other_way(claim, source, is_same_matter=words >= WORDS_FROM and reverse >= REVERSE_FROM)
     yield from _by_chance(claim, source)

@@ -273,7 +273,7 @@ def said(row: TableRow, claimed: str) -> RowStatement:
     return RowStatement(above, _told(key, claim, is_key=True), "; ".join(values.values()), "; ".join(answers))
 
 
-def denied(claim: ReadSentence, source: ReadSentence, row: RowStatement | None) -> list[Mismatch]:
+def denials_in(claim: ReadSentence, source: ReadSentence, row: RowStatement | None) -> list[Mismatch]:
     """Where one of the two denies what the other says; a claim denies the value of a row, not its case.
 
     Under a caption that denies (“Hours without food”) a plain cell denies too, and no more can be told.

@@ -24,7 +24,7 @@ from citewell.answer.verify.evidence import beside
 from citewell.answer.verify.mismatches import MismatchGrade
 from citewell.answer.verify.named_things import known_of
 from citewell.answer.verify.near_copies import added, replaced
-from citewell.answer.verify.opposites import otherwise
+from citewell.answer.verify.opposites import opposite_claims
 from citewell.answer.verify.source_match import (
     MOST_ODDS,
     REPEATED_FROM,
@@ -188,7 +188,7 @@ def _without_rearrangement(
     claim, source = read(sentence), read(match.part.text)
     told = (
         *rearranged(claim, source),
-        *otherwise(claim, source, _joined(spans), words=match.words, reverse=match.reverse_coverage),
+        *opposite_claims(claim, source, _joined(spans), words=match.words, reverse=match.reverse_coverage),
         *borrowed(claim, match, found, parts_of(spans)),
     )
     return replace(check, verdict=Verdict.CONTRADICTED, reasons=told[:1], is_vetoed=True) if told else check

@@ -16,7 +16,7 @@ from citewell.api.bodies.base import SEEN, Id, Name, RequestBody, ResponseBody, 
 from citewell.types import MAX_CHUNKS, Confidence, Emergency, Route, Verdict
 
 Words = Annotated[str, Field(min_length=1, pattern=WORDY, json_schema_extra={"maxLength": MAX_QUESTION_CHARACTERS})]
-"""A question; the desk itself refuses one that is too long, since an emergency in it must be told even then."""
+"""A question; the service itself refuses one that is too long, since an emergency in it must be told even then."""
 ModelName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w./:@-]+$")]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CHECKED_CHARACTERS, pattern=SEEN)]
 

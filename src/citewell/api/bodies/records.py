@@ -8,15 +8,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from citewell.allowed_models import elsewhere
 from citewell.api.bodies.answers import Words
 from citewell.api.bodies.base import Id, RequestBody, ResponseBody
 from citewell.api.bodies.documents import RefusedFileResponse
 from citewell.assistants.records.alerts import Alert
 from citewell.clinical.languages import Language
-from citewell.model_choice import elsewhere
 from citewell.ports.records import FactCounts, PaperKind
-from citewell.records.record import Imported
-from citewell.records.vaults import MAX_LOCK_MINUTES, OpenVault
+from citewell.vaults.health_record import Imported
+from citewell.vaults.vaults import MAX_LOCK_MINUTES, OpenVault
 
 Kind = Literal[
     "person",

@@ -152,7 +152,7 @@ def _failed(site: ServerState, visitor: Visitor, filled: Filled, problem: Proble
 @router.get("/conversations")
 def conversations(site: Here, visitor: Member, part: Paging) -> Response:
     """The conversations of the visitor."""
-    listed = site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
+    listed = site.ask_service().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
     return site.page("conversations.html", visitor, nav="", found=listed.items, next=listed.next, after=part.after)
 
 
@@ -160,5 +160,5 @@ def conversations(site: Here, visitor: Member, part: Paging) -> Response:
 def delete(request: Request, site: Here, visitor: Member, conversation_id: str, csrf: Csrf = "") -> Response:
     """Erase a conversation; the audit log keeps its answers."""
     require_our_form(request, csrf)
-    site.desk().conversations.erase(conversation_id, visitor.asker())
+    site.ask_service().conversations.erase(conversation_id, visitor.asker())
     return RedirectResponse("/conversations", status_code=HTTPStatus.SEE_OTHER)

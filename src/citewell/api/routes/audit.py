@@ -26,19 +26,19 @@ def records(
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER, description="Only records with a lower number.")] = None,
 ) -> dict[str, Any]:
     """The newest records: all in the tenant for an administrator, otherwise your own."""
-    return {"records": site.desk().audit.entries(visitor.asker(), limit=limit, before=before)}
+    return {"records": site.ask_service().audit.entries(visitor.asker(), limit=limit, before=before)}
 
 
 @router.get("/proof", response_model=ProofResponse)
 def proof(site: Here, visitor: Governor) -> Proof:
     """Verify the tenant's log from first to last record, and say whether any was altered or is missing."""
-    return site.desk().audit.prove(visitor.tenant)
+    return site.ask_service().audit.verify_chain(visitor.tenant)
 
 
 @router.get("/{answer_id}", response_model=RecordResponse)
 def one_record(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
     """One record with its contents."""
-    return record_json(site.desk().audit.read(answer_id, visitor.asker()))
+    return record_json(site.ask_service().audit.read(answer_id, visitor.asker()))
 
 
 @router.post("/{answer_id}/replay", response_model=ReplayResponse, dependencies=[Depends(our_request)])

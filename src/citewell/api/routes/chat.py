@@ -149,7 +149,7 @@ async def chat_stream(site: Here, visitor: Member, sent: ChatRequest) -> Streami
 @router.get("/chat/{session_id}/history", response_model=ChatHistoryResponse)
 def history(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
     """The messages in one of your sessions, oldest first."""
-    turns = site.chat_desk().conversations.turns(session_id, visitor.asker())
+    turns = site.chat_service().conversations.turns(session_id, visitor.asker())
     return history_json(session_id, turns)
 
 
@@ -157,7 +157,7 @@ def history(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
 @router.delete("/chat/{session_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def forget(site: Here, visitor: Member, session_id: str) -> dict[str, Any]:
     """Erase a session; the audit log keeps its answers."""
-    site.chat_desk().conversations.erase(session_id, visitor.asker())
+    site.chat_service().conversations.erase(session_id, visitor.asker())
     return {"deleted": [session_id]}
 
 

@@ -21,7 +21,7 @@ from citewell.assistants.guidelines.saved_assessments import KEY, is_assessment,
 from citewell.errors import CitewellError, NotFound
 from citewell.history import Conversation
 from citewell.web.chat import ChatTurn, chat_turn, examples
-from citewell.web.source_panel import SourceTarget
+from citewell.web.source_highlights import SourceTarget
 
 router = APIRouter(prefix="/guidelines")
 
@@ -70,14 +70,14 @@ async def say(
 def delete(request: Request, site: Here, visitor: Member, session_id: str, csrf: Csrf = "") -> Response:
     """Erase a session; the audit log keeps its answers."""
     require_our_form(request, csrf)
-    site.chat_desk().conversations.erase(session_id, visitor.asker())
+    site.chat_service().conversations.erase(session_id, visitor.asker())
     return RedirectResponse("/guidelines/chat", status_code=HTTPStatus.SEE_OTHER)
 
 
 @router.get("/assessments/{answer_id}/related")
 async def rules_near(site: Here, visitor: Member, answer_id: str) -> Response:
     """The rules nearest to the patient of an assessment, met or not, by the guidelines of now."""
-    record = await run_in_threadpool(site.desk().audit.read, answer_id, visitor.asker())
+    record = await run_in_threadpool(site.ask_service().audit.read, answer_id, visitor.asker())
     if not is_assessment(record):
         raise NotFound("Assessment not found. It may be an answer to a question: look in Audit.")
     patient = patient_of(record.words[KEY]["patient"])
@@ -125,17 +125,17 @@ def _page(
 def _sessions(site: ServerState, visitor: Visitor) -> list[Conversation]:
     """The visitor's last sessions; none where they cannot be opened, since asking says why."""
     try:
-        return site.chat_desk().conversations.all(visitor.asker())[:TALKS_SHOWN]
+        return site.chat_service().conversations.all(visitor.asker())[:TALKS_SHOWN]
     except CitewellError:
         return []
 
 
 def _turns(site: ServerState, visitor: Visitor, session_id: str) -> list[ChatTurn]:
     """What was said in a session, each message with what it got."""
-    desk, asker = site.chat_desk(), visitor.asker()
+    service, asker = site.chat_service(), visitor.asker()
     exchanges = []
-    for message in desk.conversations.turns(session_id, asker):
+    for message in service.conversations.turns(session_id, asker):
         if message.message.role == "user":
-            record = None if message.answer_id is None else desk.audit.read(message.answer_id, asker)
+            record = None if message.answer_id is None else service.audit.read(message.answer_id, asker)
             exchanges.append(chat_turn(message.message.text, None if record is None else record.words["answer"]))
     return exchanges

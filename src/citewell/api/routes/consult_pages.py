@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Form, Request, Response, UploadFile
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.consult import desk_of, findings_in, holder, open_vaults
+from citewell.api.consult import consult_service_of, findings_in, holder, open_vaults
 from citewell.api.open_vaults import OpenVaults
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import our_form
@@ -44,9 +44,9 @@ def _list(site: ServerState, visitor: Visitor, safe: OpenVaults, *, problem: Pro
         "consults.html",
         visitor,
         nav="consult",
-        consults=[listed_json(consult) for _, consult in desk_of(site).all(holder(visitor))],
+        consults=[listed_json(consult) for _, consult in consult_service_of(site).all(holder(visitor))],
         steps=STEP_WORDS,
-        consent=desk_of(site).consent("the record that you choose"),
+        consent=consult_service_of(site).consent("the record that you choose"),
         vaults=open_vaults(visitor, safe),
         problem=problem,
     )
@@ -67,7 +67,7 @@ async def start(
     """Begin a consult, from the patient's record or their open vault where they agree."""
     data = await record.read() if record is not None and record.filename else b""
     name = (record.filename if record is not None else None) or "the record"
-    asker, desk, safe = holder(visitor), desk_of(site), request.app.state.safe
+    asker, service, safe = holder(visitor), consult_service_of(site), request.app.state.safe
 
     def begin() -> InterviewStep:
         if data and vault:
@@ -79,7 +79,7 @@ async def start(
             read = f"the file {name}", site.app.consult.from_bytes(data, name=name)
         elif vault:
             read = "the patient's vault", findings_in(site, visitor, safe, vault)
-        return desk.start(asker, setting=setting or None, country=country or None, record=read)
+        return service.start(asker, setting=setting or None, country=country or None, record=read)
 
     try:
         turn = await run_in_threadpool(begin)
@@ -91,7 +91,7 @@ async def start(
 @router.get("/{consult_id}")
 def consult(site: Here, visitor: Member, consult_id: str) -> Response:
     """The current state of a consultation."""
-    return _page(site, visitor, desk_of(site).look(consult_id, holder(visitor)))
+    return _page(site, visitor, consult_service_of(site).look(consult_id, holder(visitor)))
 
 
 def _page(
@@ -136,11 +136,11 @@ def _done(
     site: ServerState, visitor: Visitor, consult_id: str, step: Step, *, typed: str = "", place: str = ""
 ) -> Response:
     """Take a step; what goes wrong is said on the page, with what was typed."""
-    desk, asker = desk_of(site), holder(visitor)
+    service, asker = consult_service_of(site), holder(visitor)
     try:
-        step(desk, asker)
+        step(service, asker)
     except CitewellError as error:
-        turn = desk.look(consult_id, asker)
+        turn = service.look(consult_id, asker)
         page = _page(site, visitor, turn, problem=problem_of(error), typed=typed, place=place)
         page.status_code = problem_of(error).status
         return page
@@ -152,7 +152,7 @@ def say(site: Here, visitor: Member, consult_id: str, text: Text = "") -> Respon
     """Take a message in."""
     site.take_ask(visitor)
     return _done(
-        site, visitor, consult_id, lambda desk, asker: desk.say(consult_id, text, asker), typed=text, place="#say"
+        site, visitor, consult_id, lambda service, asker: service.say(consult_id, text, asker), typed=text, place="#say"
     )
 
 
@@ -168,7 +168,9 @@ def add_finding(
 ) -> Response:
     """Add a finding from the clinician."""
     change = {"name": name, "category": category, "polarity": polarity}
-    return _done(site, visitor, consult_id, lambda desk, asker: desk.note(consult_id, change, asker), place="#findings")
+    return _done(
+        site, visitor, consult_id, lambda service, asker: service.note(consult_id, change, asker), place="#findings"
+    )
 
 
 @router.post("/{consult_id}/findings/{finding_id}", dependencies=OURS)
@@ -185,10 +187,10 @@ def change_finding(
     """Correct a finding or take it back; what it was stays in the history."""
     change = {key: value for key, value in (("polarity", polarity), ("name", name)) if value}
 
-    def step(desk: ConsultService, asker: User) -> InterviewStep:
+    def step(service: ConsultService, asker: User) -> InterviewStep:
         if retract:
-            return desk.retract(consult_id, finding_id, asker)
-        return desk.correct(consult_id, finding_id, change, asker)
+            return service.retract(consult_id, finding_id, asker)
+        return service.correct(consult_id, finding_id, change, asker)
 
     return _done(site, visitor, consult_id, step, place="#findings")
 
@@ -196,13 +198,15 @@ def change_finding(
 @router.post("/{consult_id}/confirmed", dependencies=OURS)
 def confirm(site: Here, visitor: Member, consult_id: str) -> Response:
     """Say that all findings are right."""
-    return _done(site, visitor, consult_id, lambda desk, asker: desk.confirm(consult_id, [], asker), place="#findings")
+    return _done(
+        site, visitor, consult_id, lambda service, asker: service.confirm(consult_id, [], asker), place="#findings"
+    )
 
 
 @router.post("/{consult_id}/acknowledged", dependencies=OURS)
 def acknowledge(site: Here, visitor: Member, consult_id: str) -> Response:
     """Acknowledge the red flags."""
-    return _done(site, visitor, consult_id, lambda desk, asker: desk.acknowledge(consult_id, asker))
+    return _done(site, visitor, consult_id, lambda service, asker: service.acknowledge(consult_id, asker))
 
 
 @router.post("/{consult_id}/differentials", dependencies=OURS)
@@ -223,7 +227,7 @@ def differentials(
         site,
         visitor,
         consult_id,
-        lambda desk, asker: desk.differentials(
+        lambda service, asker: service.differentials(
             consult_id,
             [(condition, confidence)] if condition else [],
             asker,
@@ -240,7 +244,7 @@ def differentials(
 def assess(site: Here, visitor: Member, consult_id: str) -> Response:
     """Write the plan from the guidelines."""
     site.take_ask(visitor)
-    return _done(site, visitor, consult_id, lambda desk, asker: desk.assess(consult_id, asker), place="#plan")
+    return _done(site, visitor, consult_id, lambda service, asker: service.assess(consult_id, asker), place="#plan")
 
 
 @router.post("/{consult_id}/edits", dependencies=OURS)
@@ -258,7 +262,7 @@ def edit(
         site,
         visitor,
         consult_id,
-        lambda desk, asker: desk.edit(consult_id, statement, text, asker, why=why),
+        lambda service, asker: service.edit(consult_id, statement, text, asker, why=why),
         place="#plan",
     )
 
@@ -270,7 +274,7 @@ def sign(*, site: Here, visitor: Member, consult_id: str, name: Line = "", despi
         site,
         visitor,
         consult_id,
-        lambda desk, asker: desk.sign(consult_id, name, asker, despite=despite),
+        lambda service, asker: service.sign(consult_id, name, asker, despite=despite),
         typed=name,
         place="#sign",
     )

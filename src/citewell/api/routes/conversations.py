@@ -21,7 +21,7 @@ router = APIRouter(prefix="/api/v1/conversations")
 @router.get("", response_model=ConversationsResponse)
 def list_conversations(site: Here, visitor: Member, part: Paging) -> HistoryPage[Conversation]:
     """Your own conversations, most recent first."""
-    return site.desk().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
+    return site.ask_service().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
 
 
 @router.get("/{conversation_id}", response_model=TurnsResponse)
@@ -30,14 +30,14 @@ def one_conversation(site: Here, visitor: Member, conversation_id: str) -> dict[
 
     Where a question was passed on, its answer carries the reply of that person.
     """
-    desk, asker = site.desk(), visitor.asker()
-    turns = desk.conversations.turns(conversation_id, asker)
-    replies = desk.inbox.replies((turn.answer_id for turn in turns if turn.answer_id), asker)
+    service, asker = site.ask_service(), visitor.asker()
+    turns = service.conversations.turns(conversation_id, asker)
+    replies = service.inbox.replies((turn.answer_id for turn in turns if turn.answer_id), asker)
     return turns_json(conversation_id, turns, replies)
 
 
 @router.delete("/{conversation_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def delete(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
     """Erase a conversation; the audit log keeps its answers."""
-    site.desk().conversations.erase(conversation_id, visitor.asker())
+    site.ask_service().conversations.erase(conversation_id, visitor.asker())
     return {"deleted": [conversation_id]}

@@ -115,7 +115,7 @@ async def ask_stream(site: Here, visitor: Member, asked: EvidenceAskRequest) -> 
 @router.get("/conversations", response_model=EvidenceTalksResponse)
 def conversations(site: Here, visitor: Member, part: Paging) -> HistoryPage[Conversation]:
     """Your own conversations, most recent first."""
-    return site.app.evidence.desk.conversations.page(visitor.asker(), limit=part.limit, after=part.after)
+    return site.app.evidence.ask_service.conversations.page(visitor.asker(), limit=part.limit, after=part.after)
 
 
 @router.get("/conversations/{conversation_id}", response_model=EvidenceHistoryResponse)
@@ -127,5 +127,5 @@ def conversation(site: Here, visitor: Member, conversation_id: str) -> dict[str,
 @router.delete("/conversations/{conversation_id}", response_model=DeletedResponse, dependencies=[Depends(our_request)])
 def forget(site: Here, visitor: Member, conversation_id: str) -> dict[str, Any]:
     """Erase a conversation; the audit log keeps its answers."""
-    site.app.evidence.desk.conversations.erase(conversation_id, visitor.asker())
+    site.app.evidence.ask_service.conversations.erase(conversation_id, visitor.asker())
     return {"deleted": [conversation_id]}

@@ -23,7 +23,7 @@ from citewell.assistants.evidence.service import Talk
 from citewell.errors import CitewellError, NotFound
 from citewell.web.answers import turn, waiting
 from citewell.web.search_results import without_title
-from citewell.web.source_panel import SourceTarget, view
+from citewell.web.source_highlights import SourceTarget, view
 
 router = APIRouter(prefix="/evidence")
 
@@ -126,7 +126,7 @@ def delete(request: Request, site: Here, visitor: Member, conversation_id: str, 
     """Erase a conversation; the audit log keeps its answers."""
     require_our_form(request, csrf)
     journey = site.app.evidence.talk(conversation_id, visitor.asker()).journey
-    site.app.evidence.desk.conversations.erase(conversation_id, visitor.asker())
+    site.app.evidence.ask_service.conversations.erase(conversation_id, visitor.asker())
     query = "?" + urlencode({"journey": journey}) if journey else ""
     return RedirectResponse(f"/evidence{query}", status_code=HTTPStatus.SEE_OTHER)
 

@@ -25,7 +25,7 @@ from citewell.assistants.guidelines.saved_assessments import KEY, editions_of, i
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.types import EVERY, LibraryEntry, LifecycleState
 from citewell.web.guidelines import CONDITIONS, LEVELS, SMOKING, TypedPatient, rule_links
-from citewell.web.source_panel import PDF, SourceTarget
+from citewell.web.source_highlights import PDF, SourceTarget
 
 router = APIRouter(prefix="/guidelines")
 
@@ -90,7 +90,7 @@ async def assess(
 @router.get("/assessments/{answer_id}")
 def assessment(site: Here, visitor: Member, answer_id: str) -> Response:
     """One assessment as it was recorded, each rule with its conditions and the way to its words."""
-    record = site.desk().audit.read(answer_id, visitor.asker())
+    record = site.ask_service().audit.read(answer_id, visitor.asker())
     if not is_assessment(record):
         raise NotFound("Assessment not found. It may be an answer to a question: look in Audit.")
     editions = []

@@ -19,32 +19,32 @@ router = APIRouter(prefix="/api/v1")
 @router.get("/inbox", response_model=RoutedListResponse)
 def waiting(site: Here, visitor: Member, part: Paging) -> HistoryPage[ListedQuestion]:
     """Questions you can answer, open ones first: those about your tags, or all in the tenant for an administrator."""
-    desk, asker = site.desk(), visitor.asker()
-    page = desk.inbox.waiting(asker, limit=part.limit, after=part.after)
-    return with_questions(page, desk.questions(page.items, asker))
+    service, asker = site.ask_service(), visitor.asker()
+    page = service.inbox.waiting(asker, limit=part.limit, after=part.after)
+    return with_questions(page, service.questions(page.items, asker))
 
 
 @router.get("/asked", response_model=RoutedListResponse)
 def asked(site: Here, visitor: Member, part: Paging) -> HistoryPage[ListedQuestion]:
     """Questions of yours that were sent on, newest first, with the replies."""
-    desk, asker = site.desk(), visitor.asker()
-    page = desk.inbox.asked(asker, limit=part.limit, after=part.after)
-    return with_questions(page, desk.questions(page.items, asker))
+    service, asker = site.ask_service(), visitor.asker()
+    page = service.inbox.asked(asker, limit=part.limit, after=part.after)
+    return with_questions(page, service.questions(page.items, asker))
 
 
 @router.get("/inbox/{routed_id}")
 def one_question(site: Here, visitor: Member, routed_id: str) -> Case:
     """One of them with its question, the evidence and, for the person who answers, the withheld draft."""
-    return site.desk().case(routed_id, visitor.asker())
+    return site.ask_service().case(routed_id, visitor.asker())
 
 
 @router.post("/inbox/{routed_id}/reply", dependencies=[Depends(our_request)])
 def reply(site: Here, visitor: Member, routed_id: str, given: ReplyRequest) -> RoutedQuestion:
     """Reply to it; the person who asked sees the reply."""
-    return site.desk().inbox.reply(routed_id, given.text, visitor.asker())
+    return site.ask_service().inbox.reply(routed_id, given.text, visitor.asker())
 
 
 @router.post("/inbox/{routed_id}/close", dependencies=[Depends(our_request)])
 def close(site: Here, visitor: Member, routed_id: str) -> RoutedQuestion:
     """Close it, answered or not."""
-    return site.desk().inbox.close(routed_id, visitor.asker())
+    return site.ask_service().inbox.close(routed_id, visitor.asker())

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
 from citewell.adapters.vault.header import Header
+from citewell.allowed_models import elsewhere
 from citewell.api import problem_responses
 from citewell.api.history import TALKS_SHOWN
 from citewell.api.open_vaults import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
@@ -20,7 +21,6 @@ from citewell.api.server_state import Here, ServerState
 from citewell.api.vault_copies import restored
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError, NotFound, VaultLocked
-from citewell.model_choice import elsewhere
 from citewell.web.records import RecordTurn, record_turn
 
 router = APIRouter(prefix="/records")
@@ -224,14 +224,14 @@ async def ask(
 @router.post("/{vault}/conversations/{conversation_id}/delete", dependencies=FORM)
 def delete(_visitor: Owner, room: Opened, conversation_id: str) -> Response:
     """Erase a conversation."""
-    room.desk.conversations.erase(conversation_id, room.asker)
+    room.ask_service.conversations.erase(conversation_id, room.asker)
     return see(room.base)
 
 
 @router.get("/{vault}/answers/{answer_id}")
 def turn(visitor: Owner, room: Opened, answer_id: str, conversation_id: str = "") -> Response:
     """One question and its answer, as the conversation shows it."""
-    words = room.desk.audit.read(answer_id, room.asker).words
+    words = room.ask_service.audit.read(answer_id, room.asker).words
     shown = record_turn(words["question"], words["answer"], is_helpful=room.record.feedback.get(answer_id))
     return room.site.page(
         "records_turn.html",
@@ -283,7 +283,7 @@ def _chat(
         conversation_id=conversation_id,
         turns=shown or [],
         problem=problem,
-        talks=room.desk.conversations.all(room.asker)[:TALKS_SHOWN],
+        talks=room.ask_service.conversations.all(room.asker)[:TALKS_SHOWN],
         is_empty=not room.profile.app.entries(room.scope) and not room.record.facts.all(room.scope),
         examples=EXAMPLES,
         alerts=len(room.record.alerts()),
@@ -293,10 +293,10 @@ def _chat(
 
 def _turns(room: VaultSession, conversation_id: str) -> list[RecordTurn]:
     """What was asked in a conversation, each question with what it got."""
-    desk, helped, exchanges = room.desk, room.record.feedback, []
-    for message in desk.conversations.turns(conversation_id, room.asker):
+    service, helped, exchanges = room.ask_service, room.record.feedback, []
+    for message in service.conversations.turns(conversation_id, room.asker):
         if message.message.role == "user":
-            record = None if message.answer_id is None else desk.audit.read(message.answer_id, room.asker)
+            record = None if message.answer_id is None else service.audit.read(message.answer_id, room.asker)
             answer = None if record is None else record.words["answer"]
             exchanges.append(record_turn(message.message.text, answer, is_helpful=helped.get(message.answer_id or "")))
     return exchanges

@@ -18,10 +18,10 @@ from citewell.api.visitor import Visitor
 from citewell.errors import InputError
 from citewell.ports.models import EXTRACTIVE
 from citewell.ports.records import PaperKind
-from citewell.records.record import Removed
 from citewell.types.facts_line import line_of
+from citewell.vaults.health_record import Removed
 from citewell.web.search_results import without_title
-from citewell.web.source_panel import SourceTarget, view
+from citewell.web.source_highlights import SourceTarget, view
 
 router = APIRouter(prefix="/records/{vault}")
 

@@ -15,7 +15,7 @@ from citewell.api.vault_copies import exported
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
 from citewell.ports.records import RecordSettings
-from citewell.records.vaults import MAX_LOCK_MINUTES
+from citewell.vaults.vaults import MAX_LOCK_MINUTES
 
 router = APIRouter(prefix="/records/{vault}")
 

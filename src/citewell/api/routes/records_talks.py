@@ -50,7 +50,7 @@ async def ask_stream(visitor: Owner, room: Opened, sent: RecordAskRequest) -> St
 @router.get("/conversations", response_model=ConversationsResponse)
 def conversations(_visitor: Owner, room: Opened) -> HistoryPage[Conversation]:
     """Every conversation with the record, most recent first."""
-    return HistoryPage(tuple(room.desk.conversations.all(room.asker)), None)
+    return HistoryPage(tuple(room.ask_service.conversations.all(room.asker)), None)
 
 
 @router.get("/conversations/{conversation_id}", response_model=RecordTurnsResponse)
@@ -65,7 +65,7 @@ def conversation(_visitor: Owner, room: Opened, conversation_id: str) -> dict[st
             "made_at": turn.made_at,
             "is_helpful": helped.get(turn.answer_id) if turn.answer_id else None,
         }
-        for turn in room.desk.conversations.turns(conversation_id, room.asker)
+        for turn in room.ask_service.conversations.turns(conversation_id, room.asker)
     ]
     return {"id": conversation_id, "turns": turns}
 
@@ -73,7 +73,7 @@ def conversation(_visitor: Owner, room: Opened, conversation_id: str) -> dict[st
 @router.delete("/conversations/{conversation_id}", status_code=HTTPStatus.NO_CONTENT, dependencies=OURS)
 def erase(_visitor: Owner, room: Opened, conversation_id: str) -> Response:
     """Delete a conversation; the audit log inside the vault keeps its answers."""
-    room.desk.conversations.erase(conversation_id, room.asker)
+    room.ask_service.conversations.erase(conversation_id, room.asker)
     return Response(status_code=HTTPStatus.NO_CONTENT)
 
 

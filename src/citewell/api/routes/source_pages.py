@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Reader, Visitor
 from citewell.web.search_results import without_title
-from citewell.web.source_panel import SourceTarget, view
+from citewell.web.source_highlights import SourceTarget, view
 
 router = APIRouter(prefix="/documents/{document_id}")
 

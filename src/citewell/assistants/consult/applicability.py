@@ -34,16 +34,18 @@ class Applicable:
     """They are about people in general, named to compare with."""
 
 
-def fit(section: Sequence[str], sentence: str, patient: Patient, known: KnownConditions | None = None) -> Applicable:
+def applicability_of(
+    section: Sequence[str], sentence: str, patient: Patient, known: KnownConditions | None = None
+) -> Applicable:
     """Whether a sentence under these headings is for the patient: each heading that names people, and the words.
 
     Where it is known what the patient has, words for people with another disease are not for them.
 
-    >>> told = fit(("Malaria", "Treatment in adults"), "Give 4 tablets.", Patient(age_years=4))
+    >>> told = applicability_of(("Malaria", "Treatment in adults"), "Give 4 tablets.", Patient(age_years=4))
     >>> told.applies, told.reasons
     (False, ('for adults; the patient is 4',))
     >>> either = "Check standing pressure in people with: • type 2 diabetes or • symptoms or • aged 80 and over."
-    >>> fit((), either, Patient(age_years=63)).applies
+    >>> applicability_of((), either, Patient(age_years=63)).applies
     True
     """
     others = [*_for_others(section, sentence, known)] if known is not None else []

@@ -25,9 +25,9 @@ from citewell.answer.gate import (
 )
 from citewell.answer.retrieve import Search
 from citewell.assistants.consult.advice_sentences import MIN_WORDS
-from citewell.assistants.consult.applicability import fit
+from citewell.assistants.consult.applicability import applicability_of
 from citewell.assistants.consult.conflicts import PatientMedicines, conflicts, given
-from citewell.assistants.consult.doses import AMOUNTS, doses, has_dose
+from citewell.assistants.consult.doses import AMOUNTS, has_dose, worked_doses
 from citewell.assistants.consult.extractive_plan import (
     GRADE,
     NAMELESS,
@@ -42,7 +42,7 @@ from citewell.assistants.consult.extractive_plan import (
 )
 from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence, gather
 from citewell.assistants.consult.interview import missing
-from citewell.assistants.consult.naming import key_of, named_in
+from citewell.assistants.consult.named_findings import key_of, named_in
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.patient_conditions import KnownConditions, known_of
@@ -182,7 +182,7 @@ def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> SectionLea
     best, quote = 0, ""
     for sentence in sentences_of(hit):
         own = dict.fromkeys(present[key] for key in named_in(sentence) if key in present)
-        if own and not _is_signpost(sentence) and fit(hit.section, sentence, patient).applies:
+        if own and not _is_signpost(sentence) and applicability_of(hit.section, sentence, patient).applies:
             names |= own
             if len(own) > best:
                 best, quote = len(own), sentence
@@ -368,7 +368,9 @@ def _applicable(
     """
     hits = {evidence.hit.source_id: evidence.hit for evidence in context.evidence}
     spans = (*lists(spans, context), *dosed(spans, context), *spans)
-    judged = [(span, fit(headings_at(hits[span.source_id], span.start), span.text, *who)) for span in spans]
+    judged = [
+        (span, applicability_of(headings_at(hits[span.source_id], span.start), span.text, *who)) for span in spans
+    ]
     mine = [span for span, applicable in judged if applicable.applies]
     check = verify(sentence, mine) if mine else verify(sentence, spans)
     if mine and not is_nameless(sentence):
@@ -399,7 +401,7 @@ def _cited(
     passage = next(
         applicable_passage for applicable_passage in passages if applicable_passage.hit.source_id == citation.source_id
     )
-    kept = fit(headings_at(passage.hit, citation.start), citation.quote, patient).reasons
+    kept = applicability_of(headings_at(passage.hit, citation.start), citation.quote, patient).reasons
     is_cut = not passage.is_whole and in_first_paragraph(passage.hit, citation.start)
     return citation, (*kept, *([CUT] if is_cut and has_dose(claim.text) else []))
 
@@ -436,7 +438,7 @@ def _statement(
         support=claim.check.support,
         strength=_graded("strength", *words),
         certainty=_graded("certainty", *words),
-        doses=() if is_grave else doses(claim.text, held.patient),
+        doses=() if is_grave else worked_doses(claim.text, held.patient),
         conflicts=against,
         reservations=reservations,
     )

@@ -8,7 +8,7 @@ from functools import cache
 
 from citewell.assistants.consult.assess import AssessmentParts
 from citewell.assistants.consult.gather import gather
-from citewell.assistants.consult.naming import key_of, named_in
+from citewell.assistants.consult.named_findings import key_of, named_in
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.tables import rows
 from citewell.errors import InputError

@@ -29,10 +29,10 @@ def has_dose(statement: str) -> bool:
     return any(quantity.dimension.partition("/")[0] in AMOUNTS for quantity in quantities(statement))
 
 
-def doses(statement: str, patient: Patient) -> tuple[WorkedDose, ...]:
+def worked_doses(statement: str, patient: Patient) -> tuple[WorkedDose, ...]:
     """Each dose by weight, worked out for this patient, or what is missing to do so.
 
-    >>> doses("Give 10 mg/kg (maximum 500 mg) twice daily.", Patient(weight_kg=16))[0].arithmetic
+    >>> worked_doses("Give 10 mg/kg (maximum 500 mg) twice daily.", Patient(weight_kg=16))[0].arithmetic
     '10 mg/kg × 16 kg = 160 mg (the stated maximum is 500 mg)'
     """
     worked_doses = []

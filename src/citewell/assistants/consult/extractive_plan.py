@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from citewell.assistants.consult.advice_sections import imprint_of
 from citewell.assistants.consult.advice_sentences import is_empty, is_telling, is_warning, states
-from citewell.assistants.consult.applicability import Applicable, fit
+from citewell.assistants.consult.applicability import Applicable, applicability_of
 from citewell.assistants.consult.disease_stages import is_for_severe
 from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.gather import ApplicablePassage
@@ -79,7 +79,7 @@ def quotes(
             key = " ".join(text.casefold().split())
             if key in found or not _may_stand(text, passage.hit.section) or text.endswith(":") or is_nameless(text):
                 continue
-            found[key] = PatientQuote(evidence, text, fit(headings, text, patient, known))
+            found[key] = PatientQuote(evidence, text, applicability_of(headings, text, patient, known))
     fitting = [quote for quote in found.values() if quote.fit.applies]
     fitting.sort(
         key=lambda patient_quote: -_weight(patient_quote, asked) + SEVERE * is_for_severe(patient_quote.text, condition)
@@ -95,7 +95,7 @@ def shut_out(
     patient_quotes = []
     for passage, evidence in zip(passages, context.evidence, strict=True):
         for text, headings in told_in(evidence.hit):
-            applicable = fit(headings, text, patient, known)
+            applicable = applicability_of(headings, text, patient, known)
             if applicable.applies and text.endswith(":"):
                 applicable = Applicable(applies=False, reasons=(CUT_OFF,))
             elif applicable.applies and is_nameless(text):

@@ -12,7 +12,7 @@ from citewell.answer.rank import CONTROLS, Controls, ScoredCandidate, is_near, w
 from citewell.answer.retrieve import Search, retrieve_all
 from citewell.assistants.consult.advice_sections import NUMBER, is_imprint, may_advise
 from citewell.assistants.consult.advice_sentences import is_telling, states
-from citewell.assistants.consult.applicability import Applicable, fit
+from citewell.assistants.consult.applicability import Applicable, applicability_of
 from citewell.assistants.consult.disease_stages import LATER_LINE, line_of, other_stage
 from citewell.assistants.consult.paragraph_start import from_its_paragraph
 from citewell.assistants.consult.patient_conditions import KnownConditions, known_of, on_another
@@ -120,7 +120,7 @@ def gather(
         )
         for at, condition in enumerate(conditions)
     ]
-    return gathered, tuple(hit for hit in alone if fit(_headings(hit), "", patient).applies)
+    return gathered, tuple(hit for hit in alone if applicability_of(_headings(hit), "", patient).applies)
 
 
 def _within_documents(ranked: list[list[ScoredCandidate]]) -> list[list[ScoredCandidate]]:
@@ -253,7 +253,7 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
             hits.setdefault(key, hit)
     passages, left_out = [], []
     for key, hit in hits.items():
-        applicable = fit(_headings(hit), "", patient, known)
+        applicable = applicability_of(_headings(hit), "", patient, known)
         line = line_of(hit.section) if known.takes_nothing else None
         why_not = "; ".join(applicable.reasons) if not applicable.applies else other_stage(condition, hit.section)
         why_not = why_not or (LATER_LINE if line == "later" else None) or on_another(hit.document, hit.section, known)

@@ -1,4 +1,4 @@
-"""The desk of consults: one flow from the first word to the signature, each step kept before it is shown."""
+"""The consult service: one flow from the first word to the signature, each step kept before it is shown."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class EvidenceService:
     """Holds conversations about the literature; the assistant is loaded when something is first asked."""
 
     journeys: Journeys
-    desk: AskService
+    ask_service: AskService
     """Where questions about the literature are asked and kept."""
 
     def ask(
@@ -71,7 +71,7 @@ class EvidenceService:
         """Ask in a conversation, a new one unless one is named; a journey that is not there is told before."""
         slug = self._journey(asker, journey, conversation_id)
         here = replace(asker, scope=replace(asker.scope, journey=slug))
-        return self.desk.ask(question, asker=here, conversation_id=conversation_id)
+        return self.ask_service.ask(question, asker=here, conversation_id=conversation_id)
 
     def answer(
         self, question: str, *, asker: User, journey: str | None, conversation_id: str | None = None
@@ -96,10 +96,10 @@ class EvidenceService:
     def talk(self, conversation_id: str, asker: User) -> Talk:
         """A conversation with the citations of each turn, and which of them may still be opened."""
         journey = self.journeys.held_in(conversation_id, asker, assistant=NAME)
-        kept = self.desk.conversations.turns(conversation_id, asker)
+        kept = self.ask_service.conversations.turns(conversation_id, asker)
         questions = [turn for turn in kept if turn.message.role == "user"]
         ids = [turn.answer_id for turn in questions if turn.answer_id is not None]
-        records, replies = self.desk.audit.records(ids, asker), self.desk.inbox.replies(ids, asker)
+        records, replies = self.ask_service.audit.records(ids, asker), self.ask_service.inbox.replies(ids, asker)
         turns = []
         for turn in questions:
             record = records.get(turn.answer_id or "")
@@ -119,9 +119,11 @@ class EvidenceService:
         then = RecordedQuestion.of(record, asker)
         slug = self.journeys.current_slug(then.scope.journey, then.scope)
         then = replace(then, scope=replace(then.scope, journey=slug))
-        still = self.desk.library.at(then.stamp).versions(then.scope)
-        assistant = self.desk.past_assistant(then.stamp, then.only(still))
-        return replay(then, still, assistant=assistant, library=self.desk.library, emergency=self.desk.emergency)
+        still = self.ask_service.library.at(then.stamp).versions(then.scope)
+        assistant = self.ask_service.past_assistant(then.stamp, then.only(still))
+        return replay(
+            then, still, assistant=assistant, library=self.ask_service.library, emergency=self.ask_service.emergency
+        )
 
 
 def _cited(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

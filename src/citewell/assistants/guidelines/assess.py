@@ -15,8 +15,8 @@ from citewell.assistants.guidelines.guideline import Action, Guideline, Guidelin
 from citewell.assistants.guidelines.patient import PatientInput, notes_on_age_and_sex
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.taken_into_account import Account, account
-from citewell.clinical.misspellings import corrections
 from citewell.clinical.quantities import named_tests
+from citewell.clinical.spelling_correction import corrections
 from citewell.types import Emergency
 
 MAX_STRANGE = 10

@@ -172,7 +172,7 @@ class Chat:
     embed: Embed
     near: Callable[[], Nearness]
     emergency: Callable[[str], Emergency | None]
-    """Finds what cannot wait; the desk tells it before anything else."""
+    """Finds what cannot wait; the service tells it before anything else."""
     writer: Writer
     verify: Verify
     calibrate: Callable[[Sequence[Claim], Context], float]
@@ -308,7 +308,7 @@ class ChatExchange:
 
     @property
     def safety(self) -> str:
-        """The way to care; in an emergency the desk has told it."""
+        """The way to care; in an emergency the service has told it."""
         return "" if self.is_emergency else self.words.text("safety")
 
     def asked(self, context: Context, notes: Mapping[str, Any], frame: AnswerWording | None = None) -> AnswerRequest:

@@ -48,7 +48,7 @@ class GuidelineChat:
     writer: Callable[[], Writer]
     verify: Verify
     emergency: Callable[[str], Emergency | None]
-    ask_service: Callable[[Callable[[], Assistant], AssistantAt], AskService]
+    make_ask_service: Callable[[Callable[[], Assistant], AssistantAt], AskService]
     """Makes what keeps the sessions."""
 
     def ask(
@@ -56,7 +56,7 @@ class GuidelineChat:
     ) -> Iterator[Event]:
         """Ask in a session, a new one unless one is named; a guideline that is not here is told before it is kept."""
         self.shelf(asker.scope, only)
-        return self.desk(only).ask(message, asker=asker, conversation_id=session_id)
+        return self.ask_service(only).ask(message, asker=asker, conversation_id=session_id)
 
     def answer(
         self, message: str, *, asker: User, session_id: str | None = None, only: Sequence[str] = ()
@@ -66,21 +66,21 @@ class GuidelineChat:
         assert isinstance(last, AnswerDone)
         return last
 
-    def desk(self, only: Sequence[str] = ()) -> AskService:
-        """The desk for all guidelines, or for those that are named by name or document."""
+    def ask_service(self, only: Sequence[str] = ()) -> AskService:
+        """The service for all guidelines, or for those that are named by name or document."""
         chosen = tuple(only)
         return replace(
-            self._desk,
+            self._ask_service,
             assistant=lambda: self._chat(chosen),
             past_assistant=lambda stamp, generations: self._past(stamp, generations, chosen),
         )
 
     @cached_property
-    def _desk(self) -> AskService:
+    def _ask_service(self) -> AskService:
         def past(stamp: int, generations: Collection[int] | None) -> Chat:
             return self._past(stamp, generations, ())
 
-        return self.ask_service(lambda: self._chat(()), past)
+        return self.make_ask_service(lambda: self._chat(()), past)
 
     @cached_property
     def books(self) -> Books:

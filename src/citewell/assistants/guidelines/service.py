@@ -34,10 +34,10 @@ from citewell.assistants.guidelines.word_reasons import Wording
 from citewell.config import Settings
 from citewell.errors import InputError, NoModel, NotFound
 from citewell.history import AuditRecord, KeptOutcome
-from citewell.ingest.files import read_source
+from citewell.ingest.file_bytes import read_source
 from citewell.ingest.library_changes import AddedDocument, check_embedder, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
-from citewell.ingest.read_file import FileReader, Step, Watch
+from citewell.ingest.parse_cut_embed import FileReader, Step, Watch
 from citewell.ports import Library
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import EVERY, Emergency, Filing, LibraryEntry, LifecycleState, Scope, Source, User
@@ -94,7 +94,7 @@ class GuidelineService:
     owner: Callable[[], Scope]
     """The scope of the person who keeps the library: only theirs holds new guidelines."""
     reader: Callable[[], FileReader]
-    desk: Callable[[], AskService]
+    ask_service: Callable[[], AskService]
     word: Callable[[Assessment], Wording]
     emergency: Callable[[str], Emergency | None]
     _read: dict[str, Guideline] = field(default_factory=dict)
@@ -251,7 +251,7 @@ class GuidelineService:
         kept = Kept(str(uuid.uuid4()), assessment, self.word(assessment) if is_worded else None)
         record = words(assessment, kept.wording, asker, stamp=self.library.stamp(), embedder=self.library.embedder())
         outcome = KeptOutcome(kept.id, asked(assessment), asker, place=None, words=record, text=None, route=None)
-        self.desk().ledger.keep(outcome)
+        self.ask_service().ledger.keep(outcome)
         return kept
 
     @property
@@ -264,7 +264,7 @@ class GuidelineService:
         return diff(old, new), list(changed_by(self._records(asker), old=old, new=new))
 
     def _records(self, asker: User) -> Iterator[AuditRecord]:
-        audit = self.desk().audit
+        audit = self.ask_service().audit
         for entry in audit.entries(asker, limit=RECORDS_LOOKED_AT):
             yield audit.read(entry.answer_id, asker)
 

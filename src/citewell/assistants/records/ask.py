@@ -109,7 +109,7 @@ class Records:
     near: Nearness | None = None
     """How near a question is to examples; without it cues alone tell its kind."""
     emergency: Callable[[str], Emergency | None] = lambda _text: None
-    """Finds what cannot wait; the desk tells it before anything else."""
+    """Finds what cannot wait; the service tells it before anything else."""
     recent: Callable[[Scope], Sequence[Message]] = lambda _scope: ()
     """What was said in earlier conversations, oldest first."""
     language: Language | None = None

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from citewell.assistants.records.papers import day_of
 from citewell.errors import NotFound
-from citewell.ingest.sniff import CDA, FHIR
+from citewell.ingest.media_types import CDA, FHIR
 from citewell.ports import Library
 from citewell.types import Chunk, Document, Hit, LibraryEntry, LifecycleState, MatchReason, Scope
 from citewell.types.facts import Fact

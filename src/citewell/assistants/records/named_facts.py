@@ -12,7 +12,7 @@ from citewell.assistants.records.topic import topic
 from citewell.clinical import Lexicon, fold
 from citewell.clinical.languages import spelled, whole_words
 from citewell.clinical.medicines import Medicine, medicines
-from citewell.clinical.misspellings import corrections, is_misspelling, long_words
+from citewell.clinical.spelling_correction import corrections, is_misspelling, long_words
 from citewell.types.facts import (
     Allergy,
     Appointment,

@@ -10,7 +10,7 @@ from functools import cache
 from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import whole_words
 from citewell.clinical.quantities import first_day, without_days
-from citewell.ingest.sniff import CDA, FHIR
+from citewell.ingest.media_types import CDA, FHIR
 from citewell.ports.records import Paper, PaperKind
 from citewell.types import Document, LibraryEntry
 

@@ -7,7 +7,7 @@ from citewell.clinical.quantities.amounts import BARE, CHANCE, Quantity, quantit
 from citewell.clinical.quantities.dates import Day, dates, first_day, known_days, without_days
 from citewell.clinical.quantities.doses import DoseMention, Frequency, Habit, doses, frequencies, habits
 from citewell.clinical.quantities.durations_and_ages import OLDEST, Age, Duration, ages, durations, years_between
-from citewell.clinical.quantities.frequencies_and_dates import NUMBER_WORD, PeriodMark, labels
+from citewell.clinical.quantities.period_marks import NUMBER_WORD, PeriodMark, labels
 from citewell.clinical.quantities.person_words import person_before, person_words
 from citewell.clinical.quantities.results import (
     Test,
@@ -18,7 +18,7 @@ from citewell.clinical.quantities.results import (
     named_tests,
     results,
 )
-from citewell.clinical.quantities.units import LOOK_BACK, Unit, days_in, unit_named, unit_of_result
+from citewell.clinical.quantities.unit_names import LOOK_BACK, Unit, days_in, unit_named, unit_of_result
 
 __all__ = [
     "BARE",

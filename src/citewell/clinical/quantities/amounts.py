@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from citewell.clinical.quantities.frequencies_and_dates import (
+from citewell.clinical.quantities.period_marks import (
     NUMBER,
     NUMBER_WORD,
     PeriodMark,
@@ -20,7 +20,7 @@ from citewell.clinical.quantities.frequencies_and_dates import (
     periods,
 )
 from citewell.clinical.quantities.person_words import Told, is_bare_age, told_of
-from citewell.clinical.quantities.units import (
+from citewell.clinical.quantities.unit_names import (
     FLAT,
     LOOK_BACK,
     PLAIN,

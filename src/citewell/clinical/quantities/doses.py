@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from citewell.clinical.quantities.frequencies_and_dates import NUMBER_WORD, number, periods
+from citewell.clinical.quantities.period_marks import NUMBER_WORD, number, periods
 from citewell.clinical.quantities.results import ALSO_TAKEN, named_test
-from citewell.clinical.quantities.units import FLAT
+from citewell.clinical.quantities.unit_names import FLAT
 
 
 @dataclass(frozen=True, slots=True)

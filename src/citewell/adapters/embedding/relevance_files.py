@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from citewell.answer.calibration import Calibration, is_reviewed, known
+from citewell.answer.relevance_curve import Calibration, is_reviewed, known
 from citewell.errors import CalibrationUnusable, LibraryReadOnly
 
 FOLDER = "calibrations"

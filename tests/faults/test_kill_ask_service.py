@@ -35,11 +35,11 @@ def kill_at_random(home: Path, seed: int, told: dict[str, str]) -> list[list[str
 
 def check(app: App, said: list[list[str]]) -> int:
     """All that was given is there; how many questions wait."""
-    desk, owner = app.desk, app.owner()
-    assert desk.audit.prove("local").problems == ()
-    records = {entry.answer_id for entry in desk.audit.entries(owner, limit=100_000)}
-    inbox = {item.id: item.answer_id for item in desk.inbox.waiting(owner, limit=100_000).items}
-    turns = {one.id: desk.conversations.turns(one.id, owner) for one in desk.conversations.all(owner)}
+    service, owner = app.ask_service, app.owner()
+    assert service.audit.verify_chain("local").problems == ()
+    records = {entry.answer_id for entry in service.audit.entries(owner, limit=100_000)}
+    inbox = {item.id: item.answer_id for item in service.inbox.waiting(owner, limit=100_000).items}
+    turns = {one.id: service.conversations.turns(one.id, owner) for one in service.conversations.all(owner)}
     for kind, *ids in said:
         if kind == "kept":
             assert turns[ids[0]]

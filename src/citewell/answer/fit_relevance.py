@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.answer.calibration import Calibration, built_in
+from citewell.answer.relevance_curve import Calibration, built_in
 from citewell.errors import InputError
 
 Numbers = NDArray[np.float64]
@@ -81,7 +81,7 @@ def equate(cosines: Numbers, of_built_in: Numbers, *, embedder: str) -> Calibrat
     return CalibrationFit(made, len(cosines), agreement=agreement)
 
 
-def fit(judged: JudgedHits, at_random: Numbers, *, embedder: str) -> CalibrationFit:
+def fit_curve(judged: JudgedHits, at_random: Numbers, *, embedder: str) -> CalibrationFit:
     """A logistic curve on judged first hits; the least cosines let a fixed share of pairs at random through."""
     right = int(judged.is_right.sum())
     if min(right, len(judged.is_right) - right) < LEAST_OF_EACH:

@@ -18,7 +18,7 @@ from citewell.assistants.consult.assess import RULES, AssessmentParts
 from citewell.assistants.consult.from_record import findings_of
 from citewell.assistants.consult.service import ConsultService
 from citewell.errors import InputError, MissingExtra, ModelError
-from citewell.ingest.files import read_source
+from citewell.ingest.file_bytes import read_source
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import Source
 from citewell.wiring import make_remote, open_seal, search_at
@@ -83,12 +83,12 @@ class Consultations:
         )
 
     def _reader(self) -> Reader | None:
-        from citewell.assistants.consult.model import model_reader
+        from citewell.assistants.consult.model_findings import model_reader
 
         return None if self._is_quoting else model_reader(self._caller)
 
     def _proposer(self) -> Callable[[Consult], list[Differential]] | None:
-        from citewell.assistants.consult.model import model_proposer
+        from citewell.assistants.consult.model_findings import model_proposer
 
         return None if self._is_quoting else model_proposer(self._caller)
 
@@ -161,8 +161,8 @@ class Consultations:
 
     def from_bytes(self, data: bytes, *, name: str) -> list[Finding]:
         """The same of bytes in memory."""
-        from citewell.adapters.records.fhir import read_fhir
-        from citewell.ingest.sniff import FHIR, sniff
+        from citewell.adapters.records.fhir_import import read_fhir
+        from citewell.ingest.media_types import FHIR, sniff
 
         if not data.strip() or sniff(Source(data, "record.json")) != FHIR:
             raise InputError(f"{name} is not a FHIR R4 bundle. Export the patient's record as one JSON bundle.")

@@ -22,7 +22,7 @@ from citewell.adapters.records.cda_values import (
     templated,
 )
 from citewell.adapters.records.imported_facts import ImportedFacts
-from citewell.ingest.sniff import CDA
+from citewell.ingest.media_types import CDA
 from citewell.types import Document, ParseLimits, Source
 from citewell.types.facts import Fact, LabResult, fact_id
 from citewell.types.facts_line import line_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from citewell.adapters.llm.extractive import Extractive
-from citewell.adapters.records.record_settings import SqlOwn
+from citewell.adapters.records.record_settings import SqlRecordSettings
 from citewell.answer.retrieve import Search
 from citewell.assistants.guidelines.search_index import Books
 from citewell.assistants.records.ask import Records
@@ -30,7 +30,7 @@ CONVERSATIONS, TURNS = 3, 4
 
 def make_records_assistant(app: App, facts: FactStore) -> Records:
     """The assistant of an open record, as its owner has set it."""
-    chosen = SqlOwn(app.library.engine, app.library.path).choices(app.scope_of_owner())
+    chosen = SqlRecordSettings(app.library.engine, app.library.path).choices(app.scope_of_owner())
     return Records(
         search=Search(app.library, app.index, app.embedder, app.lexicon, app.calibration_of),
         writer=app.writer,
@@ -69,7 +69,7 @@ def _emergency(app: App) -> Callable[[str], Emergency | None]:
     """Finds what cannot wait; the way to help is told in the language that the owner has chosen."""
 
     def find(text: str) -> Emergency | None:
-        chosen = SqlOwn(app.library.engine, app.library.path).choices(app.scope_of_owner())
+        chosen = SqlRecordSettings(app.library.engine, app.library.path).choices(app.scope_of_owner())
         return app.emergency(text, chosen.language)
 
     return find

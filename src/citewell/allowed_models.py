@@ -63,8 +63,8 @@ class ModelChoice:
 
     def names(self) -> tuple[str, ...]:
         """The models that may be named, the configured one first; none where no model is set up."""
-        from citewell.adapters.llm import split_spec
         from citewell.adapters.llm.model_limits import allow_list, exact
+        from citewell.adapters.llm.vendors import split_spec
 
         settings = self._settings
         if settings.model == EXTRACTIVE:
@@ -89,8 +89,8 @@ class ModelChoice:
             return None
         if settings.model == EXTRACTIVE:
             raise NoModel(NO_MODEL)
-        from citewell.adapters.llm import VENDORS, split_spec
         from citewell.adapters.llm.model_limits import allowed, exact
+        from citewell.adapters.llm.vendors import VENDORS, split_spec
 
         vendor, configured = split_spec(settings.model)
         before, _, after = model.strip().partition(":")
@@ -102,8 +102,8 @@ class ModelChoice:
 
     def _writer(self, name: str) -> Writer:
         """Who writes with a model, once its server has said that it is there."""
-        from citewell.adapters.llm import split_spec
         from citewell.adapters.llm.model_presence import Presence
+        from citewell.adapters.llm.vendors import split_spec
 
         vendor, _ = split_spec(self._settings.model)
         with self._lock:
@@ -117,8 +117,8 @@ class ModelChoice:
             return self._writers[name]
 
     def _connect(self) -> RemoteServer:
-        from citewell.adapters.llm import make_server, split_spec
         from citewell.adapters.llm.shared_request import LIMIT_S
+        from citewell.adapters.llm.vendors import make_server, split_spec
 
         settings = self._settings
         key = settings.model_key.get_secret_value() if settings.model_key else None

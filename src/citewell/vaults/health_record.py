@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.records.keep_decisions import let_go
 from citewell.adapters.records.papers import SqlPapers
-from citewell.adapters.records.record_settings import SqlOwn
+from citewell.adapters.records.record_settings import SqlRecordSettings
 from citewell.adapters.store.engine import writing
+from citewell.allowed_models import structured_replies
 from citewell.errors import DamagedFile, InputError, NotFound, UnsupportedFile
-from citewell.ingest.files import read_source
+from citewell.ingest.file_bytes import read_source
 from citewell.ingest.library_changes import AddedDocument, check_embedder, unwatched
+from citewell.ingest.media_types import CDA, FHIR, sniff
 from citewell.ingest.parse import checked, safe_name
-from citewell.ingest.read_file import Step
-from citewell.ingest.sniff import CDA, FHIR, sniff
-from citewell.model_choice import structured_replies
+from citewell.ingest.parse_cut_embed import Step
 from citewell.ports.records import FactCounts, Paper, PaperKind, RecordSettings
 from citewell.types import OWNER_ID, Document, Filing, LibraryEntry, LifecycleState, Scope, Source
 from citewell.types.facts import Allergy, Fact, FactOrigin, LabResult, Medication, RecordOwner, Symptom, fact_id
@@ -75,8 +75,8 @@ class Record:
         return SqlFacts(self._app.library.engine, self._app.library.path)
 
     @cached_property
-    def _own(self) -> SqlOwn:
-        return SqlOwn(self._app.library.engine, self._app.library.path)
+    def _own(self) -> SqlRecordSettings:
+        return SqlRecordSettings(self._app.library.engine, self._app.library.path)
 
     @property
     def choices(self) -> RecordSettings:
@@ -245,11 +245,11 @@ class Record:
         """What a coded file says; nothing for a letter."""
         kind = sniff(source) if source.data.strip() else None
         if kind == FHIR:
-            from citewell.adapters.records.fhir import read_fhir
+            from citewell.adapters.records.fhir_import import read_fhir
 
             return read_fhir(source.data)
         if kind == CDA:
-            from citewell.adapters.records.cda import read_cda
+            from citewell.adapters.records.cda_import import read_cda
 
             return read_cda(source, self._app.settings.limits)
         return None

@@ -16,7 +16,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import routed
 from citewell.adapters.store.sealed_answers import close_reason, open_reason
-from citewell.answer.route import told_to_others
+from citewell.answer.route_to_owner import told_to_others
 from citewell.errors import DoesNotFit, InputError, NotFound
 from citewell.history import PAGE_LENGTH, HistoryPage, KeptOutcome, RoutedQuestion
 from citewell.types import Route, User

@@ -40,7 +40,7 @@ def test_the_question_survives_the_server_and_a_retry_answers_it(
     seen: list[Event] = []
     with opened(tmp_path, embedder, mortal_server) as app:
         app.add_source(Source(TEXT, "ors.md"))
-        events = app.desk.ask(QUESTION, asker=app.owner())
+        events = app.ask_service.ask(QUESTION, asker=app.owner())
         for event in events:
             seen.append(event)
             if isinstance(event, StageStarted) and event.stage == "writing":
@@ -52,12 +52,12 @@ def test_the_question_survives_the_server_and_a_retry_answers_it(
     started = seen[0]
     assert isinstance(started, AnswerStarted)
     with opened(tmp_path, embedder, real_server) as app:
-        (waiting,) = app.desk.conversations.turns(started.conversation_id, app.owner())
+        (waiting,) = app.ask_service.conversations.turns(started.conversation_id, app.owner())
         assert (waiting.message.text, waiting.answer_id) == (QUESTION, None)
-        done = app.desk.answer(QUESTION, asker=app.owner(), conversation_id=started.conversation_id)
+        done = app.ask_service.answer(QUESTION, asker=app.owner(), conversation_id=started.conversation_id)
         assert isinstance(done, AnswerDone)
-        turns = app.desk.conversations.turns(started.conversation_id, app.owner())
+        turns = app.ask_service.conversations.turns(started.conversation_id, app.owner())
         assert [turn.answer_id for turn in turns] == [done.answer.id, done.answer.id]
-        words = app.desk.audit.read(done.answer.id, app.owner()).words
+        words = app.ask_service.audit.read(done.answer.id, app.owner()).words
         assert words["setup"]["writer"] == {"name": f"openai:{real_server.model_name}", "window": 2048, "reply": 128}
-        assert app.desk.audit.prove("local").problems == ()
+        assert app.ask_service.audit.verify_chain("local").problems == ()

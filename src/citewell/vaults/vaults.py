@@ -16,11 +16,11 @@ from typing import IO, TYPE_CHECKING
 
 from citewell.adapters.vault.folder import VaultFolder, label_of, make_vault, restore
 from citewell.adapters.vault.header import HEADER_FILE, Header
+from citewell.allowed_models import check_model, models_of, with_model
 from citewell.app import App
 from citewell.clinical import Lexicon
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, VaultLocked
-from citewell.model_choice import check_model, models_of, with_model
-from citewell.records.record import Record
+from citewell.vaults.health_record import Record
 from citewell.wiring import make_embedder
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class OpenVault:
         self.vault = vault
         self._app, self._key, self._settings, self._clock = app, key, settings, clock
         self._record = Record(app, self.touch)
-        self._desk: AskService | None = None
+        self._ask_service: AskService | None = None
         self._used_at = clock()
         self._locking = threading.Lock()
         self._set(self._record.choices)
@@ -257,15 +257,15 @@ class OpenVault:
         return self._record
 
     @property
-    def desk(self) -> AskService:
+    def ask_service(self) -> AskService:
         """Where the record is asked; it goes when the vault is locked."""
-        from citewell.records.ask import make_record_service
+        from citewell.vaults.ask import make_record_service
 
         with self._locking:
             self.touch()
-            if self._desk is None:
-                self._desk = make_record_service(self._app, self._record.facts)
-            return self._desk
+            if self._ask_service is None:
+                self._ask_service = make_record_service(self._app, self._record.facts)
+            return self._ask_service
 
     @property
     def choices(self) -> RecordSettings:
@@ -293,7 +293,7 @@ class OpenVault:
             self._app.stop_writing()
             self._app.forget()
             self._app = replace(self._app, settings=chosen)
-            self._record, self._desk = Record(self._app, self.touch), None
+            self._record, self._ask_service = Record(self._app, self.touch), None
 
     @property
     def is_locked(self) -> bool:
@@ -322,7 +322,7 @@ class OpenVault:
                 return
             self._key.wipe()
             self._app.close()
-            del self._app, self._record, self._desk
+            del self._app, self._record, self._ask_service
             _forget_texts()
             gc.collect()  # parts that refer to each other would keep the words they have read until who knows when
 

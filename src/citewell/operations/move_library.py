@@ -31,8 +31,8 @@ class Moved:
 
 def move_library(source: str, target: str, *, home: Path, watch: Callable[[str, int, int], None]) -> Moved:
     """Copy a library to an empty place, prove that all of it arrived, and prove its audit logs there."""
+    from citewell.adapters.store.copy_rows import migrate
     from citewell.adapters.store.engine import plain_errors
-    from citewell.adapters.store.migrate import migrate
 
     if source.rstrip("/") == target.rstrip("/"):
         raise InputError("--from and --to are the same place. Name another target.")
@@ -96,5 +96,5 @@ def _proved(engine: Engine, home: Path) -> tuple[int, tuple[str, ...]]:
         )
     audit = SqlAudit(engine, home / LIBRARY_FILE, TextCipher.of(home))
     return len(tenants), tuple(
-        f"{tenant}: {problem}" for tenant in sorted(tenants) for problem in audit.prove(tenant).problems
+        f"{tenant}: {problem}" for tenant in sorted(tenants) for problem in audit.verify_chain(tenant).problems
     )

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from citewell.errors import InputError, NotFound
 from citewell.types import Box, Chunk, Document, Layout, LibraryEntry, Page
 from citewell.web.document_html import part_at, parts, rendered
-from citewell.web.highlights import Span, best, passage
+from citewell.web.text_marks import Span, best, passage
 
 PDF = "application/pdf"
 SLACK_POINTS = 6.0

@@ -30,7 +30,7 @@ RECORDS_SHOWN = 100
 def inbox(site: Here, visitor: Member, part: Paging) -> Response:
     """What waits for this person, open questions first."""
     asker = visitor.asker()
-    listed = site.desk().inbox.waiting(asker, limit=part.limit, after=part.after)
+    listed = site.ask_service().inbox.waiting(asker, limit=part.limit, after=part.after)
     known = names(site, visitor, (routed.asked_by for routed in listed.items))
     rows = questions(site, listed.items, asker)
     return site.page("inbox.html", visitor, nav="inbox", rows=rows, names=known, next=listed.next, after=part.after)
@@ -40,7 +40,7 @@ def inbox(site: Here, visitor: Member, part: Paging) -> Response:
 def asked(site: Here, visitor: Member, part: Paging) -> Response:
     """What this person asked that was handed on, with the replies."""
     asker = visitor.asker()
-    listed = site.desk().inbox.asked(asker, limit=part.limit, after=part.after)
+    listed = site.ask_service().inbox.asked(asker, limit=part.limit, after=part.after)
     rows = questions(site, listed.items, asker)
     return site.page("asked.html", visitor, nav="asked", rows=rows, next=listed.next, after=part.after)
 
@@ -48,7 +48,7 @@ def asked(site: Here, visitor: Member, part: Paging) -> Response:
 @router.get("/inbox/{routed_id}")
 def case_page(site: Here, visitor: Member, routed_id: str) -> Response:
     """One question with its evidence, the withheld draft, and a box for the reply."""
-    case = site.desk().case(routed_id, visitor.asker())
+    case = site.ask_service().case(routed_id, visitor.asker())
     passages = [(passage_chip(at, passage), passage.text) for at, passage in enumerate(case.evidence, start=1)]
     nav = "inbox" if case.may_answer else "asked"
     known = names(site, visitor, [case.asked_by])
@@ -67,7 +67,7 @@ def reply(
 ) -> Response:
     """Answer it."""
     require_our_form(request, csrf)
-    site.desk().inbox.reply(routed_id, text, visitor.asker())
+    site.ask_service().inbox.reply(routed_id, text, visitor.asker())
     return RedirectResponse(f"/inbox/{routed_id}", status_code=HTTPStatus.SEE_OTHER)
 
 
@@ -75,7 +75,7 @@ def reply(
 def close(request: Request, site: Here, visitor: Member, routed_id: str, csrf: Csrf = "") -> Response:
     """Put it away."""
     require_our_form(request, csrf)
-    site.desk().inbox.close(routed_id, visitor.asker())
+    site.ask_service().inbox.close(routed_id, visitor.asker())
     return RedirectResponse("/inbox", status_code=HTTPStatus.SEE_OTHER)
 
 
@@ -92,11 +92,11 @@ def audit(site: Here, visitor: Member, before: Annotated[int | None, Query(ge=1,
 def prove(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> Response:
     """Prove that no record was changed or is missing."""
     require_our_form(request, csrf)
-    return _records(site, visitor, proof=site.desk().audit.prove(visitor.tenant))
+    return _records(site, visitor, proof=site.ask_service().audit.verify_chain(visitor.tenant))
 
 
 def _records(site: ServerState, visitor: Visitor, *, proof: Proof | None, before: int | None = None) -> Response:
-    entries = site.desk().audit.entries(visitor.asker(), limit=RECORDS_SHOWN + 1, before=before)
+    entries = site.ask_service().audit.entries(visitor.asker(), limit=RECORDS_SHOWN + 1, before=before)
     shown = entries[:RECORDS_SHOWN]
     next = shown[-1].number if len(entries) > RECORDS_SHOWN else None
     known = names(site, visitor, (entry.user_id for entry in shown))
@@ -108,7 +108,7 @@ def _records(site: ServerState, visitor: Visitor, *, proof: Proof | None, before
 @router.get("/audit/{answer_id}")
 def record(site: Here, visitor: Member, answer_id: str) -> Response:
     """One answer on record with all that it rested on."""
-    return _record(site, visitor, site.desk().audit.read(answer_id, visitor.asker()), replay=None)
+    return _record(site, visitor, site.ask_service().audit.read(answer_id, visitor.asker()), replay=None)
 
 
 @router.post("/audit/{answer_id}/replay")
