@@ -19,10 +19,11 @@ from typing import IO
 
 from mnemonic import Mnemonic
 
+from citewell.adapters.blobs.folder import sync
 from citewell.adapters.store.engine import plain_errors
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.vault.cipher import copy_whole, keyed, prove_whole
-from citewell.adapters.vault.header import HEADER_FILE, FailedAttempts, Header, Way, alone, sync
+from citewell.adapters.vault.header import HEADER_FILE, FailedAttempts, Header, Way, alone
 from citewell.adapters.vault.keys import Derivation, VaultKey, WrappedKey
 from citewell.errors import InputError, LibraryError, LibraryReadOnly
 
