@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli import records_add, records_ask, records_remove, records_review, records_talks
+from citewell.cli import records_add, records_ask, records_review, records_talks
 from citewell.cli.common import Json, print_json, printable
 from citewell.cli.progress import progress
 from citewell.cli.records_review import show_facts
@@ -121,7 +121,7 @@ app.command()(records_talks.feedback)
 app.command()(records_talks.settings)
 app.command()(records_review.review)
 app.command()(records_review.papers)
-app.command()(records_remove.remove)
+app.command()(records_review.remove)
 app.command()(records_review.propose)
 app.command()(records_review.confirm)
 app.command()(records_review.correct)

@@ -1,4 +1,4 @@
-"""`citewell records review`, `alerts` and what a person decides about them."""
+"""`citewell records review`, `alerts`, `remove` and what a person decides about them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import typer
 
 from citewell.cli.common import Json, print_json, printable
 from citewell.cli.unlock import ChosenVault, on_vault
-from citewell.errors import InputError
+from citewell.errors import InputError, NotFound
 from citewell.ports.records import PaperKind
 
 if TYPE_CHECKING:
     from citewell.types.facts import Fact
+
 
 PaperId = Annotated[str, typer.Argument(help="The document's ID, or its first characters.", show_default=False)]
 NONE_OF_KIND = "None recorded."
@@ -54,6 +55,48 @@ def papers(
         sure = "" if paper.ocr_confidence is None else f", read by OCR ({paper.ocr_confidence:.0%} sure)"
         who = f", {paper.professional}" if paper.professional else ""
         typer.echo(printable(f"{entry.id[:8]}  {paper.kind.value:<18}  {entry.title}{who}{sure}"))
+
+
+@on_vault
+def remove(
+    vault: ChosenVault,
+    document: PaperId,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    json: Json = False,
+) -> None:
+    """Erase a document and the facts found only in it. Facts you confirmed or corrected are kept."""
+    from citewell.types.facts_line import line_of
+
+    with vault.opened() as profile:
+        papers = profile.record.paper
+        try:
+            removal = papers.goes_with(profile.app.find(document))
+        except NotFound:  # it is gone already, which is what was wanted
+            _gone_already(document, json=json)
+            return
+        if not yes and not json:
+            facts = f"{len(removal.gone)} facts taken from it"
+            typer.echo(printable(f"“{removal.paper.title}” will be permanently removed, with {facts}."))
+            for fact in removal.kept:
+                typer.echo(printable(f"  kept, because you confirmed it: {line_of(fact)}"))
+            typer.confirm("Remove it?", abort=True)
+        removed = papers.remove(removal.paper.id) or removal
+    if json:
+        kept = [fact.id for fact in removed.kept]
+        result = {"removed": True, "document_id": removed.paper.id}
+        print_json({**result, "facts_removed": len(removed.gone), "facts_kept": kept})
+    else:
+        stay = f"; {len(removed.kept)} you confirmed are kept" if removed.kept else ""
+        typer.echo(printable(f"Removed “{removed.paper.title}” and {len(removed.gone)} facts{stay}."))
+
+
+def _gone_already(document: str, *, json: bool) -> None:
+    if json:
+        print_json({"removed": False, "document_id": document, "facts_removed": 0, "facts_kept": []})
+    else:
+        typer.echo(
+            "Document not found in this record, so nothing was removed. `citewell records papers` shows the ids."
+        )
 
 
 @on_vault
