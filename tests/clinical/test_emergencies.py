@@ -212,3 +212,22 @@ def test_any_text_is_read_in_little_time(text: str) -> None:
 
 def test_an_emergency_at_the_end_of_a_long_text_is_found() -> None:
     assert find_emergencies("tired " * 15_000 + "and I have crushing chest pain") is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "takes metformin 500 mg twice daily",
+        "takes ibuprofen 400 mg three times a day",
+        "BP 128/76, pulse 84, temp 38.6",
+        "breathless on exertion for 3 weeks, pulse 84",
+    ],
+)
+def test_doses_and_normal_vital_signs_raise_no_alarm(text: str) -> None:
+    assert find_emergencies(text) is None
+
+
+def test_normal_vital_signs_hide_no_danger() -> None:
+    found = find_emergencies("crushing chest pain radiating to the left arm, sweating, BP 128/76, pulse 84")
+    assert found is not None
+    assert "cardiac" in found.kinds

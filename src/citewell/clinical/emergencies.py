@@ -87,9 +87,12 @@ def find_emergencies(
             if found_there := find_emergencies(end, country=country, language=language, is_vignette=is_vignette):
                 return found_there
     reading = EmergencyReading.of(text)
-    danger = _sensed(reading.original, sensed) if text.strip() else {}
+    quiet = _without_normal_values(reading.original)
+    if quiet != reading.original and _is_fever_alone(quiet):
+        return None  # vital signs, of which only the temperature is high
+    danger = _sensed(quiet, sensed) if text.strip() else {}
     if sum(danger.values()) <= LIKELY < reading.chance:
-        danger = _sensed(reading.original, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
+        danger = _sensed(quiet, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
     if min((age.years for age in ages(text)), default=0.0) >= NO_INFANT_YEARS:
         danger.pop("infant_fever", None)
     found = reading.emergencies()
@@ -209,6 +212,7 @@ class EmergencyReading:
         cut = original if len(original) <= READ else f"{original[: READ // 2]}\n{original[-READ // 2 :]}"
         text, places = spelled_with_places(cut)
         plain = _IDIOM.sub(lambda match: "\x00" * len(match.group()), text) if _IDIOM else text
+        plain = _without_normal_values(plain)
         spans = tuple(_meanings(plain))
         parts = tuple(_parts(plain))
         live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span.start)))
@@ -347,6 +351,8 @@ def _words() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
     return tuple((meaning, language, _whole(pattern)) for meaning, language, pattern in rows("emergency_words.tsv"))
 
 
+WITHIN, NORMAL = "within", "normal"
+"""A comparison with two limits, and the meaning of values that tell of no danger in an adult."""
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _NUMBER = (
     r"(?:[^\w\n<>≥≤.;]|\b(?:of|is|are|was|at|now|only|reads?|says?|around|about|to|down|came|back|as|dropped)\b){0,6}"
@@ -379,14 +385,13 @@ class LimitValue:
         return bool(able) and self.compare(able[0], self.limit)
 
 
-@cache
-def _values() -> tuple[LimitValue, ...]:
+def _value_rows(file: str) -> tuple[LimitValue, ...]:
     return tuple(
         LimitValue(
             meaning,
-            re.compile(rf"(?<![\w/])(?:{names}){_NUMBER}"),
-            _COMPARISONS[sign],
-            float(limit),
+            re.compile(rf"(?<![\w/])(?:{names}){_NUMBER}", re.IGNORECASE),
+            _comparison(sign, limit),
+            0.0 if sign == WITHIN else float(limit),
             float(lowest),
             float(highest),
             tuple(
@@ -394,8 +399,71 @@ def _values() -> tuple[LimitValue, ...]:
                 for match in _UNIT.finditer("".join(units))
             ),
         )
-        for meaning, names, sign, limit, lowest, highest, *units in rows("emergency_values.tsv")
+        for meaning, names, sign, limit, lowest, highest, *units in rows(file)
     )
+
+
+def _comparison(sign: str, limit: str) -> Callable[[float, float], bool]:
+    if sign != WITHIN:
+        return _COMPARISONS[sign]
+    low, high = map(float, limit.split("-"))
+    return lambda value, _: low <= value <= high
+
+
+@cache
+def _values() -> tuple[LimitValue, ...]:
+    return tuple(value for value in _value_rows("emergency_values.tsv") if value.meaning != NORMAL)
+
+
+@cache
+def _normal_values() -> tuple[LimitValue, ...]:
+    return tuple(value for value in _value_rows("emergency_values.tsv") if value.meaning == NORMAL)
+
+
+def _is_fever_alone(text: str) -> bool:
+    """Whether nothing is left of a text but a temperature.
+
+    >>> _is_fever_alone("Obs: T 38.6 °C,      ,   on air"), _is_fever_alone("T 38.6, drowsy")
+    (True, False)
+    """
+    words = re.findall(r"\d+(?:[.,]\d+)?|[^\W\d]+", text.lower())
+    numbers = [float(word.replace(",", ".")) for word in words if word[0].isdigit()]
+    return max(numbers, default=0.0) < HIGH_FEVER and all(word[0].isdigit() or word in _OBSERVED for word in words)
+
+
+def _without_normal_values(text: str) -> str:
+    """A text with blanks for the vital signs of an adult, where all but the temperature are normal.
+
+    >>> _without_normal_values("temp 38.6, pulse 84, bp 128/76")
+    'temp 38.6,         ,          '
+    >>> _without_normal_values("pulse 52, bp 128/76")
+    'pulse 52, bp 128/76'
+    """
+    if _CHILD.search(text):
+        return text
+    quiet = text
+    for value in _normal_values():
+        for match in islice(value.pattern.finditer(text), MOST):
+            if value.is_met(float(match["value"].replace(",", ".")), match["unit"]):
+                below = _BELOW_STROKE.match(text, match.end())
+                end = below.end() if below else match.end()
+                quiet = quiet[: match.start()] + " " * (end - match.start()) + quiet[end:]
+            elif not _TEMPERATURE.match(match.group()):
+                return text
+    return quiet
+
+
+_TEMPERATURE = re.compile(r"t(?:\b|emp)", re.IGNORECASE)
+_CHILD = re.compile(
+    r"\b(?:bab(?:y|ies)|child(?:ren)?|newborn|neonate|infant|toddler|bébé|enfant|nourrisson|kind|säugling|baby"
+    r"|\d+ ?(?:days?|weeks?|months?|/7|/52|/12) old|boy|girl|pregnan\w*|enceinte|schwanger\w*|gravid\w*)\b",
+    re.IGNORECASE,
+)
+_OBSERVED = frozenset(
+    "obs observations vitals vital signs o e on examination t temp temps temperature fever c bpm mmhg air".split()
+)
+HIGH_FEVER = 41.0
+_BELOW_STROKE = re.compile(r" ?/ ?\d{2,3}(?!\d)")
 
 
 _COUNTS = {
