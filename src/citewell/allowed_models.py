@@ -196,6 +196,6 @@ def _stays(model: str, url: str | None) -> bool:
         return False
     if url is None:
         return vendor == "ollama"  # it runs beside us unless an address says otherwise
-    from citewell.adapters.llm.remote import is_local
+    from citewell.adapters.remote import is_local
 
     return is_local(url)

@@ -13,6 +13,7 @@ from citewell.adapters.embedding.name_cache import CachedNames
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.answer.audit import Versions
+from citewell.answer.generate import LocalWriter
 from citewell.assistants.consult.assess import RULES, AssessmentParts
 from citewell.assistants.consult.from_record import findings_of
 from citewell.assistants.consult.service import ConsultService
@@ -38,15 +39,13 @@ if TYPE_CHECKING:
     from citewell.types.facts import Fact
 
 
-@dataclass(frozen=True)
-class NoWriter:
+class NoWriter(LocalWriter):
     """Stands for a model that is set and cannot be had: it says why instead of writing."""
 
-    name: str
-    why: str
-    window: int = 0
-    reply: int = 0
-    digest: str | None = None
+    window = 0
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
 
     def count(self, text: str) -> int:
         """Nothing is sent, so nothing is counted."""
@@ -55,13 +54,6 @@ class NoWriter:
     def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:  # noqa: ARG002
         """Never writes."""
         raise ModelError(self.why)
-
-    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
-        """None: nothing was written."""
-        return None
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.assistants.guidelines.chat_cues import spelled
-from citewell.assistants.guidelines.class_examples import examples, nearness
-from citewell.assistants.guidelines.classify import ClassifiedMessage, classify
+from citewell.assistants.guidelines.classify import ClassifiedMessage, classify, examples, nearness
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.guideline_topics import GuidelineTopics
 from citewell.assistants.guidelines.tables import rows

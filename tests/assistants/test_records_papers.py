@@ -10,7 +10,6 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.records.fhir_import import read_fhir
-from citewell.adapters.records.fhir_values import plain_name
 from citewell.app import build
 from citewell.assistants.records.alerts import AlertKind, find_alerts
 from citewell.assistants.records.gather import gather
@@ -21,6 +20,7 @@ from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import UnsupportedFile
 from citewell.types import Answer, Source, User
+from citewell.types.coded_names import plain_name
 from citewell.types.facts import (
     REPORTED,
     Appointment,

@@ -10,6 +10,7 @@ from typing import Literal, cast
 
 from citewell import vocabulary
 from citewell.clinical.quantities import NUMBER_WORD
+from citewell.sentences import STOP_WORDS
 
 NEGATIONS = frozenset("no not nor never none without cannot neither avoid stop unless contraindicated".split())
 """Words that turn a statement round."""
@@ -68,10 +69,6 @@ class Denial:
         return self.reach_start <= offset < self.reach_end and not self.start <= offset < self.end
 
 
-_SMALL = frozenset("of to in the for from when with than or be".split())
-"""Words of cues that tell of none by themselves."""
-
-
 @cache
 def _cues() -> tuple[re.Pattern[str], dict[str, Reach], frozenset[str]]:
     """The pattern of all cues, how far each reaches, and the words of which every text with a cue has one."""
@@ -80,7 +77,8 @@ def _cues() -> tuple[re.Pattern[str], dict[str, Reach], frozenset[str]]:
         reaches |= dict.fromkeys(words.split("|"), cast(Reach, reach))
     ordered = sorted(reaches, key=len, reverse=True)
     words = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in ordered if word != "n't")
-    held = [[part for part in re.split(r"[\s-]+", cue) if part not in _SMALL] for cue in reaches]
+    small = STOP_WORDS | {"than"}
+    held = [[part for part in re.split(r"[\s-]+", cue) if part not in small] for cue in reaches]
     counts = Counter(part for parts in held for part in parts)
     telling = frozenset(max(parts, key=lambda part: counts[part]) for parts in held) | {"t"}
     return re.compile(rf"\b(?:{words})\b(?![’']s)|n[’']t\b", re.IGNORECASE), reaches, telling

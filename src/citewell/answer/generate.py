@@ -11,6 +11,7 @@ from citewell.answer.confidence import self_rating
 from citewell.answer.screen import is_suspicious
 from citewell.errors import CitewellError, ReplyCut, TokenBudgetExceededError
 from citewell.ports import Model, Prompt
+from citewell.ports.models import EXTRACTIVE
 from citewell.prompts import Template
 from citewell.sentences import sentences
 from citewell.types import Context, Evidence, Hit, Message
@@ -160,6 +161,22 @@ def _cut(text: str, room: int, count: Count) -> str:
 
 RATING_TOKENS = 256
 """The least room for a rating; a model that thinks aloud first gets as much as for a draft, where the window has it."""
+
+
+class LocalWriter:
+    """What writers without a model have in common: nothing is sent anywhere, so all evidence fits."""
+
+    name: str = EXTRACTIVE
+    digest: str | None = None
+    window: int = 1_000_000
+    reply: int = 0
+
+    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
+        """None: it has no opinion of its own words."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class ModelWriter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +13,42 @@ from citewell.answer.cite import Marks, mark
 from citewell.answer.events import AnswerDone, AnswerStarted, Event, Notice, Replace, SentenceChecked, StageStarted
 from citewell.cli.common import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.conversations import conversation_id
-from citewell.cli.stages import StageDisplay
 from citewell.errors import CitewellError, InputError
 from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualified, Route
 
 if TYPE_CHECKING:
     from citewell.app import App
+
+
+STAGES = {
+    "searching": "Searching",
+    "reading": "Reading",
+    "writing": "Writing",
+    "checking": "Checking each sentence",
+}
+CLEAN = "\r\x1b[K"
+
+
+class StageDisplay:
+    """The stage of now, beside the answer and never in it; nothing where nobody looks."""
+
+    def __init__(self, *, is_quiet: bool) -> None:
+        self._is_shown = not is_quiet and sys.stderr.isatty()
+        self._is_told = False
+
+    def tell(self, event: StageStarted) -> None:
+        """A stage has begun."""
+        if not self._is_shown:
+            return
+        count = f" {event.count} passage{'' if event.count == 1 else 's'}" if event.stage == "reading" else ""
+        typer.echo(f"{CLEAN}{STAGES[event.stage]}{count}…", err=True, nl=False)
+        self._is_told = True
+
+    def clear(self) -> None:
+        """Make room for what is told."""
+        if self._is_told:
+            typer.echo(CLEAN, err=True, nl=False)
+            self._is_told = False
 
 
 def ask(

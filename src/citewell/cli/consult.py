@@ -10,7 +10,7 @@ import typer
 
 from citewell.cli.common import Home, Json, print_json, printable
 from citewell.cli.consult_frame import ConsultId, FindingId, consult_service, echo_finding, room, show_note, show_turn
-from citewell.cli.unlock import PassphraseStdin, Vault
+from citewell.cli.unlock import ChosenVault, PassphraseStdin, Vault
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,41 +44,28 @@ def start(
     """Start a consultation, optionally from a record if the patient consents."""
     with room(context, home) as (place, asker):
         told = _record(
-            context,
-            home,
             place,
             record,
-            vault=vault,
-            is_vault=from_vault or vault is not None,
+            ChosenVault(context, home, vault, passphrase_stdin) if from_vault or vault is not None else None,
             is_agreed=consent,
-            from_stdin=passphrase_stdin,
         )
         turn = place.service.start(asker, setting=setting, country=country, record=told)
     show_turn(turn, json=json)
 
 
 def _record(
-    context: typer.Context,
-    home: Path | None,
-    place: Consultations,
-    record: Path | None,
-    *,
-    vault: str | None,
-    is_vault: bool,
-    is_agreed: bool,
-    from_stdin: bool,
+    place: Consultations, record: Path | None, vault: ChosenVault | None, *, is_agreed: bool
 ) -> tuple[str, Sequence[Finding]] | None:
     """The findings of a record, once the patient agrees; None without one."""
-    if record is None and not is_vault:
+    if record is None and vault is None:
         return None
     source = f"the file {record.name}" if record is not None else "the patient's vault"
     if not is_agreed:
         raise InputError(NO_CONSENT.format(consent=place.service.consent(source)))
     if record is not None:
         return place.from_bundle(record)
-    from citewell.cli.unlock import opened_profile
-
-    with opened_profile(context, home, vault, from_stdin=from_stdin) as profile:
+    assert vault is not None  # else there was nothing to read
+    with vault.opened() as profile:
         facts = profile.record.facts.all(profile.record.scope)
     return source, place.from_facts(facts)
 

@@ -31,19 +31,13 @@ def conversation_id(library: App, prefix: str) -> str:
 
 
 @app.callback(invoke_without_command=True)
-def conversations(
-    context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
-) -> None:
-    """List your conversations, most recent first."""
-    if context.invoked_subcommand is None:
-        list_conversations(context, limit, after, home, json)
-
-
 @app.command("list")
 def list_conversations(
     context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
 ) -> None:
     """List your conversations, most recent first."""
+    if context.invoked_subcommand is not None:
+        return
     with opened(context, home) as library:
         known = library.ask_service.conversations.page(library.owner(), limit=limit, after=after)
     if json:

@@ -35,19 +35,13 @@ def _routed_id(library: App, prefix: str) -> str:
 
 
 @app.callback(invoke_without_command=True)
-def inbox(
-    context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
-) -> None:
-    """List the questions waiting for a reply, open ones first."""
-    if context.invoked_subcommand is None:
-        list_waiting(context, limit, after, home, json)
-
-
 @app.command("list")
 def list_waiting(
     context: typer.Context, limit: Limit = PAGE_LENGTH, after: After = None, home: Home = None, json: Json = False
 ) -> None:
     """List the questions waiting for a reply, open ones first."""
+    if context.invoked_subcommand is not None:
+        return
     with opened(context, home) as library:
         items = library.ask_service.inbox.waiting(library.owner(), limit=limit, after=after)
         words = library.ask_service.questions(items.items, library.owner())

@@ -25,15 +25,11 @@ Vendor = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def models(context: typer.Context, server: Vendor = None, home: Home = None, json: Json = False) -> None:
-    """List language models: which are allowed and which are available."""
-    if context.invoked_subcommand is None:
-        list_models(context, server, home, json)
-
-
 @app.command("list")
 def list_models(context: typer.Context, server: Vendor = None, home: Home = None, json: Json = False) -> None:
     """List language models: which are allowed and which are available."""
+    if context.invoked_subcommand is not None:
+        return
     from citewell.adapters.llm.model_list import kinds, listing, vendor_of
 
     chosen = settings(context, home)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli import records_add, records_ask, records_remove, records_review, records_talks
-from citewell.cli.common import Home, Json, print_json, printable
+from citewell.cli import records_add, records_ask, records_review, records_talks
+from citewell.cli.common import Json, print_json, printable
 from citewell.cli.progress import progress
 from citewell.cli.records_review import show_facts
-from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
+from citewell.cli.unlock import ChosenVault, on_vault
 from citewell.errors import InputError, LibraryError
 from citewell.types.facts import KINDS
 
@@ -30,14 +30,12 @@ Kind = Annotated[str | None, typer.Option(help=f"Only this kind: {', '.join(KIND
 
 
 @app.command("import")
+@on_vault
 def import_files(
-    context: typer.Context,
+    vault: ChosenVault,
     files: Annotated[
         list[Path], typer.Argument(help="FHIR R4 bundles, C-CDA, PDF, Word, text or pictures.", show_default=False)
     ],
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Add files to the record. A file that cannot be read changes nothing and says what is wrong."""
@@ -45,7 +43,7 @@ def import_files(
 
     done: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile, progress(quiet=json) as watch:
+    with vault.opened() as profile, progress(quiet=json) as watch:
         for file in files:
             try:
                 imported = profile.record.import_file(file, watch=partial(watch, file))
@@ -65,36 +63,28 @@ def import_files(
 
 
 @app.command()
-def facts(
-    context: typer.Context,
-    kind: Kind = None,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@on_vault
+def facts(vault: ChosenVault, kind: Kind = None, json: Json = False) -> None:
     """List the facts, newest first, each with its source."""
     if kind is not None and kind not in KINDS:
         raise InputError(f"--kind must be one of {', '.join(KINDS)}.")
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         listed = profile.record.facts.all(profile.record.scope, kind=kind)
     show_facts(listed, json=json, with_kind=kind is None)
 
 
 @app.command()
+@on_vault
 def labs(
-    context: typer.Context,
+    vault: ChosenVault,
     test: Annotated[str | None, typer.Argument(help="A test by name or code: shows all its results.")] = None,
     critical: Annotated[
         bool, typer.Option("--critical", help="Only results flagged as critical or beyond usual limits.")
     ] = False,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """List the latest result of every test, or all results of one test, oldest first."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         known, scope = profile.record.facts, profile.record.scope
         if critical:
             results = profile.record.critical()
@@ -104,16 +94,14 @@ def labs(
 
 
 @app.command()
+@on_vault
 def export(
-    context: typer.Context,
+    vault: ChosenVault,
     target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.", show_default=False)],
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Export everything as a FHIR R4 bundle for a doctor or another program. The file is not encrypted."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         data = profile.record.export()
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -133,7 +121,7 @@ app.command()(records_talks.feedback)
 app.command()(records_talks.settings)
 app.command()(records_review.review)
 app.command()(records_review.papers)
-app.command()(records_remove.remove)
+app.command()(records_review.remove)
 app.command()(records_review.propose)
 app.command()(records_review.confirm)
 app.command()(records_review.correct)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json
+from citewell.cli.common import Json
 from citewell.cli.records_review import show_outcome
-from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
+from citewell.cli.unlock import ChosenVault, on_vault
 from citewell.types.facts import FrequencyType, MedicationStatus, PartialDate, Severity
 
 app = typer.Typer(help="Add a symptom, a medicine or an allergy.", no_args_is_help=True, add_completion=False)
@@ -18,8 +18,9 @@ Since = Annotated[str | None, typer.Option(help="Since when: 2024, 2024-03 or 20
 
 
 @app.command()
+@on_vault
 def symptom(
-    context: typer.Context,
+    vault: ChosenVault,
     name: Name,
     severity: Annotated[int, typer.Option(min=1, max=5, help="How bad, from 1 (mild) to 5 (worst).")],
     since: Since = None,
@@ -28,13 +29,10 @@ def symptom(
         str | None, typer.Option(help="ID of a medicine it may be linked to.", show_default=False)
     ] = None,
     gone: Annotated[bool, typer.Option("--gone", help="It has stopped.")] = False,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Add a symptom."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         record = profile.record
         fields = {
             "specific": name,
@@ -50,8 +48,9 @@ def symptom(
 
 
 @app.command()
+@on_vault
 def medication(
-    context: typer.Context,
+    vault: ChosenVault,
     name: Name,
     dose: Annotated[str | None, typer.Option(help="Such as “5 mg”.", show_default=False)] = None,
     frequency: Annotated[str | None, typer.Option(help="Such as “once a day”.", show_default=False)] = None,
@@ -63,9 +62,6 @@ def medication(
     reason: Annotated[str | None, typer.Option(help="What it is for.", show_default=False)] = None,
     prescriber: Annotated[str | None, typer.Option(help="Who prescribed it.", show_default=False)] = None,
     status: Annotated[MedicationStatus, typer.Option(help="Whether it is being taken now.")] = MedicationStatus.ACTIVE,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Add a medicine."""
@@ -81,25 +77,23 @@ def medication(
         "prescriber": prescriber,
         "status": status,
     }
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         fact = profile.record.add("medication", fields)
     show_outcome(fact, "Added", json=json)
 
 
 @app.command()
+@on_vault
 def allergy(
-    context: typer.Context,
+    vault: ChosenVault,
     name: Name,
     reaction: Annotated[str | None, typer.Option(help="What happened.", show_default=False)] = None,
     severity: Annotated[Severity | None, typer.Option(help="How severe it was.", show_default=False)] = None,
     since: Since = None,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Add an allergy."""
     fields = {"allergen": name, "reaction": reaction, "severity": severity, "since": since}
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         fact = profile.record.add("allergy", fields)
     show_outcome(fact, "Added", json=json)

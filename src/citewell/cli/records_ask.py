@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, print_json, printable
+from citewell.cli.common import Json, print_json, printable
 from citewell.cli.records_talks import consult_service_of
-from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
+from citewell.cli.unlock import ChosenVault, on_vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from citewell.answer.events import AnswerDone, Event
 
 
+@on_vault
 def ask(
-    context: typer.Context,
+    vault: ChosenVault,
     question: Annotated[str, typer.Argument(help="A question about the record, in plain words.", show_default=False)],
     conversation: Annotated[
         str | None, typer.Option(help="ID of the conversation to continue.", show_default=False)
     ] = None,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Answer from the record's own facts and words, with sources. Emergency advice always comes first."""
@@ -32,7 +30,7 @@ def ask(
     from citewell.answer.answer_json import done_json
     from citewell.assistants.records.confidence import band
 
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         if (where := elsewhere(profile.app.settings)) and not json:
             typer.echo(printable(f"Your question and parts of your record are sent to {where}."), err=True)
         service, asker = consult_service_of(profile)

@@ -1,4 +1,4 @@
-"""`citewell records review`, `alerts` and what a person decides about them."""
+"""`citewell records review`, `alerts`, `remove` and what a person decides about them."""
 
 from __future__ import annotations
 
@@ -9,47 +9,41 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.common import Home, Json, print_json, printable
-from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
-from citewell.errors import InputError
+from citewell.cli.common import Json, print_json, printable
+from citewell.cli.unlock import ChosenVault, on_vault
+from citewell.errors import InputError, NotFound
 from citewell.ports.records import PaperKind
 
 if TYPE_CHECKING:
     from citewell.types.facts import Fact
+
 
 PaperId = Annotated[str, typer.Argument(help="The document's ID, or its first characters.", show_default=False)]
 NONE_OF_KIND = "None recorded."
 FactId = Annotated[str, typer.Argument(help="The fact's ID, or its first characters.", show_default=False)]
 
 
-def review(
-    context: typer.Context,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@on_vault
+def review(vault: ChosenVault, json: Json = False) -> None:
     """List the facts to confirm, correct or reject."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         facts = profile.record.facts.unverified(profile.record.scope)
     show_facts(facts, json=json, with_kind=True, none="Nothing to confirm.")
 
 
+@on_vault
 def papers(
-    context: typer.Context,
+    vault: ChosenVault,
     document: Annotated[
         str | None, typer.Argument(help="A document's ID or its first characters, with --kind.", show_default=False)
     ] = None,
     kind: Annotated[PaperKind | None, typer.Option(help="The document's type.", show_default=False)] = None,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """List the documents with their type, author and how reliably they were read, or set the type of one."""
     if (document is None) != (kind is None):
         raise InputError("Give both a document and --kind, or neither to list them.")
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         if document is not None and kind is not None:
             profile.record.sort(profile.app.find(document), kind)
         documents = profile.record.papers()
@@ -63,18 +57,54 @@ def papers(
         typer.echo(printable(f"{entry.id[:8]}  {paper.kind.value:<18}  {entry.title}{who}{sure}"))
 
 
-def propose(
-    context: typer.Context,
+@on_vault
+def remove(
+    vault: ChosenVault,
     document: PaperId,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     json: Json = False,
 ) -> None:
+    """Erase a document and the facts found only in it. Facts you confirmed or corrected are kept."""
+    from citewell.types.facts_line import line_of
+
+    with vault.opened() as profile:
+        papers = profile.record.paper
+        try:
+            removal = papers.goes_with(profile.app.find(document))
+        except NotFound:  # it is gone already, which is what was wanted
+            _gone_already(document, json=json)
+            return
+        if not yes and not json:
+            facts = f"{len(removal.gone)} facts taken from it"
+            typer.echo(printable(f"“{removal.paper.title}” will be permanently removed, with {facts}."))
+            for fact in removal.kept:
+                typer.echo(printable(f"  kept, because you confirmed it: {line_of(fact)}"))
+            typer.confirm("Remove it?", abort=True)
+        removed = papers.remove(removal.paper.id) or removal
+    if json:
+        kept = [fact.id for fact in removed.kept]
+        result = {"removed": True, "document_id": removed.paper.id}
+        print_json({**result, "facts_removed": len(removed.gone), "facts_kept": kept})
+    else:
+        stay = f"; {len(removed.kept)} you confirmed are kept" if removed.kept else ""
+        typer.echo(printable(f"Removed “{removed.paper.title}” and {len(removed.gone)} facts{stay}."))
+
+
+def _gone_already(document: str, *, json: bool) -> None:
+    if json:
+        print_json({"removed": False, "document_id": document, "facts_removed": 0, "facts_kept": []})
+    else:
+        typer.echo(
+            "Document not found in this record, so nothing was removed. `citewell records papers` shows the IDs."
+        )
+
+
+@on_vault
+def propose(vault: ChosenVault, document: PaperId, json: Json = False) -> None:
     """Let the configured model find facts in a document. Facts its text supports are listed to confirm."""
     from citewell.types.facts_json import fact_json
 
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         proposed, _change = profile.record.propose(profile.app.find(document))
     if json:
         print_json({"proposed": [fact_json(fact) for fact in proposed.facts], "dropped": proposed.dropped})
@@ -83,60 +113,44 @@ def propose(
     typer.echo(f"{proposed.dropped} more were dropped: the document's own words do not support them.")
 
 
-def confirm(
-    context: typer.Context,
-    fact_id: FactId,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@on_vault
+def confirm(vault: ChosenVault, fact_id: FactId, json: Json = False) -> None:
     """Confirm a fact."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         known, scope = profile.record.facts, profile.record.scope
         show_outcome(known.confirm(known.find(fact_id, scope), scope), "Confirmed", json=json)
 
 
-def reject(
-    context: typer.Context,
-    fact_id: FactId,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@on_vault
+def reject(vault: ChosenVault, fact_id: FactId, json: Json = False) -> None:
     """Mark a fact as wrong. It is no longer used and will not be imported again."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         known, scope = profile.record.facts, profile.record.scope
         show_outcome(known.reject(known.find(fact_id, scope), scope), "Rejected", json=json)
 
 
+@on_vault
 def correct(
-    context: typer.Context,
+    vault: ChosenVault,
     fact_id: FactId,
     fields: Annotated[list[str], typer.Argument(help="Corrections as FIELD=VALUE; an empty value clears a field.")],
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Correct a fact, for example with `dose="5 mg"` or `status=stopped`."""
     corrections = dict(_field(field) for field in fields)
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         known, scope = profile.record.facts, profile.record.scope
         show_outcome(known.correct(known.find(fact_id, scope), corrections, scope), "Corrected", json=json)
 
 
+@on_vault
 def alerts(
-    context: typer.Context,
+    vault: ChosenVault,
     every: Annotated[bool, typer.Option("--all", help="Include dismissed alerts.")] = False,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """List alerts: medicines that match an allergy, critical results, conflicting doses and duplicates."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         shown = profile.record.alerts(with_dismissed=every)
     if json:
         print_json({"alerts": shown})
@@ -147,17 +161,15 @@ def alerts(
         typer.echo(printable(f"{alert.id[:8]}  {alert.text}"))
 
 
+@on_vault
 def dismiss(
-    context: typer.Context,
+    vault: ChosenVault,
     alert_id: Annotated[str, typer.Argument(help="The alert's ID, or its first characters.", show_default=False)],
     why: Annotated[str, typer.Option(help="Why it is dismissed.")] = "",
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Dismiss an alert. It stays dismissed until its facts change."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         alert = profile.record.dismiss(alert_id, why=why)
     if json:
         print_json({"alert": alert})

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from citewell.cli.common import Home, Json, print_json, printable
-from citewell.cli.unlock import PassphraseStdin, Vault, opened_profile
+from citewell.cli.common import Json, print_json, printable
+from citewell.cli.unlock import ChosenVault, on_vault
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,18 +29,16 @@ def consult_service_of(profile: OpenVault) -> tuple[AskService, User]:
     return make_record_service(profile.app, profile.record.facts), User.owner(profile.record.scope)
 
 
+@on_vault
 def conversations(
-    context: typer.Context,
+    vault: ChosenVault,
     conversation: Annotated[
         str | None, typer.Argument(help="ID of one conversation to read.", show_default=False)
     ] = None,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """List the conversations with a record, most recent first, or show one."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         service, asker = consult_service_of(profile)
         if conversation is None:
             talks = service.conversations.all(asker)
@@ -70,16 +68,14 @@ def conversations(
         typer.echo(printable("\n".join(lines) or "No questions yet."))
 
 
+@on_vault
 def forget(
-    context: typer.Context,
+    vault: ChosenVault,
     conversation: Annotated[str, typer.Argument(help="ID of the conversation.", show_default=False)],
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Delete a conversation. The audit log inside the vault keeps its answers."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         service, asker = consult_service_of(profile)
         service.conversations.erase(conversation, asker)
     if json:
@@ -88,20 +84,18 @@ def forget(
         typer.echo("Conversation deleted.")
 
 
+@on_vault
 def feedback(
-    context: typer.Context,
+    vault: ChosenVault,
     answer: Annotated[str, typer.Argument(help="ID of the answer, as `ask` shows it.", show_default=False)],
     said: Annotated[
         Literal["helpful", "not-helpful", "none"], typer.Argument(help="Whether it helped; none removes your feedback.")
     ],
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Say whether an answer helped. Your feedback stays inside the vault."""
     is_helpful = None if said == "none" else said == "helpful"
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         profile.record.give_feedback(answer, is_helpful=is_helpful)
     if json:
         print_json({"answer_id": answer, "is_helpful": is_helpful})
@@ -109,8 +103,9 @@ def feedback(
         typer.echo("Saved in the vault.")
 
 
+@on_vault
 def settings(
-    context: typer.Context,
+    vault: ChosenVault,
     lock_minutes: Annotated[
         int | None, typer.Option(help="Lock after this many idle minutes.", show_default=False)
     ] = None,
@@ -120,9 +115,6 @@ def settings(
     model: Annotated[
         str | None, typer.Option(help="Who writes the answers: a configured model, or default.", show_default=False)
     ] = None,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Show or change the settings of a record."""
@@ -132,7 +124,7 @@ def settings(
         raise InputError("--language must be en, fr, de or default.")
     given = {"lock_minutes": lock_minutes, "language": language, "model": model}
     told = {name: None if value == AS_SERVER else value for name, value in given.items() if value is not None}
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         if told:
             profile.choose(replace(profile.choices, **told))  # type: ignore[arg-type]
         chosen = profile.choices

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import update_wrapper
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.common import settings
+from citewell.cli.common import Home, settings
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,22 +63,48 @@ def all_vaults(context: typer.Context, home: Path | None) -> Iterator[Vaults]:
         vaults.close()
 
 
-@contextmanager
-def one_vault(context: typer.Context, home: Path | None, vault: str | None) -> Iterator[tuple[Vaults, Header]]:
-    """The vaults of the home, and the one that is meant."""
-    with all_vaults(context, home) as vaults:
-        yield vaults, vaults.find(vault)
+@dataclass(frozen=True, slots=True)
+class ChosenVault:
+    """The vault that a command is about; `label` may be left out where there is only one."""
+
+    context: typer.Context
+    home: Path | None
+    label: str | None
+    from_stdin: bool
+
+    @contextmanager
+    def locked(self) -> Iterator[tuple[Vaults, Header]]:
+        """The vaults of the home, and the one that is meant."""
+        with all_vaults(self.context, self.home) as vaults:
+            yield vaults, vaults.find(self.label)
+
+    def passphrase(self, header: Header) -> str:
+        """The passphrase of a vault, as it is asked for everywhere."""
+        return ask(f"Passphrase of “{header.label}”", from_stdin=self.from_stdin)
+
+    @contextmanager
+    def opened(self) -> Iterator[OpenVault]:
+        """The vault, open until the verb is done."""
+        with self.locked() as (vaults, header):
+            yield vaults.open(header.id, self.passphrase(header))
 
 
-def passphrase_of(header: Header, *, from_stdin: bool) -> str:
-    """The passphrase of a vault, as it is asked for everywhere."""
-    return ask(f"Passphrase of “{header.label}”", from_stdin=from_stdin)
+def on_vault(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb whose first parameter is a `ChosenVault`, with the options that choose it; they stand before the last."""
 
+    def run(
+        context: typer.Context,
+        *,
+        vault: Vault = None,
+        passphrase_stdin: PassphraseStdin = False,
+        home: Home = None,
+        **own: Any,
+    ) -> None:
+        verb(ChosenVault(context, home, vault, passphrase_stdin), **own)
 
-@contextmanager
-def opened_profile(
-    context: typer.Context, home: Path | None, vault: str | None, *, from_stdin: bool
-) -> Iterator[OpenVault]:
-    """One vault, open until the verb is done."""
-    with one_vault(context, home, vault) as (vaults, header):
-        yield vaults.open(header.id, passphrase_of(header, from_stdin=from_stdin))
+    _, *own, last = signature(verb, eval_str=True).parameters.values()
+    context, *choosing, _ = signature(run, eval_str=True).parameters.values()
+    keywords = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in (*own, *choosing, last)]
+    update_wrapper(run, verb)
+    run.__signature__ = Signature([context, *keywords])  # type: ignore[attr-defined]
+    return run

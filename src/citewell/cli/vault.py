@@ -9,14 +9,12 @@ import typer
 
 from citewell.cli.common import Home, Json, print_json, printable
 from citewell.cli.unlock import (
+    ChosenVault,
     PassphraseStdin,
-    Vault,
     all_vaults,
     ask,
     ask_new,
-    one_vault,
-    opened_profile,
-    passphrase_of,
+    on_vault,
 )
 from citewell.errors import InputError
 
@@ -71,15 +69,10 @@ def list_vaults(context: typer.Context, home: Home = None, json: Json = False) -
 
 
 @app.command()
-def check(
-    context: typer.Context,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@on_vault
+def check(vault: ChosenVault, json: Json = False) -> None:
     """Open a vault and verify every page, every document and the audit log."""
-    with opened_profile(context, home, vault, from_stdin=passphrase_stdin) as profile:
+    with vault.opened() as profile:
         library = profile.app
         verification = library.library.verify()
         proof = library.ask_service.audit.verify_chain(library.tenant)
@@ -97,46 +90,31 @@ def check(
 
 
 @app.command()
-def passphrase(
-    context: typer.Context,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@on_vault
+def passphrase(vault: ChosenVault, json: Json = False) -> None:
     """Change the passphrase. On standard input, give the old one first, then the new one."""
-    with one_vault(context, home, vault) as (vaults, header):
-        old = passphrase_of(header, from_stdin=passphrase_stdin)
-        vaults.change_passphrase(header.id, old, ask_new("New passphrase", from_stdin=passphrase_stdin))
+    with vault.locked() as (vaults, header):
+        old = vault.passphrase(header)
+        vaults.change_passphrase(header.id, old, ask_new("New passphrase", from_stdin=vault.from_stdin))
     _done(header, "Passphrase changed. Older exports still open with the old one.", json=json)
 
 
 @app.command()
-def recover(
-    context: typer.Context,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@on_vault
+def recover(vault: ChosenVault, json: Json = False) -> None:
     """Set a new passphrase using the recovery words. On standard input, give the recovery words first."""
-    with one_vault(context, home, vault) as (vaults, header):
-        phrase = ask("The twelve recovery words", from_stdin=passphrase_stdin)
-        vaults.recover(header.id, phrase, ask_new("New passphrase", from_stdin=passphrase_stdin))
+    with vault.locked() as (vaults, header):
+        phrase = ask("The twelve recovery words", from_stdin=vault.from_stdin)
+        vaults.recover(header.id, phrase, ask_new("New passphrase", from_stdin=vault.from_stdin))
     _done(header, "Passphrase changed. Your recovery words are still the same.", json=json)
 
 
 @app.command()
-def phrase(
-    context: typer.Context,
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@on_vault
+def phrase(vault: ChosenVault, json: Json = False) -> None:
     """Get new recovery words. The old ones stop working."""
-    with one_vault(context, home, vault) as (vaults, header):
-        made = vaults.new_recovery(header.id, passphrase_of(header, from_stdin=passphrase_stdin))
+    with vault.locked() as (vaults, header):
+        made = vaults.new_recovery(header.id, vault.passphrase(header))
     if json:
         print_json({"vault": _vault_json(header), "recovery_phrase": made})
         return
@@ -144,17 +122,15 @@ def phrase(
 
 
 @app.command()
+@on_vault
 def export(
-    context: typer.Context,
+    vault: ChosenVault,
     target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.", show_default=False)],
-    vault: Vault = None,
-    passphrase_stdin: PassphraseStdin = False,
-    home: Home = None,
     json: Json = False,
 ) -> None:
     """Export a vault to one encrypted file, for a backup or another computer."""
-    with one_vault(context, home, vault) as (vaults, header):
-        vaults.export(header.id, passphrase_of(header, from_stdin=passphrase_stdin), target)
+    with vault.locked() as (vaults, header):
+        vaults.export(header.id, vault.passphrase(header), target)
     _done(header, f"Saved to {target}. It opens with the same passphrase.", json=json)
 
 

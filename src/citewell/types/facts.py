@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from citewell.errors import InputError
-from citewell.types.fact_parts import DoseChange, Ingredient, ResultPart, TaperStep
 from citewell.types.fact_values import (
     REPORTED,
     DiagnosisStatus,
@@ -21,6 +20,43 @@ from citewell.types.fact_values import (
     Severity,
     VisitStatus,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class DoseChange:
+    """Another dose from a day on."""
+
+    dose: str
+    on: PartialDate | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaperStep:
+    """One step of a dose that is taken down."""
+
+    dose: str
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredient:
+    """One substance of a medicine."""
+
+    name: str
+    strength: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPart:
+    """One value of a result that has several, such as a blood pressure."""
+
+    test_name: str
+    code: str | None = None
+    value: float | None = None
+    value_text: str | None = None
+    unit: str | None = None
+
 
 __all__ = [
     "FACT_NAMESPACE",

@@ -12,7 +12,7 @@ from citewell.answer.retrieve import Search
 from citewell.assistants.guidelines.search_index import Books
 from citewell.assistants.records.ask import Records
 from citewell.assistants.records.fact_places import FactDocuments
-from citewell.assistants.records.kind_examples import Nearness, examples, nearness
+from citewell.assistants.records.question_kinds import Nearness, examples, nearness
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import User
 from citewell.wiring import make_ask_service, search_at

@@ -45,7 +45,7 @@ class FolderBlobs:
                 with suppress(OSError):
                     draft.unlink()
                 raise
-            _sync_folder(path.parent)
+            sync(path.parent)
 
     def get(self, key: str) -> bytes:
         """The bytes of a key."""
@@ -72,8 +72,10 @@ class FolderBlobs:
             raise BlobsUnavailable(UNUSABLE.format(place=self._folder, why=error.strerror)).at(self._folder) from error
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in a folder last."""
+def sync(folder: Path) -> None:
+    """Make a folder's entries durable, where the system has a way to."""
+    if os.name == "nt":
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from citewell.adapters.embedding.remote import ANSWER_S, CONNECT_S, RemoteEmbedder, Sleep, T, is_local
-from citewell.errors import MissingExtra
+from citewell.adapters.embedding.remote import ANSWER_S, RemoteEmbedder, T
+from citewell.adapters.remote import CONNECT_S, Sleep, is_local, vendor_package
 
 URL = "http://127.0.0.1:11434"
 _START = "Start it with `ollama serve`, or set CITEWELL_EMBEDDER_URL."
@@ -21,16 +21,10 @@ class OllamaEmbedder(RemoteEmbedder):
 
     def __init__(self, model: str, *, url: str | None = None, sleep: Sleep = time.sleep) -> None:
         super().__init__(model, url=url or URL, sleep=sleep)
-        try:
-            import httpx
-            import ollama
-        except ImportError as error:
-            raise MissingExtra(
-                "Ollama's client is not installed. Install it with: pip install 'citewell[ollama]'"
-            ) from error
-        self._httpx, self._ollama = httpx, ollama
-        self._client: Any = ollama.Client(
-            host=self.url, timeout=httpx.Timeout(ANSWER_S, connect=CONNECT_S), trust_env=not is_local(self.url)
+        self._ollama = vendor_package("ollama", "Ollama's client", extra="ollama")
+        self._httpx = vendor_package("httpx", "Ollama's client", extra="ollama")
+        self._client: Any = self._ollama.Client(
+            host=self.url, timeout=self._httpx.Timeout(ANSWER_S, connect=CONNECT_S), trust_env=not is_local(self.url)
         )
 
     @cached_property

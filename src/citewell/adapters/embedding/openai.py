@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from citewell.adapters.embedding.remote import ANSWER_S, CONNECT_S, RemoteEmbedder, Sleep, is_local
+from citewell.adapters.embedding.remote import ANSWER_S, RemoteEmbedder
+from citewell.adapters.remote import CONNECT_S, Sleep, is_local
 
 URL = "https://api.openai.com/v1"
 

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import numpy as np
 
+from citewell.adapters.remote import RETRY_AFTER_S, Sleep, TransientFailure, place_of, spread
 from citewell.errors import EmbedderRefused, EmbedderUnavailable
 from citewell.minilm.tokenizer import encodable
 from citewell.ports import Progress, Vectors
 
-RETRY_AFTER_S = (1.0, 2.0, 4.0)
-MAX_WAIT_S = 10.0
-CONNECT_S = 5.0
 ANSWER_S = 120.0
 """A server on a CPU may take this long for one batch, loading its model included."""
 
 BATCH_TEXTS = 64
 _PROBE = "dimensions"
 
-Sleep = Callable[[float], None]
 T = TypeVar("T")
-
-
-class TransientEmbedFailure(Exception):
-    """A failure that another try may not meet."""
-
-    def __init__(self, error: EmbedderUnavailable, *, wait_s: float | None = None) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.wait_s = wait_s
-        """What the server asks to wait, if it does."""
 
 
 class RemoteEmbedder(ABC):
@@ -69,9 +54,7 @@ class RemoteEmbedder(ABC):
     @property
     def place(self) -> str:
         """The vendor and its address, without any user or key that the address may hold."""
-        parts = urlsplit(self.url)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{self.vendor} at {parts.scheme}://{parts.hostname}{port}"
+        return place_of(self.vendor, self.url)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One unit vector per text, in the order given; equal texts are asked for once."""
@@ -97,14 +80,12 @@ class RemoteEmbedder(ABC):
         for pause_s in RETRY_AFTER_S:
             try:
                 return call()
-            except TransientEmbedFailure as failure:
+            except TransientFailure as failure:
                 wait_s = failure.wait_s
-                if wait_s is None:
-                    wait_s = pause_s * random.uniform(0.75, 1.25)  # noqa: S311 (spreads retries, guards nothing)
-            self._sleep(min(wait_s, MAX_WAIT_S))
+            self._sleep(spread(pause_s, wait_s))
         try:
             return call()
-        except TransientEmbedFailure as failure:
+        except TransientFailure as failure:
             raise failure.error from failure
 
     def _checked(self, answer: Any, count: int, dimensions: int | None) -> Vectors:
@@ -133,8 +114,8 @@ class RemoteEmbedder(ABC):
             "that the model makes embeddings."
         )
 
-    def _unreachable(self, start: str) -> TransientEmbedFailure:
-        return TransientEmbedFailure(EmbedderUnavailable(f"{self.place} could not be reached. {start}"))
+    def _unreachable(self, start: str) -> TransientFailure:
+        return TransientFailure(EmbedderUnavailable(f"{self.place} could not be reached. {start}"))
 
     def _refused(self, status: int, *, fetch: str, retry_after: str | None = None) -> Exception:
         """Our error for an HTTP status; the server's own words may repeat a text, so they are left out."""
@@ -147,9 +128,7 @@ class RemoteEmbedder(ABC):
                 f"{self.place} cannot embed at the moment ({status}). Run the command again in a minute. If it keeps "
                 "failing, check the server's log."
             )
-            return TransientEmbedFailure(
-                error, wait_s=float(retry_after) if retry_after and retry_after.isdigit() else None
-            )
+            return TransientFailure(error, retry_after=retry_after)
         return EmbedderRefused(
             f"{self.place} refused the request ({status}). Check the model's name and CITEWELL_EMBEDDER_URL."
         )
@@ -158,12 +137,3 @@ class RemoteEmbedder(ABC):
 def _sendable(text: str) -> str:
     """The text, or a full stop for an empty one, which servers refuse."""
     return encodable(text) if text.strip() else "."
-
-
-def is_local(url: str) -> bool:
-    """Whether an address is this machine, which no proxy can reach.
-
-    >>> is_local("http://127.0.0.1:11434"), is_local("https://api.example.com")
-    (True, False)
-    """
-    return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")

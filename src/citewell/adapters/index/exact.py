@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +21,7 @@ from citewell.adapters.index.helper_threads import HelperThreads, core_count
 from citewell.adapters.index.scope_view import SegmentView, look
 from citewell.adapters.index.segment import ROUGH_ROWS, Integers, Segment, build, join, keep, read
 from citewell.errors import EmbedderMismatch, LibraryBusy, LibraryError
-from citewell.ports import Asked, Candidate, Shelf, Vector
+from citewell.ports import Asked, Candidate, IndexedVersion, Shelf, Vector
 from citewell.types import Scope
 
 MAX_SEGMENTS = 8
@@ -204,6 +204,10 @@ class ExactIndex:
                     )
         raise _too_busy()
 
+    def _load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
+        """What is held in memory of these generations."""
+        return self._shelf.load(generations)
+
     def _read(self, stamp: int) -> Snapshot | None:
         """A snapshot of what is current, or None when a document went while it was read."""
         current = frozenset(self._shelf.current())
@@ -211,7 +215,7 @@ class ExactIndex:
         held = self._snapshot.generations.union(*(segment.generations.tolist() for segment in segments))
         wanted = sorted(current - held)
         if wanted:
-            fresh = read(self._shelf.load(wanted))
+            fresh = read(self._load(wanted))
             if set(fresh.generations.tolist()) != set(wanted):
                 return None
             segments.append(build(fresh))

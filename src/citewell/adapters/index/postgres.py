@@ -7,9 +7,9 @@ searched again. Both give the same candidates.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,9 +19,10 @@ from citewell.adapters.index.bm25 import TUNING, Bm25Settings, match
 from citewell.adapters.index.candidate_list import Passages
 from citewell.adapters.index.compact_scope import CompactIndex
 from citewell.adapters.index.dense import cosines_of
-from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, Size, _best, _checked, _ranked, _too_busy
+from citewell.adapters.index.exact import MAX_ATTEMPTS, ExactIndex, _best, _checked, _ranked, _too_busy
 from citewell.adapters.index.scope_view import SegmentView, look
 from citewell.adapters.index.segment import Integers, build, read
+from citewell.adapters.index.tenant_indexes import TenantIndex
 from citewell.ports import Asked, Candidate, IndexedVersion, Shelf, Vector
 from citewell.types import Scope
 
@@ -50,49 +51,33 @@ class VectorShelf(Shelf, Protocol):
         ...
 
 
-class PostgresIndex:
+class PostgresIndex(TenantIndex):
     """One small index for each tenant, the least recently searched let go; threads may share one."""
 
     def __init__(
         self, shelf_of: Callable[[str], VectorShelf], *, memory_bytes: int, tuning: Bm25Settings = TUNING
     ) -> None:
-        self._shelf_of, self._memory_bytes, self._tuning = shelf_of, memory_bytes, tuning
+        super().__init__(shelf_of, tuning=tuning)
+        self._vectors_of, self._memory_bytes = shelf_of, memory_bytes
         self._tenants: OrderedDict[str, ExactIndex] = OrderedDict()
         self._bytes: dict[str, int] = {}
         self._held = 0
-        self._changing = threading.Lock()
 
-    def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
-        """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
-        index = self._index_of(scope.tenant)
-        found = index.candidates(vector, terms, scope=scope, limit=limit)
-        self._weigh(scope.tenant, index)
-        return found
-
-    def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
-        """The same of several questions, after one look at what the scope may see."""
-        index = self._index_of(scope.tenant)
-        candidateses = index.candidates_of_each(asked, scope=scope, limit=limit)
-        self._weigh(scope.tenant, index)
-        return candidateses
-
-    def size(self) -> Size:
-        """What is in memory now, of all tenants."""
+    @contextmanager
+    def _used(self, tenant: str) -> Iterator[ExactIndex]:
         with self._changing:
-            sizes = [index.size() for index in self._tenants.values()]
-        return Size(*(sum(getattr(other, name) for other in sizes) for name in ("segments", "rows", "bytes")))
-
-    def _index_of(self, tenant: str) -> ExactIndex:
-        with self._changing:
-            if tenant in self._tenants:
+            index = self._tenants.get(tenant)
+            if index is not None:
                 self._tenants.move_to_end(tenant)
-                return self._tenants[tenant]
-        made = self._made(tenant)
-        with self._changing:
-            return self._tenants.setdefault(tenant, made)
+        if index is None:
+            made = self._made(tenant)
+            with self._changing:
+                index = self._tenants.setdefault(tenant, made)
+        yield index
+        self._weigh(tenant, index)
 
     def _made(self, tenant: str) -> ExactIndex:
-        shelf = self._shelf_of(tenant)
+        shelf = self._vectors_of(tenant)
         if shelf.vector_bytes() < self._memory_bytes:
             return ExactIndex(shelf, tuning=self._tuning)
         return WordIndex(shelf, tuning=self._tuning)
@@ -109,34 +94,19 @@ class PostgresIndex:
                 oldest, _ = self._tenants.popitem(last=False)
                 self._held -= self._bytes.pop(oldest, 0)
             if size > self._memory_bytes and not isinstance(index, WordIndex):
-                self._tenants[tenant] = WordIndex(self._shelf_of(tenant), tuning=self._tuning)
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeTerms:
-    """A shelf whose vectors stay where they are."""
-
-    shelf: VectorShelf
-
-    def stamp(self) -> int:
-        return self.shelf.stamp()
-
-    def current(self) -> list[int]:
-        return self.shelf.current()
-
-    def visible(self, scope: Scope) -> list[int]:
-        return self.shelf.visible(scope)
-
-    def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
-        return self.shelf.load_words(generations)
+                self._tenants[tenant] = WordIndex(self._vectors_of(tenant), tuning=self._tuning)
 
 
 class WordIndex(ExactIndex):
     """BM25 from memory, cosines of what the database finds nearest; of little that is asked again, all from memory."""
 
     def __init__(self, shelf: VectorShelf, *, tuning: Bm25Settings = TUNING) -> None:
-        super().__init__(ScopeTerms(shelf), tuning=tuning)
+        super().__init__(shelf, tuning=tuning)
         self._vectors = shelf
+
+    def _load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
+        """The words alone: the vectors stay where they are."""
+        return self._vectors.load_words(generations)
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
         """The same candidates as those of an index that holds the vectors."""

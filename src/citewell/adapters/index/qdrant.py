@@ -121,18 +121,7 @@ class QdrantIndex:
 
         question = np.nan_to_num(np.asarray(vector, dtype=np.float32)).tolist()
         how = None if self._replica.is_local else models.SearchParams(exact=is_exact, hnsw_ef=max(128, 2 * limit))
-        return list(
-            self._replica.client.query_points(
-                ALIAS,
-                query=question,
-                using=MEANING,
-                query_filter=condition,
-                search_params=how,
-                limit=limit,
-                with_payload=True,
-                with_vectors=[MEANING],
-            ).points
-        )
+        return self._points(question, MEANING, condition, limit=limit, how=how)
 
     def _best(self, keys: NDArray[np.uint64], gains: Scores, condition: Any, *, limit: int) -> list[Any]:
         from qdrant_client import models
@@ -143,17 +132,21 @@ class QdrantIndex:
                 weighed[word(key)] = weighed.get(word(key), 0.0) + gain
         if not weighed:
             return []
-        return list(
-            self._replica.client.query_points(
-                ALIAS,
-                query=models.SparseVector(indices=list(weighed), values=list(weighed.values())),
-                using=WORDS,
-                query_filter=condition,
-                limit=limit,
-                with_payload=True,
-                with_vectors=[MEANING],
-            ).points
+        question = models.SparseVector(indices=list(weighed), values=list(weighed.values()))
+        return self._points(question, WORDS, condition, limit=limit)
+
+    def _points(self, question: Any, using: str, condition: Any, *, limit: int, how: Any = None) -> list[Any]:
+        answer = self._replica.client.query_points(
+            ALIAS,
+            query=question,
+            using=using,
+            query_filter=condition,
+            search_params=how,
+            limit=limit,
+            with_payload=True,
+            with_vectors=[MEANING],
         )
+        return list(answer.points)
 
 
 def _condition(scope: Scope) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from citewell.adapters.index.bm25 import TUNING, Bm25Settings
 from citewell.adapters.index.exact import ExactIndex, Size
@@ -21,11 +22,13 @@ class TenantIndex:
 
     def candidates(self, vector: Vector, terms: Mapping[str, float], *, scope: Scope, limit: int) -> list[Candidate]:
         """The union of the `limit` nearest by cosine and the `limit` best by BM25 over weighted terms."""
-        return self._of(scope.tenant).candidates(vector, terms, scope=scope, limit=limit)
+        with self._used(scope.tenant) as index:
+            return index.candidates(vector, terms, scope=scope, limit=limit)
 
     def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
         """The same of several questions, after one look at what the scope may see."""
-        return self._of(scope.tenant).candidates_of_each(asked, scope=scope, limit=limit)
+        with self._used(scope.tenant) as index:
+            return index.candidates_of_each(asked, scope=scope, limit=limit)
 
     def size(self) -> Size:
         """What is in memory now, of all tenants."""
@@ -33,8 +36,11 @@ class TenantIndex:
             sizes = [index.size() for index in self._tenants.values()]
         return Size(*(sum(getattr(other, name) for other in sizes) for name in ("segments", "rows", "bytes")))
 
-    def _of(self, tenant: str) -> ExactIndex:
+    @contextmanager
+    def _used(self, tenant: str) -> Iterator[ExactIndex]:
+        """The index of a tenant, for one search."""
         with self._changing:
             if tenant not in self._tenants:
                 self._tenants[tenant] = ExactIndex(self._shelf_of(tenant), tuning=self._tuning)
-            return self._tenants[tenant]
+            index = self._tenants[tenant]
+        yield index

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import logging
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.adapters.llm.failures import Endpoint
-from citewell.adapters.llm.remote import CONNECT_S, Items, RemoteModel, RemoteServer, ReplyEnd, Vendor, is_local
-from citewell.errors import MissingExtra
+from citewell.adapters.llm.remote import Items, RemoteModel, RemoteServer, ReplyEnd, Vendor, made_client
+from citewell.adapters.remote import vendor_package
 from citewell.ports import ModelInfo, Prompt
 
 if TYPE_CHECKING:
-    import anthropic
+    pass
 
 URL = "https://api.anthropic.com"
-NO_KEY = "none"
-"""Sent to a server that needs no key, so that a key of the environment never goes to it."""
 
 ENDS: dict[str, Literal["stop", "length", "filter"]] = {
     "max_tokens": "length",
@@ -25,35 +24,14 @@ ENDS: dict[str, Literal["stop", "length", "filter"]] = {
 }
 
 
-def _endpoint(url: str) -> Endpoint:
-    return Endpoint(
-        vendor="Anthropic",
-        url=url,
-        start="Check the connection, or set CITEWELL_MODEL_URL.",
-        fetch="Choose one of the models listed by `citewell models`.",
-    )
-
-
-def _client(url: str, key: str | None, timeout_s: float) -> anthropic.Anthropic:
-    try:
-        import anthropic
-    except ImportError as error:
-        raise MissingExtra(
-            "Anthropic's client is not installed. Install it with `pip install 'citewell[anthropic]'` "
-            "in the environment that Citewell runs in."
-        ) from error
+def _client(url: str, key: str | None, timeout_s: float) -> Any:
+    package = vendor_package("anthropic", "Anthropic's client", extra="anthropic")
     # At its loudest this client logs whole requests, which hold the words of questions and documents.
     logging.getLogger("anthropic").setLevel(logging.INFO)
-    return anthropic.Anthropic(
-        base_url=url,
-        api_key=key or NO_KEY,
-        max_retries=0,
-        timeout=anthropic.Timeout(timeout_s, connect=CONNECT_S),
-        http_client=anthropic.DefaultHttpxClient(trust_env=False) if is_local(url) else None,
-    )
+    return made_client(package, "Anthropic", url, key, timeout_s)
 
 
-VENDOR = Vendor("anthropic", URL, _endpoint, _client)
+VENDOR = Vendor("anthropic", URL, partial(Endpoint, "Anthropic"), _client)
 
 
 class AnthropicModel(RemoteModel):

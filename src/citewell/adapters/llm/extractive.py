@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from citewell.answer.expand import expand
 from citewell.answer.gate import MAX_HEAD_WORDS
+from citewell.answer.generate import LocalWriter
 from citewell.answer.select import AnswerScorer, select
 from citewell.answer.statements import Statement
 from citewell.clinical import Lexicon
@@ -14,34 +15,16 @@ from citewell.minilm.tokenizer import WordPiece
 from citewell.sentences import sentences
 from citewell.types import Context
 
-WINDOW_TOKENS = 1_000_000
-"""Nothing is sent anywhere, so all evidence fits."""
 _LIST_NUMBER = re.compile(r"\(?\w{1,3}[.)]")
 """The number of a list item, which would be checked as a sentence if it were shown."""
 
 
-class Extractive:
+class Extractive(LocalWriter):
     """Quotes the evidence; says nothing where nothing answers."""
 
     def __init__(self, lexicon: Lexicon, *, reader: AnswerScorer | None = None) -> None:
         self._lexicon = lexicon
         self._reader = reader
-
-    @property
-    def name(self) -> str:
-        return "extractive"
-
-    @property
-    def digest(self) -> str | None:
-        return None
-
-    @property
-    def window(self) -> int:
-        return WINDOW_TOKENS
-
-    @property
-    def reply(self) -> int:
-        return 0
 
     def count(self, text: str) -> int:
         """Tokens as the embedder counts them: there is no model with a count of its own."""
@@ -53,13 +36,6 @@ class Extractive:
         statements = select(question, context.evidence, reader=self._reader, expansions=expansions)
         for position, statement in enumerate(statements):
             yield ("\n\n" if position else "") + marked(statement)
-
-    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
-        """None: it has no opinion of its own words."""
-        return None
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def marked(statement: Statement) -> str:

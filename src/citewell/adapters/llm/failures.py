@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
+from citewell.adapters.remote import TransientFailure, place_of
 from citewell.errors import (
     CitewellError,
     LLMConnectionError,
@@ -23,33 +23,21 @@ UNREADABLE = {"JSONDecodeError", "UnicodeDecodeError", "ValidationError", "TypeE
 them generate classes of the same names from one template: hence names, not classes."""
 
 
-class TransientFailure(Exception):
-    """A failure that another try may not meet."""
-
-    def __init__(self, error: ModelError, *, wait_s: float | None = None) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.wait_s = wait_s
-        """What the server asks to wait, if it does."""
-
-
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A vendor's server, as its failures name it."""
 
     vendor: str
     url: str
-    start: str
+    start: str = "Check the connection, or set CITEWELL_MODEL_URL."
     """What to do when nothing answers."""
-    fetch: str
+    fetch: str = "Choose one of the models listed by `citewell models`."
     """What to do when it does not have the model; {name} stands for it."""
 
     @property
     def place(self) -> str:
         """The vendor and its address, without any user or key that the address may hold."""
-        parts = urlsplit(self.url)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{self.vendor} at {parts.scheme}://{parts.hostname}{port}"
+        return place_of(self.vendor, self.url)
 
     def unavailable(self, model: str) -> ModelUnavailableError:
         """It does not have this model."""
@@ -99,10 +87,10 @@ def _refused(status: int, error: Exception, endpoint: Endpoint, model: str, deta
         busy = ModelError(
             f"{place} is not accepting more requests at the moment ({told}). Wait a minute, then ask again."
         )
-        return TransientFailure(busy, wait_s=_retry_after_s(error))
+        return TransientFailure(busy, retry_after=_retry_after(error))
     if status == 408 or status >= 500:
         broken = ModelError(f"{place} failed ({told}). Ask again. If it keeps failing, check the server's log.")
-        return TransientFailure(broken, wait_s=_retry_after_s(error))
+        return TransientFailure(broken, retry_after=_retry_after(error))
     return ModelError(f"{place} refused the request ({told}). Check the model's name and CITEWELL_MODEL_URL.")
 
 
@@ -120,7 +108,6 @@ def _is_too_long(error: Exception) -> bool:
     return re.search(r"context[_ ](length|size)|prompt is too long|maximum number of tokens", told) is not None
 
 
-def _retry_after_s(error: Exception) -> float | None:
+def _retry_after(error: Exception) -> object:
     headers = getattr(getattr(error, "response", None), "headers", None)
-    value = headers.get("retry-after") if headers is not None else None
-    return float(value) if isinstance(value, str) and re.fullmatch(r"\d{1,4}(\.\d+)?", value) else None
+    return headers.get("retry-after") if headers is not None else None

@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.adapters.llm.failures import Endpoint
-from citewell.adapters.llm.remote import TEMPERATURE, Items, RemoteModel, RemoteServer, ReplyEnd, Vendor, is_local
-from citewell.errors import MissingExtra, ModelError
+from citewell.adapters.llm.remote import NO_KEY, TEMPERATURE, Items, RemoteModel, RemoteServer, ReplyEnd, Vendor
+from citewell.adapters.remote import is_local, vendor_package
+from citewell.errors import ModelError
 from citewell.ports import ModelInfo, Prompt
 
 if TYPE_CHECKING:
-    from google import genai
+    pass
 
 URL = "https://generativelanguage.googleapis.com"
-NO_KEY = "none"
-"""Sent to a server that needs no key, so that a key of the environment never goes to it."""
 
 ENDS: dict[str, Literal["stop", "length", "filter"]] = {"STOP": "stop", "MAX_TOKENS": "length"}
 """All other reasons that the protocol knows are ways to withhold a reply."""
 
 
-def _endpoint(url: str) -> Endpoint:
-    return Endpoint(
-        vendor="Google",
-        url=url,
-        start="Check the connection, or set CITEWELL_MODEL_URL.",
-        fetch="Choose one of the models listed by `citewell models`.",
-    )
-
-
-def _client(url: str, key: str | None, timeout_s: float) -> genai.Client:
-    try:
-        from google import genai
-    except ImportError as error:
-        raise MissingExtra(
-            "Google's client is not installed. Install it with `pip install 'citewell[google]'` "
-            "in the environment that Citewell runs in."
-        ) from error
+def _client(url: str, key: str | None, timeout_s: float) -> Any:
+    genai = vendor_package("google.genai", "Google's client", extra="google")
     options = genai.types.HttpOptions(
         base_url=url, timeout=int(timeout_s * 1_000), client_args={"trust_env": not is_local(url)}
     )
@@ -45,7 +30,7 @@ def _client(url: str, key: str | None, timeout_s: float) -> genai.Client:
     return genai.Client(api_key=key or NO_KEY, vertexai=False, http_options=options)
 
 
-VENDOR = Vendor("google", URL, _endpoint, _client)
+VENDOR = Vendor("google", URL, partial(Endpoint, "Google"), _client)
 
 
 class GoogleModel(RemoteModel):

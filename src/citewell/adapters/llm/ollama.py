@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Any
 from citewell.adapters.llm.counting import least_tokens
 from citewell.adapters.llm.failures import Endpoint
 from citewell.adapters.llm.model_limits import exact
-from citewell.adapters.llm.remote import (
-    CONNECT_S,
-    TEMPERATURE,
-    Items,
-    RemoteModel,
-    RemoteServer,
-    ReplyEnd,
-    Vendor,
-    is_local,
-    turns,
-)
-from citewell.errors import MissingExtra, ModelReply, TokenBudgetExceededError
+from citewell.adapters.llm.remote import TEMPERATURE, Items, RemoteModel, RemoteServer, ReplyEnd, Vendor, turns
+from citewell.adapters.remote import CONNECT_S, is_local, vendor_package
+from citewell.errors import ModelReply, TokenBudgetExceededError
 from citewell.ports import ModelInfo, Progress, Prompt
 
 if TYPE_CHECKING:
@@ -42,14 +33,8 @@ def _endpoint(url: str) -> Endpoint:
 
 
 def _client(url: str, key: str | None, timeout_s: float) -> Any:
-    try:
-        import httpx
-        import ollama
-    except ImportError as error:
-        raise MissingExtra(
-            "Ollama's client is not installed. Install it with `pip install 'citewell[ollama]'` "
-            "in the environment that Citewell runs in."
-        ) from error
+    ollama = vendor_package("ollama", "Ollama's client", extra="ollama")
+    httpx = vendor_package("httpx", "Ollama's client", extra="ollama")
     return ollama.Client(
         host=url,
         headers={"Authorization": f"Bearer {key}"} if key else None,

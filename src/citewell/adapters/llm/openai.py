@@ -8,25 +8,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.adapters.llm.failures import Endpoint
 from citewell.adapters.llm.remote import (
-    CONNECT_S,
     TEMPERATURE,
     Items,
     RemoteModel,
     RemoteServer,
     ReplyEnd,
     Vendor,
-    is_local,
+    made_client,
     turns,
 )
-from citewell.errors import MissingExtra
+from citewell.adapters.remote import vendor_package
 from citewell.ports import ModelInfo, Prompt
 
 if TYPE_CHECKING:
     import openai
 
 URL = "https://api.openai.com/v1"
-NO_KEY = "none"
-"""Sent to servers that need no key, so that a key of the environment never goes to them."""
 
 NO_LIST = (404, 405, 501)
 """How servers say that they do not list their models."""
@@ -36,29 +33,11 @@ ENDS: dict[str, Literal["stop", "length", "filter"]] = {"length": "length", "con
 
 
 def _endpoint(url: str) -> Endpoint:
-    return Endpoint(
-        vendor="OpenAI" if url == URL else "The model server",
-        url=url,
-        start="Start it, or set CITEWELL_MODEL_URL.",
-        fetch="Choose one of the models listed by `citewell models`.",
-    )
+    return Endpoint("OpenAI" if url == URL else "The model server", url, "Start it, or set CITEWELL_MODEL_URL.")
 
 
-def _client(url: str, key: str | None, timeout_s: float) -> openai.OpenAI:
-    try:
-        import openai
-    except ImportError as error:
-        raise MissingExtra(
-            "The OpenAI client is not installed. Install it with `pip install 'citewell[openai]'` "
-            "in the environment that Citewell runs in."
-        ) from error
-    return openai.OpenAI(
-        base_url=url,
-        api_key=key or NO_KEY,
-        max_retries=0,
-        timeout=openai.Timeout(timeout_s, connect=CONNECT_S),
-        http_client=openai.DefaultHttpxClient(trust_env=False) if is_local(url) else None,
-    )
+def _client(url: str, key: str | None, timeout_s: float) -> Any:
+    return made_client(vendor_package("openai", "The OpenAI client", extra="openai"), "OpenAI", url, key, timeout_s)
 
 
 VENDOR = Vendor("openai", URL, _endpoint, _client)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -12,12 +11,12 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from citewell.adapters.llm.counting import TokenCounter
-from citewell.adapters.llm.failures import Endpoint, TransientFailure, failure
+from citewell.adapters.llm.failures import Endpoint, failure
 from citewell.adapters.llm.model_limits import ModelLimits
 from citewell.adapters.llm.timeouts import ReplyTimeouts, patience_for
+from citewell.adapters.remote import CONNECT_S, RETRY_AFTER_S, Sleep, TransientFailure, is_local, spread
 from citewell.errors import LLMTimeoutError, ModelError, ModelReply, ReplyCut, TokenBudgetExceededError
 from citewell.ports import ModelInfo, Progress, Prompt
 
@@ -66,11 +65,8 @@ def _possible_start(text: str, tag: str) -> int:
 
 
 TEMPERATURE = 0.1
-RETRY_AFTER_S = (1.0, 2.0, 4.0)
-MAX_WAIT_S = 10.0
-CONNECT_S = 5.0
-
-Sleep = Callable[[float], None]
+NO_KEY = "none"
+"""Sent to a server that needs no key, so that a key of the environment never goes to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +89,17 @@ class Vendor:
     endpoint: Callable[[str], Endpoint]
     connect: Callable[[str, str | None, float], Any]
     """The vendor's client for an address, a key and a time limit in seconds."""
+
+
+def made_client(package: Any, name: str, url: str, key: str | None, timeout_s: float) -> Any:
+    """A client of the packages of OpenAI and Anthropic, which are generated from one template."""
+    return getattr(package, name)(
+        base_url=url,
+        api_key=key or NO_KEY,
+        max_retries=0,
+        timeout=package.Timeout(timeout_s, connect=CONNECT_S),
+        http_client=package.DefaultHttpxClient(trust_env=False) if is_local(url) else None,
+    )
 
 
 class RemoteModel(ABC):
@@ -143,7 +150,7 @@ class RemoteModel(ABC):
             try:
                 yield from self._reply(fitted, deadline)
             except TransientFailure as met:
-                wait_s = _spread(pause_s, met.wait_s) if pause_s is not None else None
+                wait_s = spread(pause_s, met.wait_s) if pause_s is not None else None
                 if wait_s is None or time.monotonic() + wait_s > deadline:
                     raise met.error from None
                 self._sleep(wait_s)
@@ -273,15 +280,6 @@ class RemoteModel(ABC):
         )
 
 
-def is_local(url: str) -> bool:
-    """Whether an address is on this machine, where a proxy of the environment must not see what is sent.
-
-    >>> is_local("http://localhost:11434"), is_local("https://models.example/v1")
-    (True, False)
-    """
-    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
-
-
 class RemoteServer(ABC):
     """What a vendor's server can tell of its models; a vendor's class says only how to list them."""
 
@@ -342,16 +340,6 @@ def turns(prompt: Prompt) -> list[dict[str, str]]:
 
 def _texts(prompt: Prompt) -> list[str]:
     return [prompt.system, *(message.text for message in prompt.messages)]
-
-
-def _spread(pause_s: float, asked_s: float | None) -> float:
-    """The pause before another try, spread so that many callers do not come back at once.
-
-    >>> _spread(1.0, asked_s=60.0), 0.75 <= _spread(1.0, asked_s=None) <= 1.25
-    (10.0, True)
-    """
-    spread = pause_s * random.uniform(0.75, 1.25)  # noqa: S311 - guards nothing
-    return min(MAX_WAIT_S, max(spread, asked_s or 0.0))
 
 
 def _check_json(text: str, model: str) -> None:

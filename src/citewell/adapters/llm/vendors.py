@@ -13,7 +13,8 @@ from citewell.adapters.llm.model_limits import allowed as limits_of
 from citewell.errors import InputError, ModelError
 
 if TYPE_CHECKING:
-    from citewell.adapters.llm.remote import RemoteModel, RemoteServer, Sleep
+    from citewell.adapters.llm.remote import RemoteModel, RemoteServer
+    from citewell.adapters.remote import Sleep
 
 VENDORS = {
     "ollama": ("OllamaModel", "OllamaServer"),

@@ -9,9 +9,9 @@ from lxml import etree
 
 from citewell.adapters.parsers.dates import read_date
 from citewell.adapters.parsers.markup_flow import (
-    BULLETS,
     BlockReader,
     LineReader,
+    OpenLists,
     SectionedText,
     child_named,
     children_named,
@@ -191,7 +191,7 @@ class _NarrativeReader(BlockReader):
     def __init__(self, flow: SectionedText) -> None:
         super().__init__(flow)
         self._level = 1
-        self._lists: list[int | None] = []
+        self._lists = OpenLists()
 
     def is_apart(self, name: str) -> bool:
         return name not in INLINE
@@ -213,10 +213,10 @@ class _NarrativeReader(BlockReader):
             self._write_table(element)
             return False
         elif name == "list":
-            self._lists.append(1 if element.get("listType") == "ordered" else None)
+            self._lists.open(1 if element.get("listType") == "ordered" else None)
         elif name == "item":
             self.open("list_item")
-            self.mark(self._next_marker())
+            self.mark(self._lists.next_marker())
         return True
 
     def leave(self, element: etree._Element) -> None:
@@ -229,16 +229,9 @@ class _NarrativeReader(BlockReader):
             self.flow.close(self._level)
             self._level -= 1
         elif name == "list":
-            self._lists.pop()
+            self._lists.close()
         elif name == "item":
             self.close()
-
-    def _next_marker(self) -> str:
-        number = self._lists[-1] if self._lists else None
-        if number is None:
-            return BULLETS[max(0, len(self._lists) - 1) % len(BULLETS)]
-        self._lists[-1] = number + 1
-        return f"{number}."
 
     def _write_table(self, table: etree._Element) -> None:
         for caption in children_named(table, "caption"):

@@ -9,9 +9,9 @@ from lxml import etree
 
 from citewell.adapters.parsers.dates import read_date
 from citewell.adapters.parsers.markup_flow import (
-    BULLETS,
     BlockReader,
     LineReader,
+    OpenLists,
     SectionedText,
     children_named,
     descendants_named,
@@ -117,8 +117,7 @@ class _PageReader(BlockReader):
     def __init__(self, flow: SectionedText, outer_level: int) -> None:
         super().__init__(flow)
         self._outer_level = outer_level
-        self._lists: list[int | None] = []
-        """For each open list the number of its next item; None for a list without numbers."""
+        self._lists = OpenLists()
 
     def is_apart(self, name: str) -> bool:
         return name in APART
@@ -151,30 +150,23 @@ class _PageReader(BlockReader):
             return
         self.flush()
         if name in ("ul", "ol", "menu"):
-            self._lists.pop()
+            self._lists.close()
         if name in ("li", "aside", "figcaption", "caption"):
             self.close()
 
     def _open_block(self, element: etree._Element, name: str) -> None:
         if name in ("ul", "menu"):
-            self._lists.append(None)
+            self._lists.open(None)
         elif name == "ol":
             start = element.get("start") or "1"
-            self._lists.append(int(start) if re.fullmatch(r"\d{1,9}", start) else 1)
+            self._lists.open(int(start) if re.fullmatch(r"\d{1,9}", start) else 1)
         elif name == "li":
             self.open("list_item")
-            self.mark(self._next_marker())
+            self.mark(self._lists.next_marker())
         elif name == "aside":
             self.open("box")
         elif name in ("figcaption", "caption"):
             self.open("caption")
-
-    def _next_marker(self) -> str:
-        number = self._lists[-1] if self._lists else None
-        if number is None:
-            return BULLETS[max(0, len(self._lists) - 1) % len(BULLETS)]
-        self._lists[-1] = number + 1
-        return f"{number}."
 
     def _write_definitions(self, element: etree._Element) -> bool:
         """A term and its description make one block, so that each can be read on its own."""

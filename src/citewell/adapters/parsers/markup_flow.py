@@ -208,6 +208,27 @@ def read_line(element: etree._Element | None, reader: LineReader) -> str:
     return reader.inline.take()
 
 
+class OpenLists:
+    """The lists that are open, one in another: for each the number of its next item, None without numbers."""
+
+    def __init__(self) -> None:
+        self._numbers: list[int | None] = []
+
+    def open(self, first: int | None) -> None:
+        self._numbers.append(first)
+
+    def close(self) -> None:
+        self._numbers.pop()
+
+    def next_marker(self) -> str:
+        """What stands before the next item of the innermost list."""
+        number = self._numbers[-1] if self._numbers else None
+        if number is None:
+            return BULLETS[max(0, len(self._numbers) - 1) % len(BULLETS)]
+        self._numbers[-1] = number + 1
+        return f"{number}."
+
+
 class BlockReader(LineReader):
     """Cuts inline text into blocks: knows which kind of block is open and the mark that it starts with."""
 

@@ -11,11 +11,11 @@ from lxml import etree
 from citewell.adapters.parsers.markup_flow import child_named, children_named, descendants_named, local_name
 from citewell.adapters.parsers.nxml_lines import line
 from citewell.types import Metadata
+from citewell.vocabulary.months import month_number
 
 METAS = frozenset("article-meta book-meta book-part-meta collection-meta front-stub".split())
 ROOTS_WITH_META = frozenset("article book book-part sub-article response collection book-app".split())
 DATE_PREFERENCE = ("epub", "electronic", "pub", "ppub", "print", "collection", "")
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _MAX_LICENCE_CHARACTERS = 300
@@ -134,10 +134,8 @@ def _published(meta: etree._Element) -> date | None:
 
 def _date(element: etree._Element) -> date | None:
     year, month, day = (line(child_named(element, part)) for part in ("year", "month", "day"))
-    if month[:3].lower() in MONTHS:
-        month = str(MONTHS.index(month[:3].lower()) + 1)
     try:
-        return date(int(year), int(month or 1), int(day or 1))
+        return date(int(year), month_number(month) or int(month or 1), int(day or 1))
     except ValueError:
         match = re.match(r"\d{4}", year)
         return date(int(match.group()), 1, 1) if match and int(match.group()) else None

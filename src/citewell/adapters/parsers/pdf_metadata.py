@@ -15,12 +15,12 @@ from citewell.adapters.parsers.pdf_blocks import Draft
 from citewell.adapters.parsers.pdf_headings import Bookmark
 from citewell.adapters.parsers.pdf_image import PDFIUM_LOCK
 from citewell.types import Metadata
+from citewell.vocabulary.months import MONTH_STARTS, month_number
 
 DATE_CUES = ("last updated", "updated", "revised", "last reviewed", "publication date", "published", "date of issue")
 """In order of weight: the day from which the text in hand is valid comes before the day of its first edition."""
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_MONTH = rf"(?:{'|'.join(MONTH_STARTS)})[a-z]*\.?"
 _WHEN = rf"(?:(?P<day>\d{{1,2}})\s+)?(?P<month>{_MONTH}),?\s+(?P<year>\d{{4}})|(?P<number>\d{{1,2}})/(?P<short>\d{{4}})"
 _ISBN = re.compile(r"\bISBN[:\s]*((?:97[89][-\s]?)?\d[\d\-\s]{7,12}[\dXx])\b")
 _DOI = re.compile(r"\b(10\.\d{4,9}/[^\s\"<>)\],;]+[^\s\"<>)\],;.])")
@@ -39,7 +39,7 @@ def stated_date(text: str) -> date | None:
         match = re.search(rf"\b{cue}\b[:\s]*(?:on\s+|in\s+)?(?:{_WHEN})", text, re.IGNORECASE)
         if match:
             year = int(match["year"] or match["short"])
-            month = int(match["number"]) if match["number"] else _MONTHS.index(match["month"][:3].lower()) + 1
+            month = int(match["number"]) if match["number"] else month_number(match["month"]) or 0
             try:
                 return date(year, month, int(match["day"] or 1))
             except ValueError:

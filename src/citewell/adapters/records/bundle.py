@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -97,6 +97,24 @@ def _is_text(told: Any) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def written(kind: str, identifier: tuple[str, str], at: str, resources: Sequence[Json]) -> bytes:
+    """A bundle as a file; its identifier is a system and a value in it."""
+    system, value = identifier
+    bundle = {
+        "resourceType": "Bundle",
+        "type": kind,
+        "identifier": {"system": system, "value": value},
+        "timestamp": at,
+        "entry": [{"fullUrl": url_of(resource), "resource": resource} for resource in resources],
+    }
+    return json.dumps(bundle, ensure_ascii=False, indent=1).encode()
+
+
+def url_of(resource: Json) -> str:
+    """How the other entries of a bundle refer to a resource."""
+    return f"urn:uuid:{resource['id']}"
 
 
 def _refuse(word: str) -> None:

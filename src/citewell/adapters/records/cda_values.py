@@ -10,8 +10,8 @@ from functools import lru_cache
 from lxml import etree
 
 from citewell.adapters.parsers.markup_flow import child_named, children_named, descendants_named, local_name
-from citewell.adapters.records.fhir_values import plain_name
 from citewell.errors import InputError
+from citewell.types.coded_names import plain_name
 from citewell.types.facts import PartialDate, fact_id
 
 TEMPLATE = "2.16.840.1.113883.10.20.22.4."

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
+from citewell.adapters.records.bundle import url_of, written
 from citewell.types.consult import Category, Consult, ConsultState, Differential, Finding, Polarity
 
 NAMESPACE = uuid.UUID("0f1a7a66-2f0d-5d38-9f41-4d6f5d6f6c11")
@@ -36,27 +36,16 @@ def write_document(consult: Consult) -> bytes:
     author = _author(consult)
     everything = [author, *resources, *conditions, *([plan] if plan else [])]
     composition = _composition(consult, resources, conditions, plan)
-    entries = [{"fullUrl": _url(entry), "resource": entry} for entry in (composition, *everything)]
-    bundle = {
-        "resourceType": "Bundle",
-        "type": "document",
-        "identifier": {"system": "urn:ietf:rfc:3986", "value": f"urn:uuid:{consult.id}"},
-        "timestamp": consult.signed_at or consult.changed_at,
-        "entry": entries,
-    }
-    return json.dumps(bundle, ensure_ascii=False, indent=1).encode()
+    identifier = ("urn:ietf:rfc:3986", f"urn:uuid:{consult.id}")
+    return written("document", identifier, consult.signed_at or consult.changed_at, [composition, *everything])
 
 
 def _id(consult: Consult, *parts: object) -> str:
     return str(uuid.uuid5(NAMESPACE, "\x1f".join([consult.id, *map(str, parts)])))
 
 
-def _url(resource: Mapping[str, Any]) -> str:
-    return f"urn:uuid:{resource['id']}"
-
-
 def _reference(resource: Mapping[str, Any]) -> dict[str, str]:
-    return {"reference": _url(resource)}
+    return {"reference": url_of(resource)}
 
 
 def _subject(consult: Consult) -> dict[str, str]:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from citewell.adapters.records.bundle import Bundle, Json
+from citewell.types.coded_names import plain_name
 from citewell.types.facts import PartialDate
 
 Value = TypeVar("Value")
-_KIND = re.compile(
-    r"\s*\((?:finding|disorder|situation|procedure|person|morphologic abnormality|substance|regime/therapy|event|"
-    r"observable entity|qualifier value)\)$"
-)
-UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
-"""Characters without a width, which some systems put into long names; they make two tests of one."""
 _UNITS = {"s": "second", "min": "minute", "h": "hour", "d": "day", "wk": "week", "mo": "month", "a": "year"}
 _TIMES = {1: "once", 2: "twice"}
 
@@ -31,15 +25,6 @@ def name_of(concept: Any) -> str | None:
     names = [concept.get("text"), *(one.get("display") for one in concept.get("coding", []))]
     written = next((name for name in names if isinstance(name, str) and name.strip()), None)
     return None if written is None else plain_name(written)
-
-
-def plain_name(written: str) -> str:
-    """A name on one line, without the kind that SNOMED CT puts behind it, and without what nobody sees.
-
-    >>> plain_name("Leukocytes [#/\u200bvolume]  in Blood (procedure)")
-    'Leukocytes [#/volume] in Blood'
-    """
-    return _KIND.sub("", " ".join(UNSEEN.sub("", written).split()))
 
 
 def must_name(concept: Any) -> str:
@@ -118,7 +103,7 @@ def called(bundle: Bundle, reference: Any) -> str | None:
 def about(bundle: Bundle, reference: Any) -> str | None:
     """What a condition or an observation that is referred to is called."""
     if isinstance(reference, Mapping) and isinstance(reference.get("display"), str):
-        return _KIND.sub("", reference["display"])
+        return plain_name(reference["display"])
     entry = bundle.referred(reference)
     return None if entry is None else name_of(entry.resource.get("code"))
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from citewell.adapters.records.bundle import DOCUMENT_EXTENSION, FACT_EXTENSION, RECORD_SYSTEM
+from citewell.adapters.records.bundle import DOCUMENT_EXTENSION, FACT_EXTENSION, RECORD_SYSTEM, written
 from citewell.types import LibraryEntry, Source
 from citewell.types.facts import (
     Allergy,
@@ -65,14 +65,7 @@ def write_bundle(record_id: str, facts: Sequence[Fact], papers: Iterable[tuple[L
     subject = {"reference": f"urn:uuid:{people[0]}"} if people else {"display": "the person of this record"}
     resources = [_resource(fact, subject) for fact in facts]
     resources += [_paper(entry, source, subject) for entry, source in papers]
-    bundle = {
-        "resourceType": "Bundle",
-        "type": "collection",
-        "identifier": {"system": RECORD_SYSTEM, "value": record_id},
-        "timestamp": PartialDate.now().text,
-        "entry": [{"fullUrl": f"urn:uuid:{resource['id']}", "resource": resource} for resource in resources],
-    }
-    return json.dumps(bundle, ensure_ascii=False, indent=1).encode()
+    return written("collection", (RECORD_SYSTEM, record_id), PartialDate.now().text, resources)
 
 
 def _resource(fact: Fact, subject: Json) -> Json:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
 from sqlalchemy import Table, select
 
 from citewell.adapters.index.replica_points import FiledVersion
@@ -12,35 +9,18 @@ from citewell.adapters.store.access import searchable
 from citewell.adapters.store.engine import reading
 from citewell.adapters.store.schema import document_journeys, document_tags, documents
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.ports import IndexedVersion
-from citewell.types import Scope
 
 
-@dataclass(frozen=True, slots=True)
-class SqlFilings:
+class SqlFilings(SqlShelf):
     """A shelf that also tells how its documents are filed."""
 
-    shelf: SqlShelf
-
-    def stamp(self) -> int:
-        return self.shelf.stamp()
-
-    def current(self) -> list[int]:
-        return self.shelf.current()
-
-    def visible(self, scope: Scope) -> list[int]:
-        return self.shelf.visible(scope)
-
-    def load(self, generations: Sequence[int]) -> Iterator[IndexedVersion]:
-        return self.shelf.load(generations)
-
-    def embedder(self) -> str | None:
-        return self.shelf.embedder()
+    def __init__(self, shelf: SqlShelf) -> None:
+        self.engine, self.path, self.stamps = shelf.engine, shelf.path, shelf.stamps
 
     def filings(self) -> dict[int, FiledVersion]:
         """Of every current generation."""
         query = select(documents.c.id, documents.c.generation, documents.c.tenant, documents.c.subject)
-        with reading(self.shelf.engine, self.shelf.path) as connection:
+        with reading(self.engine, self.path) as connection:
             rows = connection.execute(query.where(searchable())).all()
         tags, journeys = self._named(document_tags, "tag"), self._named(document_journeys, "journey")
         return {
@@ -54,7 +34,7 @@ class SqlFilings:
             table.c.document_id.in_(select(documents.c.id).where(searchable()))
         )
         found: dict[str, list[str]] = {}
-        with reading(self.shelf.engine, self.shelf.path) as connection:
+        with reading(self.engine, self.path) as connection:
             for document_id, name in connection.execute(query):
                 found.setdefault(document_id, []).append(name)
         return {document_id: tuple(sorted(names)) for document_id, names in found.items()}

@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import time
+import unicodedata
 import uuid
 import zipfile
 from collections.abc import Iterator
@@ -16,13 +17,39 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from mnemonic import Mnemonic
+
+from citewell.adapters.blobs.folder import sync
 from citewell.adapters.store.engine import plain_errors
 from citewell.adapters.store.library import SqlLibrary
 from citewell.adapters.vault.cipher import copy_whole, keyed, prove_whole
-from citewell.adapters.vault.header import HEADER_FILE, FailedAttempts, Header, Way, alone, sync
+from citewell.adapters.vault.header import HEADER_FILE, FailedAttempts, Header, Way, alone
 from citewell.adapters.vault.keys import Derivation, VaultKey, WrappedKey
-from citewell.adapters.vault.phrase import new_phrase, read_phrase
 from citewell.errors import InputError, LibraryError, LibraryReadOnly
+
+PHRASE_WORDS = 12
+PHRASE_BITS = 128
+
+
+def new_phrase() -> str:
+    """Twelve random words; the last one also checks the others."""
+    return Mnemonic("english").generate(PHRASE_BITS)
+
+
+def read_phrase(typed: str) -> str:
+    """The phrase as it was shown, whatever spaces and capitals it was typed with."""
+    words = unicodedata.normalize("NFKD", typed).lower().split()
+    known = Mnemonic("english")
+    if len(words) != PHRASE_WORDS:
+        raise InputError(f"Enter all {PHRASE_WORDS} recovery words in order; there are {len(words)}.")
+    wrong = [position for position, word in enumerate(words, 1) if word not in known.wordlist]
+    if wrong:
+        places = ", ".join(str(position) for position in wrong)
+        raise InputError(f"Check the spelling of word {places}: it is not a recovery word.")
+    if not known.check(" ".join(words)):
+        raise InputError("These are not matching recovery words. Check each word and their order.")
+    return " ".join(words)
+
 
 DATA_FILE = "vault.db"
 MIN_PASSPHRASE_CHARACTERS = 10

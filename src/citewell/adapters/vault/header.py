@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from citewell.adapters.blobs.folder import sync
 from citewell.adapters.vault.keys import Derivation, VaultKey, WrappedKey
 from citewell.errors import LibraryError, LibraryReadOnly, NotFound, SchemaTooNew, VaultWaits
 
@@ -144,17 +145,6 @@ class Header:
             raise LibraryReadOnly(
                 f"The vault in {folder} cannot be written to ({error.strerror}). Check the folder's permissions."
             ) from error
-
-
-def sync(folder: Path) -> None:
-    """Make a folder's entries durable, where the system has a way to."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

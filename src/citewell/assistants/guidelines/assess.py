@@ -161,12 +161,13 @@ def _conditions(judged: Sequence[JudgedCriterion]) -> list[dict[str, Any]]:
     return [{"text": criterion.text, "state": criterion.state.value, "fact": criterion.fact} for criterion in judged]
 
 
+def _place(rule: EvaluatedRule) -> dict[str, Any]:
+    return {"guideline": rule.guideline.name, "rule": rule.rule.id, "page": rule.rule.page, "site": rule.rule.site}
+
+
 def _matched(rule: EvaluatedRule) -> dict[str, Any]:
     return {
-        "guideline": rule.guideline.name,
-        "rule": rule.rule.id,
-        "page": rule.rule.page,
-        "site": rule.rule.site,
+        **_place(rule),
         "risk_level": level_of(rule.rule.action),
         "action": rule.rule.action.text,
         "state": rule.outcome.state.value,
@@ -177,10 +178,7 @@ def _matched(rule: EvaluatedRule) -> dict[str, Any]:
 
 def _near(rule: EvaluatedRule) -> dict[str, Any]:
     return {
-        "guideline": rule.guideline.name,
-        "rule": rule.rule.id,
-        "page": rule.rule.page,
-        "site": rule.rule.site,
+        **_place(rule),
         "state": rule.outcome.state.value,
         "quote": rule.rule.text,
         "would_match_if": rule.would_match_if,

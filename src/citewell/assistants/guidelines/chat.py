@@ -16,6 +16,7 @@ from citewell.answer.events import AnswerDone, Event, Notice, StageStarted
 from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, of_people, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.screen import is_suspicious
+from citewell.assistants.example_nearness import Embed
 from citewell.assistants.guidelines.chat_queries import (
     Query,
     Rewrite,
@@ -26,7 +27,6 @@ from citewell.assistants.guidelines.chat_queries import (
 )
 from citewell.assistants.guidelines.chat_texts_filled import ChatTexts
 from citewell.assistants.guidelines.chat_topic import mark, topic, without_marks
-from citewell.assistants.guidelines.class_examples import Embed
 from citewell.assistants.guidelines.classify import ClassifiedMessage, Nearness, classify
 from citewell.assistants.guidelines.concept_match import is_clinical, placed
 from citewell.assistants.guidelines.extractive_answer import Quoter, whole, worth_quoting

@@ -15,8 +15,7 @@ from citewell.answer.verify.support_model import calibrated
 from citewell.assistants.guidelines import TAG
 from citewell.assistants.guidelines.chat import Chat
 from citewell.assistants.guidelines.chat_queries import rewriting
-from citewell.assistants.guidelines.class_examples import examples, nearness
-from citewell.assistants.guidelines.classify import Nearness
+from citewell.assistants.guidelines.classify import Nearness, examples, nearness
 from citewell.assistants.guidelines.extractive_answer import Quoter
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import PatientInput

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cache
+from typing import Literal, get_args
 
+from citewell.assistants.example_nearness import Embed, nearness_to
 from citewell.assistants.guidelines.chat_cues import has, names, patterns, spelled, weight, without
 from citewell.assistants.guidelines.chat_queries import goes_on, is_follow_up
 from citewell.assistants.guidelines.concept_match import is_clinical
 from citewell.assistants.guidelines.guideline_topics import NOTHING, TOPICS, GuidelineTopics
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.shared_terms import focus
+from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader, mentions
 from citewell.clinical.emergencies import EmergencyReading, find_emergencies
 from citewell.clinical.medicines import medicine_words
+from citewell.ports import Vectors
 
 InputClass = Literal[
     "smalltalk",
@@ -56,6 +60,19 @@ NOTABLE, CAUTION = 0.35, 0.05
 """From where on, and how much farther than the nearest, such a message counts where no cue settles it."""
 RED_FLAGS = frozenset({"coughing blood", "vomiting blood", "black stool", "chest pain", "blind"})
 """Meanings of `emergency_words.tsv` that need a doctor soon where a person has them."""
+CLASSES: dict[str, InputClass] = {name: name for name in get_args(InputClass)}
+
+
+@cache
+def examples() -> tuple[tuple[InputClass, ...], list[str]]:
+    """The classes of the examples and their words."""
+    found = rows("chat_examples.tsv")
+    return tuple(CLASSES[name] for name, _ in found), [text for _, text in found]
+
+
+def nearness(embed: Embed, vectors: Vectors) -> Nearness:
+    """Measures messages against the examples, whose vectors are given."""
+    return nearness_to(examples()[0], vectors, embed)
 
 
 def classify(

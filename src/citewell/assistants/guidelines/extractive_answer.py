@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from citewell.answer.generate import LocalWriter
 from citewell.assistants.guidelines.boosts import described_person
 from citewell.assistants.guidelines.criteria import Criteria
 from citewell.assistants.guidelines.criterion_state import CriterionState
@@ -13,8 +14,6 @@ from citewell.assistants.guidelines.retrieve import RetrievedEntry
 from citewell.assistants.guidelines.search_entries import facts
 from citewell.types import Context
 
-WINDOW_TOKENS = 1_000_000
-"""Nothing is sent anywhere, so all evidence fits."""
 CHARACTERS_PER_TOKEN = 4
 MAX_QUOTED = 4
 SHARE_OF_BEST = 0.75
@@ -22,24 +21,8 @@ SHARE_OF_BEST = 0.75
 RANK_BELOW_BEST = 0.35
 
 
-class Quoter:
+class Quoter(LocalWriter):
     """Quotes each passage whole: half a rule may say the opposite of all of it."""
-
-    @property
-    def name(self) -> str:
-        return "extractive"
-
-    @property
-    def digest(self) -> str | None:
-        return None
-
-    @property
-    def window(self) -> int:
-        return WINDOW_TOKENS
-
-    @property
-    def reply(self) -> int:
-        return 0
 
     def count(self, text: str) -> int:
         """About as many tokens as a model would count."""
@@ -49,13 +32,6 @@ class Quoter:
         """One piece for each passage, with its mark."""
         for evidence in context.evidence:
             yield f"{evidence.text} [{evidence.alias}]"
-
-    def rate(self, question: str, context: Context, answer: str, *, begun_at: float | None = None) -> float | None:  # noqa: ARG002
-        """None: it has no opinion of its own words."""
-        return None
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def whole(pieces: Iterable[str]) -> Iterable[str]:

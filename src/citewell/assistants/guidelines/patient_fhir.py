@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
@@ -11,12 +10,12 @@ from typing import Any
 from citewell.assistants.guidelines.patient import SEXES, Complaint, PatientInput, TestResult, UnreadField, by_range
 from citewell.clinical.quantities import years_between
 from citewell.errors import InputError
+from citewell.types.coded_names import plain_name
 
 SMOKING = "72166-2"
 """LOINC: tobacco smoking status."""
 DATES = ("effectiveDateTime", "onsetDateTime", "performedDateTime", "authoredOn", "recordedDate")
 MISTAKEN = ("entered-in-error", "refuted", "cancelled")
-_KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|morphologic abnormality)\)$")
 
 
 def patient_from_bundle(bundle: Mapping[str, Any]) -> PatientInput:
@@ -39,7 +38,7 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> PatientInput:
         id=str(person.get("id") or "unnamed"),
         age=_age(person.get("birthDate"), last),
         sex=sex,
-        smoking=_KIND.sub("", _named_value(smoking[-1])) if smoking else None,
+        smoking=plain_name(_named_value(smoking[-1])) if smoking else None,
         complaints=tuple(_complaints(entries, last)),
         tests=tuple(
             test for name, resource in sorted(latest.items()) if name and (test := _test(name, resource)) is not None
@@ -56,7 +55,7 @@ def _not_read(
         yield UnreadField(gender, "gender", "does not say which organs the patient has")
     others: Counter[str] = Counter()
     for resource in resources:
-        kind, name = str(resource.get("resourceType") or ""), _KIND.sub("", _named(resource))
+        kind, name = str(resource.get("resourceType") or ""), plain_name(_named(resource))
         if kind in ("Condition", "Observation") and _is_mistaken(resource):
             yield UnreadField(name or "no name", kind, "marked in the record as an error, refuted or cancelled")
         elif kind == "Condition" and not (_is_active(resource) and name):
@@ -84,7 +83,7 @@ def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator
         if resource.get("resourceType") == "Condition" and _is_active(resource):
             began = min(_dates(resource), default=None)
             days = (last - began).days if last and began else None
-            if name := _KIND.sub("", _named(resource)):
+            if name := plain_name(_named(resource)):
                 yield Complaint(name, days, "Condition")
 
 

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from citewell.answer.service import AskService
 from citewell.assistants.guidelines import PUBLIC, TAG
 from citewell.assistants.guidelines.assess import Assessment, assess, assessment_json
 from citewell.assistants.guidelines.diff import Diff, diff
-from citewell.assistants.guidelines.editions import is_newer
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, PatientInput
 from citewell.assistants.guidelines.patients_on_file import Roster, find_patient, roster
@@ -41,6 +41,31 @@ from citewell.ingest.parse_cut_embed import FileReader, Step, Watch
 from citewell.ports import Library
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import EVERY, Emergency, Filing, LibraryEntry, LifecycleState, Scope, Source, User
+
+EDITION_DATES = ("%d %B %Y", "%Y-%m-%d", "%B %Y", "%Y")
+
+
+def dated(edition: str | None) -> date | None:
+    """The day of an edition, as far as it says one.
+
+    >>> dated("1 May 2025"), dated("spring")
+    (datetime.date(2025, 5, 1), None)
+    """
+    for form in EDITION_DATES:
+        with suppress(ValueError):
+            return datetime.strptime((edition or "").strip(), form).date()  # noqa: DTZ007 - a day has no zone
+    return None
+
+
+def is_newer(one: str | None, other: str | None) -> bool:
+    """Whether one edition is surely newer than another.
+
+    >>> is_newer("1 May 2025", "2 October 2023"), is_newer(None, "1 May 2025")
+    (True, False)
+    """
+    first, second = dated(one), dated(other)
+    return first is not None and second is not None and first > second
+
 
 RECORDS_LOOKED_AT = 10_000
 NO_MODEL = "No model is set up to write the summary. Assess without it, or set one up: `citewell models`."

@@ -21,30 +21,25 @@ from citewell.answer.followup import rephrase
 from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
-from citewell.assistants.records.agree import agree
 from citewell.assistants.records.align import align
-from citewell.assistants.records.confidence import confidence
+from citewell.assistants.records.confidence import agree, confidence
 from citewell.assistants.records.fact_places import FactDocuments, is_coded, unread
 from citewell.assistants.records.fact_query import GatheredFacts
-from citewell.assistants.records.fetch import allergies, fetch
-from citewell.assistants.records.gather import gather
+from citewell.assistants.records.gather import fetch, gather, known_allergies, newer
 from citewell.assistants.records.intents import Intent, Intents, intents_of
-from citewell.assistants.records.kind_examples import Nearness
 from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
-from citewell.assistants.records.named_facts import Names
-from citewell.assistants.records.newer import newer
+from citewell.assistants.records.named_facts import Names, unused
 from citewell.assistants.records.notes import notes
 from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions, on_topic
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
-from citewell.assistants.records.question_kinds import QuestionKindRule, classify
+from citewell.assistants.records.question_kinds import Nearness, QuestionKindRule, classify
 from citewell.assistants.records.release import ReleaseCounts, release
 from citewell.assistants.records.safety_filter import counted, template
 from citewell.assistants.records.screening import FILTERED, ScreenedQuestion, screen
 from citewell.assistants.records.source_sentences import Sources
 from citewell.assistants.records.strategy import Strategy, strategy
-from citewell.assistants.records.unused import unused
 from citewell.clinical.languages import Language, language_of
 from citewell.ports import Writer
 from citewell.prompts import Template
@@ -271,7 +266,7 @@ class Records:
 
         Every sentence passes the filter and the check before it is shown; says whether anything was told at all.
         """
-        named = [*allergies(known), *(gathered.facts if gathered else ())]
+        named = [*known_allergies(known), *(gathered.facts if gathered else ())]
         others = [fact for fact in fetch(known, turn.plan, now=self.now()) if fact not in named]
         places = self.places
         evidence = [*places.hits(dict.fromkeys(named), turn.scope), *hits, *places.hits(others, turn.scope)]

@@ -2,15 +2,142 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from citewell.assistants.records.answer_facts import TELLERS, of_named
-from citewell.assistants.records.fact_query import FactQuery, GatheredFacts, listed, not_mentioned
+from citewell.assistants.records.answer_medicines import allergies, medicines, prescriber
+from citewell.assistants.records.answer_open_questions import due, effects, reason, together, upcoming
+from citewell.assistants.records.answer_results import diagnoses, listing, results, trend
+from citewell.assistants.records.answer_timeline import changes, person, prepare, visits
+from citewell.assistants.records.fact_query import RECORD, FactQuery, GatheredFacts, listed, not_mentioned, told
 from citewell.assistants.records.intents import Intent, Intents
-from citewell.assistants.records.known_facts import KnownFacts
+from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, T, when
 from citewell.assistants.records.named_facts import Names
+from citewell.assistants.records.strategy import Part, Strategy
 from citewell.clinical import Lexicon
+from citewell.types import Hit
+from citewell.types.facts import (
+    NO_KNOWN,
+    Allergy,
+    Diagnosis,
+    DiagnosisStatus,
+    Fact,
+    LabResult,
+    Procedure,
+    Professional,
+    Referral,
+    Symptom,
+    Vaccination,
+)
+
+MOST_FACTS: Mapping[Part, int] = {"medications": 20, "diagnoses": 20, "labs": 10, "symptoms": 5}
+"""Of each kind no more than so many; what the question names is not among them."""
+
+
+def known_allergies(known: KnownFacts) -> list[Allergy]:
+    """Every allergy that holds, and where the record says in so many words that there are none."""
+    return [allergy for allergy in known.of(Allergy) if allergy.is_active or allergy.code in NO_KNOWN]
+
+
+def fetch(known: KnownFacts, plan: Strategy, *, now: datetime) -> Iterator[Fact]:
+    """The facts that a strategy wants: medicines that are taken, active conditions, newest results, symptoms."""
+    for part, find in _FINDERS.items():
+        if part in plan.parts:
+            yield from find(known, plan, now)[: MOST_FACTS[part]]
+
+
+def _results(known: KnownFacts, plan: Strategy, now: datetime) -> list[Fact]:
+    """The newest of each test: of late first, and among those what is out of range."""
+    newest = known.latest(known.of(LabResult))
+    return [*sorted(newest, key=lambda lab_result: not _is_of_late(lab_result, now, plan.lab_window_days))]
+
+
+def _symptoms(known: KnownFacts, plan: Strategy, now: datetime) -> list[Fact]:
+    symptoms = known.of(Symptom)
+    return [*sorted(symptoms, key=lambda symptom: not _is_of_late(symptom, now, plan.symptom_window_days))]
+
+
+def _diagnoses(known: KnownFacts, _plan: Strategy, _now: datetime) -> list[Fact]:
+    """Active ones first; one that is over is a part of the story too."""
+    return [*sorted(known.of(Diagnosis), key=lambda diagnosis: diagnosis.status is not DiagnosisStatus.ACTIVE)]
+
+
+_FINDERS: Mapping[Part, Callable[[KnownFacts, Strategy, datetime], list[Fact]]] = {
+    "medications": lambda known, _plan, _now: [*known.taken],
+    "diagnoses": _diagnoses,
+    "labs": _results,
+    "symptoms": _symptoms,
+}
+"""In the order in which they are shown."""
+
+
+def _is_of_late(fact: T, now: datetime, days: int) -> bool:
+    return (when(fact) or LONG_AGO) >= now - timedelta(days=days)
+
+
+PAPERS_FIRST = (
+    "Your documents mention this too, and may be newer than your list of facts. The documents come first, then the "
+    "list:"
+)
+
+
+def newer(
+    gathered: GatheredFacts, hits: Sequence[Hit], said: Sequence[Hit], dated: Sequence[datetime | None]
+) -> tuple[str, list[Hit]]:
+    """The words that lead, and facts and papers in the order in which they are told.
+
+    A “no” is followed by what papers say. A paper whose day is not known may be newer than any fact.
+    """
+    if gathered.if_mentioned:
+        return (gathered.if_mentioned if said else gathered.lead), [*said, *hits]
+    if not said or not gathered.facts:
+        return gathered.lead, [*hits, *said]
+    newest = max(when(fact) or LONG_AGO for fact in gathered.facts)
+    if any(day is None or day > newest for day in dated):
+        return gathered.with_papers or PAPERS_FIRST, [*said, *hits]
+    return gathered.lead, [*hits, *said]
+
+
+def of_named(asked: FactQuery) -> GatheredFacts | None:
+    """What the record says of something that is named, where nothing tells what about it is wanted."""
+    for tell in (medicines, results, diagnoses):
+        if (gathered_facts := tell(asked)) is not None and gathered_facts.facts and not gathered_facts.if_mentioned:
+            return gathered_facts
+    if any(isinstance(fact, LabResult) for fact in asked.named) and (gathered_facts := results(asked)) is not None:
+        return gathered_facts  # not of the time that is asked for, but there
+    others = [fact for fact in asked.inside(asked.named) if not isinstance(fact, Professional)]
+    if others:
+        return told(f"{RECORD} says of this:", others)
+    if any(isinstance(fact, Professional) for fact in asked.named):
+        return visits(asked)
+    return None
+
+
+TELLERS: tuple[tuple[Intent, Callable[[FactQuery], GatheredFacts | None]], ...] = (
+    (Intent.PREPARE, prepare),
+    (Intent.CHANGES, changes),
+    (Intent.PRESCRIBER, prescriber),
+    (Intent.EFFECTS, effects),
+    (Intent.TOGETHER, together),
+    (Intent.REASON, reason),
+    (Intent.DUE, due),
+    (Intent.NEXT, upcoming),
+    (Intent.ALLERGIES, allergies),
+    (Intent.TREND, trend),
+    (Intent.RESULTS, results),
+    (Intent.VACCINATIONS, listing(Vaccination, "vaccination", "vaccinations")),
+    (Intent.MEDICINES, medicines),
+    (Intent.DIAGNOSES, diagnoses),
+    (Intent.PROCEDURES, listing(Procedure, "procedure", "procedures")),
+    (Intent.REFERRALS, listing(Referral, "referral", "referrals")),
+    (Intent.SYMPTOMS, listing(Symptom, "symptom", "symptoms")),
+    (Intent.DOCTORS, listing(Professional, "doctor or nurse", "doctors and nurses")),
+    (Intent.VISITS, visits),
+    (Intent.PERSON, person),
+)
+"""The first wish that the facts can tell something to decides; “who prescribed” comes before “which medicines”."""
+
 
 ASK_FIRST = (
     "Whether to take, change or stop something is a question for your pharmacist or doctor: a record cannot answer it."

@@ -11,6 +11,7 @@ from functools import cache
 from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import spelled, whole_words
 from citewell.clinical.quantities import days_in
+from citewell.vocabulary.months import MONTH, month_number
 
 READ = 300
 """How many characters of a question are read."""
@@ -87,9 +88,7 @@ def intents_of(question: str, *, now: datetime) -> Intents:
 
 # ------------------------------------------------------------------------------------------------------------- dates
 
-_MONTHS = "january february march april may june july august september october november december".split()
-_MONTH = "|".join(f"{name}|{name[:3]}" for name in _MONTHS)
-_DATE = rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? )?(?:(?P<month>{_MONTH})\.?,? )?(?P<year>(?:19|20)\d\d)(?!\d)"
+_DATE = rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? )?(?:(?P<month>{MONTH})\.?,? )?(?P<year>(?:19|20)\d\d)(?!\d)"
 _ISO = re.compile(r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)(?:-(?P<day>\d\d))?")
 _SINCE = re.compile(rf"\b(?:since|after|from) (?:the )?{_DATE}")
 _IN = re.compile(rf"\b(?:in|on|during|of|from|visit(?: on)?) (?:the )?{_DATE}")
@@ -97,7 +96,7 @@ _AGO = re.compile(
     r"\b(?:in|over|during|for|within) (?:the )?(?:last|past) (?P<count>\d+|a|one|two|three|four|six|few)? ?"
     r"(?P<unit>day|week|month|year)s?\b|\bsince (?P<other>last) (?P<one>week)\b"
 )
-_MONTH_ALONE = re.compile(rf"\b(?:in|during|since|this|last) (?P<month>{_MONTH})\b(?! \d)")
+_MONTH_ALONE = re.compile(rf"\b(?:in|during|since|this|last) (?P<month>{MONTH})\b(?! \d)")
 _THIS = re.compile(r"\b(?P<which>this|last) (?P<unit>year|month)\b")
 _AT = re.compile(r"\b(?P<count>\d+|a|one|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>month|year)s? ago\b")
 LONGEST_MONTH = 31
@@ -130,7 +129,7 @@ def _near_now(text: str, now: datetime) -> tuple[datetime | None, datetime | Non
         is_year, is_open = at["unit"] == "year", "since" in text[: at.start()]
         return _span(str(months // 12), None if is_year else str(months % 12 + 1), None, is_open=is_open)
     if alone := _MONTH_ALONE.search(text):
-        number = [name[:3] for name in _MONTHS].index(alone["month"][:3]) + 1
+        number = month_number(alone["month"]) or 0
         year = now.year if number <= now.month else now.year - 1  # the last that has begun
         return _span(str(year), str(number), None, is_open=alone.group().startswith("since"))
     if (this := _THIS.search(text)) and not text[: this.start()].endswith("the "):
@@ -155,9 +154,7 @@ def _said(since: datetime | None, until: datetime | None) -> str:
 
 
 def _span(year: str, month: str | None, day: str | None, *, is_open: bool) -> tuple[datetime | None, datetime | None]:
-    number = 1
-    if month is not None:
-        number = int(month) if month.isdecimal() else [name[:3] for name in _MONTHS].index(month[:3]) + 1
+    number = month_number(month or "") or int(month or 1)
     try:
         start = datetime(int(year), number, int(day or 1), tzinfo=UTC)
     except ValueError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from citewell.types.coded_names import UNSEEN
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -94,12 +94,8 @@ def when(fact: Fact) -> datetime | None:
 
 def test_keys(result: LabResult) -> tuple[str, ...]:
     """By what two results are of the same test: the code, or the name as it is seen."""
-    name = _UNSEEN.sub("", result.test_name).casefold()
+    name = UNSEEN.sub("", result.test_name).casefold()
     return (name,) if result.code is None else (name, f"code {result.code}")
-
-
-_UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
-"""Characters that nobody sees; laboratories' systems put them into names."""
 
 
 def is_abnormal(result: LabResult) -> bool:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from citewell.assistants.records.tables import rows
-from citewell.assistants.records.topic import topic
 from citewell.clinical import Lexicon, fold
-from citewell.clinical.languages import spelled, whole_words
+from citewell.clinical.languages import language_of, spelled, whole_words
 from citewell.clinical.medicines import Medicine, medicines
+from citewell.clinical.phrases import measured
 from citewell.clinical.spelling_correction import corrections, is_misspelling, long_words
+from citewell.types import Hit
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -26,6 +27,60 @@ from citewell.types.facts import (
     Symptom,
     Vaccination,
 )
+
+_LETTERS = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_MANNER = re.compile(r"[a-z]{3}ed$|[a-km-z]ly$")
+"""What was done, and how: neither names a thing."""
+SHORTEST_TOPIC_WORD = 3
+MOST_TOPIC_WORDS = 4
+"""More words than these are a story, not the name of something."""
+
+
+def topic(question: str, *, spoken_for: Collection[str] = ()) -> tuple[str, ...]:
+    """The telling words of an English question that no name in the record speaks for; none of a whole story.
+
+    >>> topic("Do I have asthma or a frozen shoulder?"), topic("Which medicines do I take now?")
+    (('asthma', 'frozen shoulder'), ())
+    """
+    if language_of(question) != "en":
+        return ()
+    phrases: list[list[str]] = [[]]
+    for written in _LETTERS.findall(spelled(question).casefold()):
+        word = written.removesuffix("'s")
+        if _is_telling(word) and word not in spoken_for:
+            phrases[-1].append(word)
+        elif phrases[-1]:
+            phrases.append([])
+    told = [" ".join(words) for words in phrases if words]
+    return tuple(dict.fromkeys(told)) if sum(map(len, phrases)) <= MOST_TOPIC_WORDS else ()
+
+
+def _is_telling(word: str) -> bool:
+    plain, stems = _plain()
+    return len(word) >= SHORTEST_TOPIC_WORD and word not in plain and not stems.match(word) and not _MANNER.search(word)
+
+
+@cache
+def _plain() -> tuple[frozenset[str], re.Pattern[str]]:
+    words = [word for _, line in rows("plain_words.tsv") for word in line.split()]
+    stems = "|".join(re.escape(word[:-1]) for word in words if word.endswith("*"))
+    return frozenset(word for word in words if not word.endswith("*")), re.compile(rf"(?:{stems})")
+
+
+NOT_THERE = "not mentioned in your record"
+NOT_COMPARED = "values in a question are not checked against your record"
+
+
+def unused(
+    question: str, facts: Sequence[Fact], quoted: Sequence[Hit], *, lexicon: Lexicon
+) -> Iterator[dict[str, str]]:
+    """The medicines, tests and other things that no fact is called and no paper says, and the values."""
+    names = Names.of(question, lexicon)
+    papers = " ".join(hit.text for hit in quoted).casefold()
+    missing = dict.fromkeys([*names.unknown(facts), *names.about(names.among(facts))])
+    yield from ({"words": words, "why": NOT_THERE} for words in missing if words not in papers)
+    yield from ({"words": value, "why": NOT_COMPARED} for value in dict.fromkeys(measured(question)))
+
 
 _WORD = re.compile(r"[^\W\d_]{3,}|[^\W_]*\d[^\W_]*")
 _OWN = re.compile(r"\b(?:my|mine|i|me|mon|ma|mes|je|mein\w*|ich|mir|mich)\b")

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
 
-from citewell.assistants.records.kind_examples import Nearness
+from citewell.assistants.example_nearness import Embed, nearness_to
 from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import LANGUAGES, Language, language_of, spelled, whole_words
+from citewell.ports import Vectors
+
+READ_OF_EXAMPLES = 300
+"""How many characters of a question are held against the examples."""
+
+Nearness = Callable[[str], Mapping[str, float]]
+"""For each kind, how near a question is to the examples."""
+
+
+@cache
+def examples() -> tuple[tuple[str, ...], list[str]]:
+    """The names of the examples and their words."""
+    found = rows("examples.tsv")
+    return tuple(name for name, _ in found), [words for _, words in found]
+
+
+def nearness(embed: Embed, vectors: Vectors) -> Nearness:
+    """Measures questions against the examples, whose vectors are given."""
+    measured = nearness_to(examples()[0], vectors, embed)
+    return lambda question: measured(question[:READ_OF_EXAMPLES])
 
 
 class QuestionKindRule(StrEnum):

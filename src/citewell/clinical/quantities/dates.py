@@ -7,23 +7,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from citewell.clinical.quantities.unit_names import LOOK_BACK
+from citewell.vocabulary.months import MONTHS
 
-_MONTHS = (
-    ("january", "janvier", "januar", "jänner"),
-    ("february", "février", "februar"),
-    ("march", "mars", "märz"),
-    ("april", "avril"),
-    ("may", "mai"),
-    ("june", "juin", "juni"),
-    ("july", "juillet", "juli"),
-    ("august", "août"),
-    ("september", "septembre"),
-    ("october", "octobre", "oktober"),
-    ("november", "novembre"),
-    ("december", "décembre", "dezember"),
+_OTHER_NAMES = (
+    *("janvier januar jänner", "février februar", "mars märz", "avril", "mai", "juin juni"),
+    *("juillet juli", "août", "septembre", "octobre oktober", "novembre", "décembre dezember"),
 )
-_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
-_NUMBERS |= {names[0][:3]: number for number, names in enumerate(_MONTHS, 1)} | {"sept": 9}
+_NUMBERS = {
+    name: number
+    for number, (english, others) in enumerate(zip(MONTHS, _OTHER_NAMES, strict=True), 1)
+    for name in (english, english[:3], *others.split())
+} | {"sept": 9}
 _MONTH = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
 _WRITTEN = (

@@ -13,6 +13,7 @@ from typing import Literal, cast
 from citewell.clinical.quantities.period_marks import NUMBER_WORD, number
 from citewell.clinical.quantities.unit_names import FLAT, LOOK_BACK, Sign, days_in
 from citewell.clinical.tables import rows
+from citewell.vocabulary.months import MONTH
 
 Kind = Literal["lasting", "onset", "ago", "age", "ahead", "course", "interval", "gestation"]
 """Of a time: how long a complaint has lasted, since when, how long ago something was, how old somebody is, when
@@ -69,12 +70,8 @@ _SINCE_DAYS = {
     "tonight": 1.0, "last week": 7.0, "the weekend": 7.0, "last month": 30.0, "last year": 365.0,
 }  # fmt: skip
 _DAY = r"(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun)(?:day)?"
-_MONTH = (
-    r"jan(?:uary)?|feb(?:ruary)?|march|april|may|june|july|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
-    r"|dec(?:ember)?"
-)
 _WHEN = (
-    rf"{'|'.join(_SINCE_DAYS)}|(?:last\s)?(?:{_DAY}|spring|summer|autumn|winter)|(?:last\s)?(?:{_MONTH})(?:\s(?:19|20)\d\d)?"
+    rf"{'|'.join(_SINCE_DAYS)}|(?:last\s)?(?:{_DAY}|spring|summer|autumn|winter)|(?:last\s)?(?:{MONTH})(?:\s(?:19|20)\d\d)?"
     r"|(?:19|20)\d\d|birth|childhood|christmas|easter|new year"
 )
 _FREE = r"(?<![\w/.+-])"

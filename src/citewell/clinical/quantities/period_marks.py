@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from citewell.clinical.quantities.unit_names import LOOK_BACK, days_in
+from citewell.vocabulary.months import MONTH, month_number
 
 ONES = {
     word: float(value)
@@ -125,11 +126,7 @@ def _days(groups: dict[str, str | None]) -> tuple[float, ...]:
 
 # ----------------------------------------------------------------------------------------------------------- dates
 
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\.?"
-)
+_MONTH = rf"(?P<month>{MONTH})\.?"
 _DIGIT = re.compile(r"\d")
 _DATES = (
     re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<number>\d\d)-(?P<day>\d\d)\b"),
@@ -152,7 +149,7 @@ def dates(text: str) -> Iterator[PeriodMark]:
     for pattern in _DATES if _DIGIT.search(text) else ():
         for match in pattern.finditer(text):
             parts = match.groupdict()
-            month = _MONTHS.index(parts["month"][:3].casefold()) + 1 if parts.get("month") else 0
+            month = month_number(parts.get("month") or "") or 0
             day = int(parts.get("day") or 0)
             if parts.get("first"):
                 day, month = int(parts["first"]), int(parts["second"])

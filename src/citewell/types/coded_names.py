@@ -1,0 +1,21 @@
+"""Names of codes as records and patient files write them."""
+
+from __future__ import annotations
+
+import re
+
+_KIND = re.compile(
+    r"\s*\((?:finding|disorder|situation|procedure|person|morphologic abnormality|substance|regime/therapy|event|"
+    r"observable entity|qualifier value)\)$"
+)
+UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
+"""Characters without a width, which some systems put into long names; they make two tests of one."""
+
+
+def plain_name(written: str) -> str:
+    """A name on one line, without the kind that SNOMED CT puts behind it, and without what nobody sees.
+
+    >>> plain_name("Leukocytes [#/\u200bvolume]  in Blood (procedure)")
+    'Leukocytes [#/volume] in Blood'
+    """
+    return _KIND.sub("", " ".join(UNSEEN.sub("", written).split()))
