@@ -49,7 +49,7 @@ def proof(signed_in: httpx.Client) -> str:
 def test_a_page_without_the_token_says_where_to_find_it(empty: httpx.Client, path: str) -> None:
     answer = empty.get(path)
     assert (answer.status_code, answer.headers["content-type"]) == (401, "text/html; charset=utf-8")
-    assert "Open the link that `citewell serve` printed" in answer.text
+    assert "Open the link that <code>citewell serve</code> printed" in answer.text
     assert 'name="password"' in answer.text
 
 

@@ -48,7 +48,7 @@ def test_a_document_is_read_withdrawn_brought_back_and_erased(
     assert (again["state"], again["rework"], again["error"]) == ("completed", None, None)
     assert shell.json("evidence", "show", document_id)["document"]["revision"] == again["revision"]
     shown = shell("evidence", "show", document_id)[1]
-    assert ("tags: public; journeys: universal" in shown, "by first:8" in shown) == (True, True)
+    assert ("tags: public; journeys: all" in shown, "by first:8" in shown) == (True, True)
     assert shell.json("evidence", "verify")["ok"] is True
     assert shell.json("evidence", "delete", document_id)["deleted"] == [{"document_id": document_id, "version": 1}]
     changes = [one["change"] for one in shell.json("evidence", "history", document_id)["history"]]
