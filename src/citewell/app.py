@@ -637,7 +637,7 @@ class App:
         if len(ids) > 1:
             raise InputError(f"{len(ids)} documents have IDs that start with these characters. Give more characters.")
         if not ids:
-            raise NotFound("Document not found. `citewell list` shows the ids.")
+            raise NotFound("Document not found. `citewell list` shows the IDs.")
         return ids.pop()
 
     def page_image(self, document_id: str, number: int, *, width_px: int, scope: Scope | None = None) -> bytes:

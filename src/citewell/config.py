@@ -161,7 +161,7 @@ class Settings(BaseSettings):
     asks_per_minute: int = Field(
         default=600,
         ge=1,
-        description="Maximum questions per user or key. Ten sentences of a text to check count as one question.",
+        description="Maximum questions per user or key. Ten checked sentences count as one question.",
     )
     sign_ins_per_quarter: int = Field(
         default=10, ge=1, description="Maximum failed sign-ins per address in a quarter of an hour."

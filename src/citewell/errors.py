@@ -160,7 +160,7 @@ class VaultError(CitewellError):
 class WrongSecret(VaultError):
     """The passphrase or recovery phrase is not this vault's; nothing else is said."""
 
-    def __init__(self, message: str = "That does not unlock this vault. Check it and try again.") -> None:
+    def __init__(self, message: str = "The passphrase or recovery words are wrong. Check them and try again.") -> None:
         super().__init__(message)
 
 
@@ -175,7 +175,7 @@ class VaultWaits(VaultError):
 class VaultLocked(VaultError):
     """The vault was locked, by hand or after idle time."""
 
-    def __init__(self, message: str = "This vault is locked. Unlock it with its passphrase to continue.") -> None:
+    def __init__(self, message: str = "This record is locked. Unlock it with its passphrase to continue.") -> None:
         super().__init__(message)
 
 

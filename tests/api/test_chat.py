@@ -80,8 +80,8 @@ def test_what_of_a_message_nothing_could_use_is_told(knock: Knock) -> None:
     assert unused(JAUNDICE) == {}
     told = unused("Should people with jaundice, a PSA of 12, a FIT of 45 ug/g, haemoptysis and grumblets be referred?")
     assert told["12"] == told["45 ug/g"]
-    assert "does not compare values" in told["12"]
-    assert told["haemoptysis"] == f"{NAME} does not mention it"
+    assert "does not use values" in told["12"]
+    assert told["haemoptysis"] == f"not mentioned in {NAME}"
     assert told["grumblets"] == "not understood"
 
 

@@ -215,7 +215,7 @@ def test_what_was_said_and_could_not_be_used_is_listed_with_its_words(knock: Kno
     told = ask(ann, "POST", f"{here}/messages", text=text)
     assert {one["name"] for one in told["findings"]} >= {"Fever", "Cough"}
     assert [(one["text"], one["why"]) for one in told["unused"]] == [
-        ("frobnicase 12 zots", "nothing uses the value 12"),
+        ("frobnicase 12 zots", "the value 12 was not used"),
         ("The parking meter ate the ticket.", "not understood"),
     ]
     assert all(text[one["start"] : one["end"]] == one["text"] for one in told["unused"])

@@ -170,11 +170,11 @@ def test_what_cannot_be_done_at_an_address_comes_with_what_can(
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("/api/v1/documents/nothing", "`GET /api/v1/documents` shows the ids."),
-        ("/api/v1/conversations/nothing", "`GET /api/v1/conversations` shows the ids."),
-        ("/api/v1/audit/nothing", "`GET /api/v1/audit` shows the ids."),
-        ("/api/v1/inbox/nothing", "`GET /api/v1/inbox` shows the ids."),
-        ("/documents/nothing/source", '<a href="/library">Library</a> shows what there is.'),
+        ("/api/v1/documents/nothing", "`GET /api/v1/documents` shows the IDs."),
+        ("/api/v1/conversations/nothing", "`GET /api/v1/conversations` shows the IDs."),
+        ("/api/v1/audit/nothing", "`GET /api/v1/audit` shows the IDs."),
+        ("/api/v1/inbox/nothing", "`GET /api/v1/inbox` shows the IDs."),
+        ("/documents/nothing/source", 'See <a href="/library">Library</a>.'),
     ],
 )
 def test_what_is_not_there_comes_with_a_way_over_http(empty: httpx.Client, path: str, told: str) -> None:

@@ -21,7 +21,7 @@ from tests.contracts.kept import ending
 
 WORDS = {"question": "Where is it?", "claims": [], "evidence": [], "history": [], "answer": None}
 
-ROUTE = Route("system", None, None, "Nothing answers it", fallback=True)
+ROUTE = Route("system", None, None, "No answer found in the documents", fallback=True)
 
 
 @pytest.fixture

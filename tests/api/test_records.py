@@ -121,7 +121,7 @@ def test_what_of_a_question_nothing_could_use_is_told(client: httpx.Client, vaul
         return {one["words"]: one["why"] for one in answer["unused"]}
 
     assert unused("Who prescribed warfarin?") == {}
-    assert unused("Do I take ibuprofen?") == {"ibuprofen": "your record does not mention it"}
+    assert unused("Do I take ibuprofen?") == {"ibuprofen": "not mentioned in your record"}
     assert list(unused("Do I take warfarin 7.5 mg, and do I have asthma?")) == ["asthma", "7.5 mg"]
 
 
@@ -319,7 +319,7 @@ def test_a_locked_vault_says_so_and_a_wrong_passphrase_nothing_else(client: http
     *before, last = wrong
     assert len(before) >= 3
     assert {(one.status_code, one.json()["detail"]) for one in before} == {
-        (403, "That does not unlock this vault. Check it and try again.")
+        (403, "The passphrase or recovery words are wrong. Check them and try again.")
     }
     assert (last.status_code, int(last.headers["retry-after"]) >= 1) == (429, True)
 

@@ -88,7 +88,7 @@ def test_a_plan_written_before_a_contradiction_is_settled_says_so_in_every_view(
             plain = words.replace("&quot;", '"')
             assert f"Unresolved when this was written: {PREGNANT}" in plain, name
             assert f"Unresolved when this was written: {PENICILLIN}" in plain, name
-            assert "The plan went ahead without it. Reason given: she is very ill." in plain, name
+            assert "The plan was drafted without this. Reason given: she is very ill." in plain, name
             assert "No known allergies" not in plain.partition("messages")[0] or name == "api", name
 
 
@@ -167,7 +167,7 @@ def test_a_red_flag_stands_for_either_of_two_answers_and_says_that_it_is_not_set
     service.say(consult_id, f"{STORY} She is not pregnant.", asker)
     turn = service.say(consult_id, "9 weeks pregnant.", asker)
     (flag,) = [one for one in turn.flags if one.id == "fever-pregnancy"]
-    assert flag.why.endswith("It is unresolved whether this applies to the patient.")
+    assert flag.why.endswith("It is not yet clear whether this applies to the patient.")
 
 
 def test_differentials_wait_for_a_contradiction_and_no_blank_is_a_reason(service: ConsultService, asker: User) -> None:
@@ -216,7 +216,7 @@ def test_what_was_missing_is_named_in_the_plan(service: ConsultService, asker: U
         [
             "Not known when this was written: Is she pregnant, and if so how many weeks? Is the patient allergic to "
             "anything? Say “no known allergies” if not.",
-            "The plan went ahead without it. Reason given: the bus leaves.",
+            "The plan was drafted without this. Reason given: the bus leaves.",
         ]
     )
 

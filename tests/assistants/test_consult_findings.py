@@ -112,7 +112,7 @@ def test_every_finding_is_exactly_the_words_of_its_message() -> None:
         ("She is 9 stone 4.", "weight", 58.97, "kg", "9 st × 6.350293 + 4 lb × 0.453592 = 58.97 kg"),
         ("Weight 71.5 kg", "weight", 71.5, "kg", None),
         ("Temp 101.3 F", "temperature", 38.5, "°C", "(101.3 °F − 32) ÷ 1.8 = 38.5 °C"),
-        ("temp 99", "temperature", 37.2, "°C", "(99 °F − 32) ÷ 1.8 = 37.2 °C (no unit given; it can only be °F)"),
+        ("temp 99", "temperature", 37.2, "°C", "(99 °F − 32) ÷ 1.8 = 37.2 °C (no unit given; only °F is plausible)"),
         ("T 38.4", "temperature", 38.4, "°C", None),
         ("sats 92% on air", "oxygen saturation", 92.0, "%", None),
         ("BP 150/95", "diastolic blood pressure", 95.0, "mmHg", None),
@@ -195,7 +195,7 @@ def test_an_answer_settles_whether_there_is_an_allergy_or_none(answer: str, left
     talk.say(answer)
     held = [(one.name, one.polarity.value) for one in talk.consult.findings if one.category is Category.ALLERGY]
     assert (held, talk.consult.contradictions) == (left, ())
-    assert {why for _, why in talk.consult.gone} == {"settled by a later answer"}
+    assert {why for _, why in talk.consult.gone} == {"resolved by a later answer"}
 
 
 def test_one_question_at_a_time_follows_from_what_is_missing() -> None:

@@ -102,7 +102,7 @@ def test_a_result_counts_also_where_the_words_say_the_same(ng12: Guideline) -> N
     found = assessed(ng12, symptoms=["low haemoglobin"], tests=[low, {"name": "FIT", "value": 45}])
     taken = [one["words"] for one in found["taken_into_account"] if one["field"] == "tests"]
     assert taken == ["Haemoglobin 98 g/L low", "FIT 45"]
-    assert "No unit was given for FIT 45: µg/g was taken, its usual one." in found["notes"]
+    assert "No unit was given for FIT 45: µg/g was assumed." in found["notes"]
 
 
 def test_other_fields_are_accounted_for(ng12: Guideline) -> None:
@@ -210,7 +210,7 @@ def test_a_given_duration_that_the_words_contradict_is_told(ng12: Guideline) -> 
 
 def test_a_number_with_a_decimal_point_is_one_number(ng12: Guideline) -> None:
     found = assessed(ng12, symptoms=["Hb 9.1"])
-    assert "No unit was given for Hb 9.1: it can only be g/dL." in found["notes"]
+    assert "No unit was given for Hb 9.1: only g/dL is plausible." in found["notes"]
     assert found["unused"] == []
 
 

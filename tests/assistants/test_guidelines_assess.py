@@ -309,7 +309,7 @@ def test_a_whole_chart_as_symptoms_is_refused() -> None:
 def test_what_is_not_understood_is_told_and_not_passed_over_in_silence(ng12: Guideline) -> None:
     found = assessment_json(assess(patient_from({"age": 60, "symptoms": ["XQZ ++", "sore throat"]}), [ng12]))
     assert found["risk_level"] == "No NG12 Criteria Met"
-    assert found["notes"][0] == "Not understood, so not compared with any recommendation: “XQZ ++”. Rephrase it."
+    assert found["notes"][0] == "Not understood, so not used: “XQZ ++”. Rephrase or check the guideline yourself."
 
 
 @pytest.mark.parametrize(

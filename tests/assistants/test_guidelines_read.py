@@ -237,10 +237,12 @@ def test_a_guideline_that_lacks_pages_of_its_contents_is_refused(ng12_document: 
 
 def test_rules_that_were_read_from_pictures_are_refused_and_a_picture_beside_them_is_not() -> None:
     one = document(("heading", "# 1.1 Spots"), ("paragraph", "1.1.1 Refer people with spots. [2020]"))
-    seen = read(replace(one, notes=("Pages 1–2, 7 were read by OCR (93% sure). Check numbers against the page.",)))
+    seen = read(
+        replace(one, notes=("Pages 1–2, 7 were read by OCR (93% confidence). Check numbers against the page.",))
+    )
     with pytest.raises(InputError, match="read by OCR"):
         check_whole(seen)
-    check_whole(read(replace(one, notes=("Page 9 was read by OCR (93% sure). Check numbers against the page.",))))
+    check_whole(read(replace(one, notes=("Page 9 was read by OCR (93% confidence). Check numbers against the page.",))))
 
 
 def test_numbered_entries_of_a_table_of_functions_are_no_recommendations(shared_data: Path) -> None:

@@ -74,7 +74,7 @@ def test_an_asker_of_another_tenant_is_told_no_address_of_this_one(tmp_path: Pat
             assert isinstance(answer.action, Route)
             assert answer.action.owner_email is None
             assert "clinic.example" not in str(answer)
-            assert "No one is set to answer such questions here yet." in answer.text
+            assert "No one is set to answer these questions yet." in answer.text
             assert "`" not in answer.text
         app.people.add(tenant="practice", email="bob@practice.example", name="", role=Role.ADMIN, tags=[])
         told = app.ask_service.answer("May children take loperamide?", asker=person.asker()).answer.text

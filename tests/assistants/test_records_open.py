@@ -151,7 +151,7 @@ def test_what_goes_together_is_left_to_the_pharmacist(told: Callable[..., Gather
 def test_what_is_due_is_not_guessed(told: Callable[..., GatheredFacts]) -> None:
     found = told("Am I due any blood tests?")
     assert found.lead == (
-        "Your record does not say which tests are due. Beside these medicines, doctors usually look at INR, and your "
+        "Your record does not say which tests are due. With these medicines doctors usually check INR, and your "
         "facts include no recent result:"
     )
     assert (names(found), found.after) == (["Warfarin"], NOT_DUE)

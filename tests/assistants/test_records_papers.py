@@ -182,7 +182,9 @@ def test_a_result_without_a_range_is_not_called_in_range() -> None:
     asked = gather("What should I ask?", intents_of("What should I ask?", now=NOW), known, lexicon=Lexicon.load())
     assert asked is not None
     assert "1 result beyond usual limits" in asked.lead
-    assert asked.after == ("One of your tests has no laboratory range. That does not mean the value is in range.")
+    assert asked.after == (
+        "One of your tests has no laboratory range, so the record does not say whether the value is in range."
+    )
     sheet = {group.id: group for group in summary_groups(known.facts)}
     assert [row.text for row in sheet["results"].rows] == ["Leukocytes: 1.2 10*3/uL; on 2 January 2024"]
     plain = {group.id: group for group in summary_groups(known.facts[1:])}
@@ -201,11 +203,16 @@ def test_a_film_or_a_photo_of_another_kind_is_no_text(record: Record, name: str)
 def test_what_is_now_in_an_old_record_says_of_when_it_is() -> None:
     told = bundle({**PATIENT, "deceasedDateTime": "2024-06-03"}, *ALL[1:])
     known = KnownFacts(tuple(read_fhir(told).facts))
-    assert how_old(known, now=NOW) == ("The person in this record died on 3 June 2024. “Now” means at that time.")
+    assert how_old(known, now=NOW) == (
+        "The person in this record died on 3 June 2024. “Now” in this answer means that date."
+    )
     (person,) = known.of(RecordOwner)
     assert "died 3 June 2024" in line_of(person)
     alive = KnownFacts(tuple(read_fhir(bundle(*ALL)).facts))
-    assert how_old(alive, now=NOW) == "The latest entry in your record is from 1 May 2024. “Now” means at that time."
+    assert (
+        how_old(alive, now=NOW)
+        == "The latest entry in your record is from 1 May 2024. “Now” in this answer means that date."
+    )
     assert how_old(alive, now=datetime(2024, 6, 1, tzinfo=UTC)) == ""
 
 

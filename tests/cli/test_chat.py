@@ -60,6 +60,6 @@ def test_what_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
     assert [type(one.exception) for one in told] == [NotFound] * 3
     assert [str(one.exception) for one in told] == [
         "Session not found or expired. Leave out --session to start a new one.",
-        "Guideline not found. `citewell guidelines list` shows the names and ids.",
+        "Guideline not found. `citewell guidelines list` shows the names and IDs.",
         "No guidelines yet. Add one with `citewell guidelines add FILE`.",
     ]

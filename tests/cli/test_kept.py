@@ -169,7 +169,7 @@ def test_after_a_failure_the_question_is_kept_and_asked_again(shell: Shell, monk
 def test_what_is_not_answered_is_in_the_inbox_and_gets_a_reply(shell: Shell) -> None:
     answer = shell.json("ask", "What is the capital of France?")
     assert (answer["action"], answer["route"]["fallback"]) == ("ROUTE", True)
-    assert "No one is set to answer such questions here yet." in answer["text"]
+    assert "No one is set to answer these questions yet." in answer["text"]
     assert "`" not in answer["text"]
     (item,) = shell.json("inbox")["questions"]
     assert set(item) == ROUTED | {"question"}

@@ -57,7 +57,7 @@ def test_a_wrong_passphrase_is_one_sentence_on_the_command_line(shell: Shell, mo
     shell("vault", "create", "me", "--passphrase-stdin")
     send(monkeypatch, "three green bicyclists")
     status, out, error = shell("vault", "check", "--passphrase-stdin")
-    assert (status, out, error) == (1, "", "That does not unlock this vault. Check it and try again.\n")
+    assert (status, out, error) == (1, "", "The passphrase or recovery words are wrong. Check them and try again.\n")
 
 
 def test_without_a_terminal_the_way_to_send_it_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

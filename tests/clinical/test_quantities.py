@@ -72,7 +72,7 @@ def test_a_result_in_running_text_is_read_in_the_usual_unit(
         ("creatinine 1.2 mg/dL", (106.0,), "1.2 mg/dL × 88.4 = 106 µmol/L"),
         ("HbA1c 7.5%", (58.5,), "7.5 % × 10.93 − 23.5 = 58.5 mmol/mol"),
         ("temp 101.3 F", (38.5,), "(101.3 °F − 32) ÷ 1.8 = 38.5 °C"),
-        ("Hb 9.8", (98.0,), "9.8 g/dL × 10 = 98 g/L (no unit given; it can only be g/dL)"),
+        ("Hb 9.8", (98.0,), "9.8 g/dL × 10 = 98 g/L (no unit given; only g/dL is plausible)"),
         ("12st 4lb", (78.02,), "12 st × 6.350293 + 4 lb × 0.453592 = 78.02 kg"),
     ],
 )
@@ -84,7 +84,7 @@ def test_another_unit_is_converted_and_the_arithmetic_told(
 
 
 def test_a_unit_that_is_taken_for_granted_is_told() -> None:
-    assert results("PSA 12")[0].note == "No unit was given for PSA 12: µg/L was taken, its usual one."
+    assert results("PSA 12")[0].note == "No unit was given for PSA 12: µg/L was assumed."
     assert results("PSA 12 ng/mL")[0].note is None
 
 

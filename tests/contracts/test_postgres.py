@@ -189,7 +189,7 @@ def test_verify_misses_a_vector_that_is_gone(tmp_path: Path, postgres_url: str) 
     assert library.verify().problems == ()
     with library.engine.begin() as connection:
         connection.execute(text("DELETE FROM chunk_vectors WHERE chunk_index = 0"))
-    assert library.verify().problems == ("1 readings are missing vectors in chunk_vectors",)
+    assert library.verify().problems == ("1 indexed texts have no vectors in chunk_vectors",)
     library.close()
 
 

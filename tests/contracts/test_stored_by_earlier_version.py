@@ -239,7 +239,7 @@ def test_the_record_is_read_with_its_passphrase(indexed: Any, expected: Told) ->
 
 
 def test_a_wrong_passphrase_opens_nothing(used: Any) -> None:
-    with pytest.raises(SystemExit, match="does not unlock"):
+    with pytest.raises(SystemExit, match="passphrase or recovery words are wrong"):
         used("records", "facts", "--passphrase-stdin", stdin="three green bicyclists\n")
 
 

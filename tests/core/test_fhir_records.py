@@ -187,7 +187,7 @@ def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: 
         (b'{"resourceType": "Bundle", "entry": [', "not complete JSON"),
         (
             rb'{"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient", "id": "\ud800"}}]}',
-            "half a character",
+            "invalid character",
         ),
         (b'{"resourceType": "Bundle", "entry": {}}', "not a FHIR bundle with entries"),
         (b'{"resourceType": "Bundle", "entry": [{"fullUrl": "x"}]}', "Entry 1 of the bundle has no resource"),

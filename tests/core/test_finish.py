@@ -195,7 +195,7 @@ def taken_by(verify: Verify, draft: str, asked: AnswerRequest = TRUSTING) -> Ans
 def test_an_abstention_is_one_whatever_mark_stands_behind_it(draft: str, mark: str) -> None:
     answer = taken_by(carried, f"{draft[:-1]}{mark}.")
     assert isinstance(answer.action, Route)
-    assert answer.action.reason == "The documents do not answer it"
+    assert answer.action.reason == "The documents do not answer this"
     assert (answer.claims, answer.citations, answer.is_grounded) == ((), (), False)
 
 
@@ -227,7 +227,7 @@ def test_a_sentence_that_cites_nothing_is_never_shown_whatever_the_check_says() 
 
     answer = taken_by(believes, "Take 5 mg daily. Take it with water. [S9]")
     assert isinstance(answer.action, Route)
-    assert answer.action.reason == "No sentence of the draft could be confirmed in the documents"
+    assert answer.action.reason == "None of the draft could be confirmed in the documents"
     assert [claim.is_shown for claim in answer.claims] == [False, False]
     mixed = taken_by(believes, "Take 5 mg daily. [S1] Take it with water.")
     assert [(claim.is_shown, claim.citations) for claim in mixed.claims] == [(True, (1,)), (False, ())]
@@ -394,7 +394,7 @@ def test_a_model_that_tells_its_rules_is_kept_without_a_word_of_them(leak: str) 
     assert done.answer.text == "Take 5 mg daily. [1]"
     assert "Trust me." in done.answer.claims[-1].text
     assert done.answer.raw_text is not None
-    assert done.answer.raw_text.startswith("Take 5 mg daily. [S1] (a sentence of the writer's own rules)")
+    assert done.answer.raw_text.startswith("Take 5 mg daily. [S1] (part of the model's instructions)")
     for words in ("stands inside", "Never show", "staff of a ward"):
         assert words not in kept
 

@@ -45,7 +45,9 @@ def test_a_scanned_page_is_read_with_the_place_of_every_word() -> None:
     document = PdfParser().parse(Source(scan(), "scan.pdf"), media_type="application/pdf", limits=ParseLimits())
     assert document.text == "\n\n".join(LINES)
     (note,) = document.notes
-    assert re.fullmatch(r"Page 1 was read by OCR \((?:[5-9]\d|100)% sure\)\. Check numbers against the page\.", note)
+    assert re.fullmatch(
+        r"Page 1 was read by OCR \((?:[5-9]\d|100)% confidence\)\. Check numbers against the page\.", note
+    )
     start = document.text.index("Potassium")
     (box,) = document.layout.boxes(start, start + len("Potassium"))
     assert box.left == pytest.approx(60, abs=6)

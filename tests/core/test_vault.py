@@ -511,7 +511,7 @@ def test_an_export_is_a_whole_copy_that_opens_elsewhere(
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"a letter"])
 def test_what_is_no_export_is_not_restored(vaults: Vaults, tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.vault").write_bytes(data)
-    with pytest.raises(InputError, match="not a complete exported vault"):
+    with pytest.raises(InputError, match="not a complete copy of a record"):
         vaults.restore(tmp_path / "x.vault")
     assert vaults.all() == []
 
@@ -523,7 +523,7 @@ def test_an_export_cannot_name_a_place_outside_the_folder(
     with zipfile.ZipFile(tmp_path / "x.vault", "w") as archive:
         archive.writestr("vault.json", json.dumps(header.as_json()))
         archive.writestr("vault.db", b"")
-    with pytest.raises(InputError, match="not a complete exported vault"):
+    with pytest.raises(InputError, match="not a complete copy of a record"):
         vaults.restore(tmp_path / "x.vault")
 
 
@@ -575,10 +575,10 @@ def test_a_copy_that_unfolds_or_breaks_off_is_refused_before_it_is_read(
     with monkeypatch.context() as patch:
         patch.setattr(zipfile.ZipFile, "read", lambda *_arguments: pytest.fail("it was read"))
         for name in ("packed", "long", "locked"):
-            with pytest.raises(InputError, match="not a complete exported vault"):
+            with pytest.raises(InputError, match="not a complete copy of a record"):
                 vaults.restore(io.BytesIO(wrong[name]))
     for name in ("deep", "short"):
-        with pytest.raises(InputError, match="not a complete exported vault"):
+        with pytest.raises(InputError, match="not a complete copy of a record"):
             vaults.restore(io.BytesIO(wrong[name]))
     assert (vaults.all(), vaults.unreadable(), list(vaults.folder.iterdir())) == ([], {}, [])
 

@@ -144,7 +144,7 @@ def test_the_same_meaning_in_other_words_is_supported(source: str, sentence: str
 def test_the_source_itself_is_always_supported_even_beside_what_contradicts_it(source: str, sentence: str) -> None:
     span = EvidenceSpan("d1:0", 100, 100 + len(source), source)
     assert _check(f"{source} [S1]", sentence, source) == SentenceCheck(
-        Verdict.SUPPORTED, ("the cited words say so, word for word",), span, 1.0
+        Verdict.SUPPORTED, ("quoted word for word from the source",), span, 1.0
     )
 
 
@@ -165,12 +165,12 @@ def test_what_the_source_nearly_says_is_partly_supported(source: str, sentence: 
 def test_an_unrelated_source_decides_nothing() -> None:
     check = _check("Cataracts are removed under local anaesthesia.", PASSAGE)
     assert check.verdict is Verdict.NOT_FOUND
-    assert check.reasons == ("the cited words do not speak of it",)
+    assert check.reasons == ("the source does not mention this",)
 
 
 def test_no_cited_words_support_nothing() -> None:
     assert checked("Rest.", []) == SentenceCheck(
-        Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0
+        Verdict.NOT_FOUND, ("no source text to check this against",), None, 0.0
     )
 
 

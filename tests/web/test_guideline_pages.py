@@ -50,7 +50,7 @@ def test_a_typed_patient_is_assessed_and_a_rule_opens_at_its_words(own: Any, vis
     page.reload()
     expect(page.locator("h1")).to_have_text("P7")
     follow(page, "text=Audit record >> a")
-    expect(page.locator(".question")).to_contain_text("P7 compared with")
+    expect(page.locator(".question")).to_contain_text("P7 assessed against")
     with page.expect_navigation():
         page.click("text=Replay on the same versions")
     expect(page.locator(".notice h2")).to_contain_text("same answer")
@@ -65,7 +65,7 @@ def test_no_criteria_met_stands_beside_what_was_not_understood(own: Any, visit: 
     expect(level).to_contain_text("Not understood: “zorble feeling”, “zog 4 g/L”.")
     expect(page.locator("section", has=page.locator("#strange"))).to_contain_text("“zorble feeling” symptoms 2")
     account = page.locator("section", has=page.locator("#taken"))
-    expect(account).to_contain_text("no weight loss absent")
+    expect(account).to_contain_text("“no weight loss”: absent")
     expect(account.locator("details")).to_contain_text("“runny nose” symptoms 3 not matched to any recommendation in")
     page.goto(f"{own.address}/guidelines")
     expect(page.locator("section", has=page.locator("#recent"))).to_contain_text("2 phrases not understood")

@@ -66,7 +66,9 @@ def test_a_vault_is_made_its_words_are_shown_once_and_it_is_locked(bare: Any, vi
     follow(page, ".vaults a")
     page.fill("#passphrase", "not the passphrase")
     _press(page, "button:text-is('Unlock')")
-    expect(page.locator("[role=alert]")).to_have_text("That does not unlock this vault. Check it and try again.")
+    expect(page.locator("[role=alert]")).to_have_text(
+        "The passphrase or recovery words are wrong. Check them and try again."
+    )
     page.click("text=Forgotten your passphrase?")
     page.fill("#words", words)
     page.fill("#new", "four yellow scooters")
@@ -84,7 +86,7 @@ def test_a_record_is_asked_and_each_line_opens_where_it_is_written(own: Any, vis
     page.fill("#q", "Which medicines do I take?")
     page.press("#q", "Enter")
     expect(page.locator("[data-feedback]")).to_have_count(1, timeout=60_000)  # the whole answer is there
-    expect(page.locator(".own-words").first).to_have_text("Your record lists 1 medicine that you take now:")
+    expect(page.locator(".own-words").first).to_have_text("Your record lists 1 current medicine:")
     expect(page.locator(".sentence")).to_contain_text("Warfarin Sodium")
     expect(page.locator("#last .confidence")).to_have_text("well supported")
     page.click(".sentence .chip")

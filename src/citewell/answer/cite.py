@@ -67,7 +67,7 @@ def quoted(text: str, cited: Sequence[Evidence]) -> SentenceCheck | None:
                 EvidenceSpan(hit.source_id, at + start, at + end, passage.text[start:end], titles)
                 for start, end in places
             )
-            told = "the cited words say so, word for word"
+            told = "quoted word for word from the source"
             return SentenceCheck(Verdict.SUPPORTED, (told,), first, 1.0, beside=tuple(others))
     return None
 

@@ -122,7 +122,7 @@ WHY = {
 rest when a question was passed on."""
 
 RULE_CHECK = SentenceCheck(Verdict.NOT_FOUND, ("not an answer",), None, 0.0)
-RULE_TOLD = Claim("(a sentence of the writer's own rules)", RULE_CHECK, (), is_shown=False)
+RULE_TOLD = Claim("(part of the model's instructions)", RULE_CHECK, (), is_shown=False)
 """What is kept of a sentence by which a model tells its rules: that there was one, and not a word of it."""
 
 NOTHING = Confidence(overall=0.0, retrieval=0.0, coverage=0.0, llm=None, calibrated=0.0)
@@ -378,9 +378,13 @@ def _unfit(gate: Gate, confidence: Confidence) -> str | None:
     """Why a draft cannot be an answer at all."""
     best = max((passage.hit.relevance for passage in gate.request.context.evidence), default=0.0)
     if gate.abstained and not gate.citations:
-        return "The documents do not answer it"
+        return "The documents do not answer this"
     if not gate.citations:
-        return "No sentence of the draft could be confirmed in the documents" if gate.claims else "Nothing answers it"
+        return (
+            "None of the draft could be confirmed in the documents"
+            if gate.claims
+            else "No answer found in the documents"
+        )
     if best < gate.request.policy.min_relevance:
         return "No relevant documents found"
     if confidence.overall < gate.request.policy.threshold:

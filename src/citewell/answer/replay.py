@@ -158,14 +158,15 @@ def compare(then: Sequence[Claimed], now: Sequence[Claimed]) -> Iterator[Sentenc
     for kind, first, last, begin, end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
         if kind == "equal":
             for before, after in zip(then[first:last], now[begin:end], strict=True):
-                yield SentenceChange("same" if _unnumbered(before) == _unnumbered(after) else "changed", before, after)
+                yield SentenceChange("same" if _as_judged(before) == _as_judged(after) else "changed", before, after)
         else:
             yield from (SentenceChange("gone", claim, None) for claim in then[first:last])
             yield from (SentenceChange("new", None, claim) for claim in now[begin:end])
 
 
-def _unnumbered(claim: Claimed) -> dict[str, Any]:
-    return {name: value for name, value in claim.items() if name != "citations"}
+def _as_judged(claim: Claimed) -> dict[str, Any]:
+    """A sentence without its numbers and the wording of its reasons, which a newer version may change."""
+    return {name: value for name, value in claim.items() if name not in ("citations", "reasons")}
 
 
 def erased_since(evidence: Sequence[Mapping[str, Any]], library: Documents, tenant: str) -> tuple[ErasedSource, ...]:

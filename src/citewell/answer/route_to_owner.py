@@ -13,8 +13,8 @@ UNROUTED = frozenset({"public", "system"})
 """Tags that say nothing about who knows."""
 
 NOBODY = (
-    "No one is set to answer such questions here yet. Yours is in the administrators' inbox, and the reply will "
-    "appear under Sent."
+    "No one is set to answer these questions yet. Yours is in the administrators' inbox; the reply will appear "
+    "under Sent."
 )
 """What an asker reads whose tenant has no administrator; those of other tenants are never named."""
 

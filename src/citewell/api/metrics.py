@@ -15,19 +15,19 @@ BOUNDS_S = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 COUNTERS = {
     "requests": "Requests answered, by route, method and status.",
-    "answers": "Questions answered, by what became of them.",
-    "failures": "Questions that could not be answered, by the kind of error.",
+    "answers": "Questions answered, by outcome.",
+    "failures": "Questions that failed, by error.",
     "sign_ins": "Sign-ins, by outcome.",
 }
-TIMES = {"request": "Time to the first byte of an answer, by route.", "search": "Time of a search."}
+TIMES = {"request": "Time to the first byte of an answer, by route.", "search": "Search time."}
 GAUGES = {
-    "streams": "Answers that are being sent now.",
+    "streams": "Answers being sent.",
     "documents": "Documents that answer.",
-    "documents_under_way": "Documents that wait or are being read.",
+    "documents_under_way": "Documents queued or being processed.",
     "documents_failed": "Documents that could not be read.",
     "passages": "Passages that answer.",
-    "queue_oldest_seconds": "How long the oldest document has waited.",
-    "workers": "Workers that were heard of just now.",
+    "queue_oldest_seconds": "Waiting time of the oldest queued document.",
+    "workers": "Workers that reported recently.",
 }
 
 Labels = tuple[tuple[str, str], ...]
@@ -87,7 +87,7 @@ class Metrics:
                 if counted == name:
                     lines += _histogram(f"citewell_{name}_seconds", of, place)
         for name, level in sorted({**known, **levels}.items()):
-            lines += _head(f"citewell_{name}", GAUGES.get(name, "A number read just now."), "gauge")
+            lines += _head(f"citewell_{name}", GAUGES.get(name, "A value read at this moment."), "gauge")
             lines.append(f"citewell_{name} {level:g}")
         return "\n".join(lines) + "\n"
 

@@ -44,7 +44,7 @@ WAYS: dict[str, tuple[str, str]] = {
 }
 """The command of a message, the route that does the same, and the page."""
 
-_COMMAND = re.compile(r"`citewell (?P<command>[^`]+)`(?P<ids> shows the (?:names and )?ids)?")
+_COMMAND = re.compile(r"`citewell (?P<command>[^`]+)`(?P<ids> shows the (?:names and )?IDs)?")
 
 
 PAGES = {
@@ -64,10 +64,10 @@ PAGES = {
 def advised(detail: str, *, is_program: bool) -> str:
     """The message with the ways that its reader has; commands that have none over HTTP stay.
 
-    >>> advised("There is no such document here. `citewell list` shows the ids.", is_program=True)
-    'There is no such document here. `GET /api/v1/documents` shows the ids.'
-    >>> advised("There is no such document here. `citewell list` shows the ids.", is_program=False)
-    'There is no such document here. Library shows what there is.'
+    >>> advised("There is no such document here. `citewell list` shows the IDs.", is_program=True)
+    'There is no such document here. `GET /api/v1/documents` shows the IDs.'
+    >>> advised("There is no such document here. `citewell list` shows the IDs.", is_program=False)
+    'There is no such document here. See Library.'
     """
 
     def way(match: re.Match[str]) -> str:
@@ -75,7 +75,7 @@ def advised(detail: str, *, is_program: bool) -> str:
             return match[0]
         route, page = WAYS[match["command"]]
         ids = match["ids"] or ""
-        return f"`{route}`{ids}" if is_program else f"{page}{' shows what there is' if ids else ''}"
+        return f"`{route}`{ids}" if is_program else f"See {page.replace('The ', 'the ')}" if ids else page
 
     return _COMMAND.sub(way, detail)
 
@@ -83,20 +83,16 @@ def advised(detail: str, *, is_program: bool) -> str:
 def pieces(detail: str) -> list[tuple[str, str | None]]:
     """The message for a person in pieces, each with the address of the page that it names.
 
-    >>> pieces("There is no such document here. `citewell list` shows the ids.")
-    [('There is no such document here. ', None), ('Library', '/library'), (' shows what there is', None), ('.', None)]
+    >>> pieces("There is no such document here. `citewell list` shows the IDs.")
+    [('There is no such document here. See ', None), ('Library', '/library'), ('.', None)]
     """
     parts: list[tuple[str, str | None]] = []
     at = 0
     for match in _COMMAND.finditer(detail):
         page = WAYS.get(match["command"], ("", ""))[1]
         words_of_page = advised(match[0], is_program=False)
-        named = page if page in PAGES else ""
-        parts += [
-            (detail[at : match.start()], None),
-            (named, PAGES.get(page)),
-            (words_of_page.removeprefix(named), None),
-        ]
+        before, named, after = words_of_page.partition(page) if page in PAGES else (words_of_page, "", "")
+        parts += [(f"{detail[at : match.start()]}{before}", None), (named, PAGES.get(page)), (after, None)]
         at = match.end()
     return [(words, to) for words, to in [*parts, (detail[at:], None)] if words]
 

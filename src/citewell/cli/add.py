@@ -50,7 +50,7 @@ def add(
     """Add files to the library. A file that cannot be read does not stop the others."""
     paths = list(_all_files(files or []))
     if not paths and not samples:
-        raise InputError("Name a file or folder to add, or use --samples to add the sample library.")
+        raise InputError("Give a file or folder to add, or use --samples to add the sample library.")
     if (len(paths) > 1 or samples) and (title or replaces):
         raise InputError("--title and --replaces work with one file at a time. Add the files one by one.")
     with opened(context, home) as app, progress(quiet=json) as watch:

@@ -70,7 +70,7 @@ def _print(entry: dict[str, Any]) -> None:
         lines += [f"    {MARKS[one['state']]} {one['text']}" + _fact(one) for one in rule["conditions"]]
     for rule in entry["near_misses"]:
         place = f"  near: {rule['guideline']} §{rule['rule']}, p.{rule['page']}"
-        lines.append(f"{place} would match if: {rule['would_match_if']}")
+        lines.append(f"{place} would be met if: {rule['would_match_if']}")
     if wording := entry["wording"]:
         lines.append(f"  summary by {wording['model']}: {wording['text'] or wording['problem']}")
     lines += [f"  {one['kind']}: {one['ask']}" for one in entry["unknowns"]]

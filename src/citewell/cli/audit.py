@@ -27,7 +27,7 @@ def answer_id(library: App, prefix: str) -> str:
     """The full id of an answer on record."""
     part = part_of(prefix)
     entries = library.ask_service.audit.entries(library.owner(), limit=part.limit, starting=part.starting)
-    missing = "Answer not found in the audit log. `citewell audit list` shows the ids."
+    missing = "Answer not found in the audit log. `citewell audit list` shows the IDs."
     return find(prefix, (entry.answer_id for entry in entries), missing=missing)
 
 

@@ -32,10 +32,8 @@ def download(
         list[str] | None,
         typer.Option(help="WHO, NICE, AHRQ, … or part of a publisher's name. Repeat for several."),
     ] = None,
-    topic: Annotated[list[str] | None, typer.Option(help="Only titles with a word that starts like this.")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Include books that are not about treating people.")
-    ] = False,
+    topic: Annotated[list[str] | None, typer.Option(help="Only titles with a word starting with this.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Include books that are not about patient care.")] = False,
     address: Annotated[str | None, typer.Option("--from", help="Address of the folder that holds the list.")] = None,
     pause: Annotated[float, typer.Option(help="Seconds between requests.", min=0.0)] = 1.0,
     listing: Annotated[bool, typer.Option("--list", help="Only list the books that would be fetched.")] = False,

@@ -26,7 +26,7 @@ def conversation_id(library: App, prefix: str) -> str:
     """The full id of a conversation."""
     part = part_of(prefix)
     known = library.ask_service.conversations.page(library.owner(), limit=part.limit, starting=part.starting).items
-    missing = "Conversation not found. `citewell conversations` shows the ids."
+    missing = "Conversation not found. `citewell conversations` shows the IDs."
     return find(prefix, (conversation.id for conversation in known), missing=missing)
 
 

@@ -186,11 +186,11 @@ def _look_at_records(app: App) -> SystemCheck | str:
 
 
 def _look_at_pair_reader(app: App) -> SystemCheck | str:
-    return _proved("pair reader", app.pair_reader, "switched off: sentences are checked by rules, words and similarity")
+    return _proved("pair reader", app.pair_reader, "off: sentences are checked by rules, words and similarity")
 
 
 def _look_at_answer_reader(app: App) -> SystemCheck | str:
-    return _proved("answer reader", app.answer_reader, "switched off: answers are chosen by words and similarity only")
+    return _proved("answer reader", app.answer_reader, "off: answers are chosen by words and similarity only")
 
 
 def _proved(part: str, reader: PairReader | AnswerReader | None, off: str) -> SystemCheck | str:
@@ -240,7 +240,7 @@ def _look_at_index(app: App) -> SystemCheck | str:
 def _look_at_vocabulary(app: App) -> SystemCheck | str:
     added = app.search("hemoptysis").expansions
     if not added:
-        return SystemCheck("vocabulary", "failed", "a known word is not expanded: reinstall Citewell")
+        return SystemCheck("vocabulary", "failed", "synonyms are not loaded: reinstall Citewell")
     return f"a known word has {len(added)} other names"
 
 

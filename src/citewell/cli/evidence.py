@@ -240,7 +240,7 @@ def _print_one(entry: LibraryEntry, *, as_json: bool) -> None:
 def _facts(entry: LibraryEntry) -> Iterator[str]:
     """What else is known of a document, a line for each."""
     yield f"file: {entry.name}, added {entry.added_at:%d %b %Y} by {entry.added_by or 'the owner'}"
-    yield f"tags: {', '.join(sorted(entry.tags))}; journeys: {', '.join(sorted(entry.journeys)) or 'universal'}"
+    yield f"tags: {', '.join(sorted(entry.tags))}; journeys: {', '.join(sorted(entry.journeys)) or 'everyone'}"
     if entry.embedder:
         yield f"vectors: {entry.chunk_count} by {entry.embedder}"
     if entry.processed_at is not None and entry.took_s is not None:

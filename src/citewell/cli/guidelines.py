@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from citewell.assistants.guidelines.guideline import Guideline
 
 app = typer.Typer(
-    help="Guidelines to compare patients with: add one, check its import, or list them.",
+    help="Guidelines to assess patients against: add one, check its import, or list them.",
     no_args_is_help=True,
     add_completion=False,
 )

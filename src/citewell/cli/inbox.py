@@ -30,7 +30,7 @@ RoutedId = Annotated[
 def _routed_id(library: App, prefix: str) -> str:
     part = part_of(prefix)
     items = library.ask_service.inbox.waiting(library.owner(), limit=part.limit, starting=part.starting).items
-    missing = "Question not found in the inbox. `citewell inbox` shows the ids."
+    missing = "Question not found in the inbox. `citewell inbox` shows the IDs."
     return find(prefix, (item.id for item in items), missing=missing)
 
 

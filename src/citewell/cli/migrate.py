@@ -73,6 +73,6 @@ def _address(said: str, chosen: Settings) -> str:
         return said
     if chosen.database_url is None:
         raise InputError(
-            "Name the target: --to postgresql://user:password@host:5432/name, or set CITEWELL_DATABASE_URL."
+            "Give the target: --to postgresql://user:password@host:5432/name, or set CITEWELL_DATABASE_URL."
         )
     return chosen.database_url.get_secret_value()

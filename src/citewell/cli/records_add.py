@@ -24,7 +24,7 @@ def symptom(
     name: Name,
     severity: Annotated[int, typer.Option(min=1, max=5, help="How bad, from 1 (mild) to 5 (worst).")],
     since: Since = None,
-    region: Annotated[str | None, typer.Option(help="Where in the body.", show_default=False)] = None,
+    region: Annotated[str | None, typer.Option(help="Where on the body.", show_default=False)] = None,
     medication: Annotated[
         str | None, typer.Option(help="ID of a medicine it may be linked to.", show_default=False)
     ] = None,
@@ -61,7 +61,7 @@ def medication(
     since: Since = None,
     reason: Annotated[str | None, typer.Option(help="What it is for.", show_default=False)] = None,
     prescriber: Annotated[str | None, typer.Option(help="Who prescribed it.", show_default=False)] = None,
-    status: Annotated[MedicationStatus, typer.Option(help="Whether it is taken now.")] = MedicationStatus.ACTIVE,
+    status: Annotated[MedicationStatus, typer.Option(help="Whether it is being taken now.")] = MedicationStatus.ACTIVE,
     json: Json = False,
 ) -> None:
     """Add a medicine."""

@@ -52,7 +52,7 @@ def papers(
         print_json({"papers": rows})
         return
     for entry, paper in documents:
-        sure = "" if paper.ocr_confidence is None else f", read by OCR ({paper.ocr_confidence:.0%} sure)"
+        sure = "" if paper.ocr_confidence is None else f", read by OCR ({paper.ocr_confidence:.0%} confidence)"
         who = f", {paper.professional}" if paper.professional else ""
         typer.echo(printable(f"{entry.id[:8]}  {paper.kind.value:<18}  {entry.title}{who}{sure}"))
 
@@ -95,7 +95,7 @@ def _gone_already(document: str, *, json: bool) -> None:
         print_json({"removed": False, "document_id": document, "facts_removed": 0, "facts_kept": []})
     else:
         typer.echo(
-            "Document not found in this record, so nothing was removed. `citewell records papers` shows the ids."
+            "Document not found in this record, so nothing was removed. `citewell records papers` shows the IDs."
         )
 
 

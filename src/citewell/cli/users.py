@@ -70,7 +70,7 @@ def change(
     role: Annotated[Role | None, typer.Option(help="Their role.", show_default=False)] = None,
     tag: Tags = None,
     no_tags: Annotated[bool, typer.Option("--no-tags", help="Remove all tags.")] = False,
-    active: Annotated[bool | None, typer.Option("--active/--inactive", help="Whether they can sign in.")] = None,
+    active: Annotated[bool | None, typer.Option("--active/--inactive", help="Allow or block sign-in.")] = None,
     password_stdin: PasswordStdin = False,
     home: Home = None,
     json: Json = False,
@@ -122,7 +122,7 @@ def keys(context: typer.Context, email: Email, home: Home = None, json: Json = F
         return
     for one in api_keys:
         used = f"last used {one.used_at:%d %b %Y}" if one.used_at else "never used"
-        typer.echo(printable(f"{one.id}  {one.name}  made {one.made_at:%d %b %Y}, {used}"))
+        typer.echo(printable(f"{one.id}  {one.name}  created {one.made_at:%d %b %Y}, {used}"))
 
 
 def _found(library: App, named: str) -> UserAccount:

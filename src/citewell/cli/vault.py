@@ -63,7 +63,7 @@ def list_vaults(context: typer.Context, home: Home = None, json: Json = False) -
     if not headers and not unreadable:
         typer.echo("No vaults yet. Create one with `citewell vault create LABEL`.")
     for one in headers:
-        typer.echo(printable(f"{one.id[:8]}  {one.label}  made {one.made_at:%d %b %Y}"))
+        typer.echo(printable(f"{one.id[:8]}  {one.label}  created {one.made_at:%d %b %Y}"))
     for vault_id, why in unreadable.items():
         typer.echo(printable(f"{vault_id}  {why}"), err=True)
 

@@ -32,7 +32,7 @@ NOT_SQLITE = (
 
 LOGS = ("-wal", "-shm", "-journal")
 TAKEN = (
-    "{home} already holds a library. Name an empty folder with --home, or move library.sqlite away together with "
+    "{home} already holds a library. Choose an empty folder with --home, or move library.sqlite away together with "
     "its -wal and -shm files."
 )
 LEFT_BESIDE = (
@@ -60,7 +60,7 @@ def back_up(app: App, folder: Path) -> Copied:
         raise InputError(NOT_SQLITE)
     home = app.settings.home
     if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} is not empty. Name a new folder for each backup.")
+        raise InputError(f"{folder} is not empty. Choose a new folder for each backup.")
     making = folder.with_name(folder.name + ".part")
     shutil.rmtree(making, ignore_errors=True)
     try:
@@ -109,7 +109,7 @@ def restore(folder: Path, home: Path) -> int:
                 f"{name} in the backup is missing or was changed. Nothing was restored. Try another backup."
             )
     if taken := [name for name in files if (home / name).exists() and _digest(home / name) != files[name]]:
-        raise InputError(f"{home} already holds a different {taken[0]}. Name an empty folder with --home.")
+        raise InputError(f"{home} already holds a different {taken[0]}. Choose an empty folder with --home.")
     make_home(home)
     # The library last: a home without one is no library yet, however far this came.
     for name in sorted(files, key=lambda name: name == LIBRARY_FILE):

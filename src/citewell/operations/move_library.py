@@ -35,7 +35,7 @@ def move_library(source: str, target: str, *, home: Path, watch: Callable[[str, 
     from citewell.adapters.store.engine import plain_errors
 
     if source.rstrip("/") == target.rstrip("/"):
-        raise InputError("--from and --to are the same place. Name another target.")
+        raise InputError("--from and --to are the same place. Choose another target.")
     old = _opened(source, is_new=False)
     try:
         new = _opened(target, is_new=True)

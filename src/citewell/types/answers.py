@@ -90,7 +90,7 @@ class AskOptions:
 
     def __post_init__(self) -> None:
         if self.model is not None and not self.model.strip():
-            raise InputError("The model name is empty. Name a model, or leave it out.")
+            raise InputError("The model name is empty. Give a model name, or leave it out.")
         if self.max_context_chunks is not None and not 1 <= self.max_context_chunks <= MAX_CHUNKS:
             raise InputError(f"An answer can draw on 1 to {MAX_CHUNKS} passages.")
 

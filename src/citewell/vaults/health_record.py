@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from citewell.assistants.records.paper_mentions import PaperQuote
     from citewell.assistants.records.propose import ProposedFacts
 
-NO_SUCH_DOCUMENT = "Document not found in this record. `citewell records papers` shows the ids."
+NO_SUCH_DOCUMENT = "Document not found in this record. `citewell records papers` shows the IDs."
 REPORTABLE = (Symptom.kind, Medication.kind, Allergy.kind)
 NOT_READ = {
     (".heic", ".heif", ".webp", ".avif", ".gif", ".bmp"): "a photo in another format",
@@ -214,7 +214,7 @@ class Record:
         """Put an alert away for good, by its id or the beginning of it."""
         alerts = [alert for alert in self.alerts(with_dismissed=True) if alert_id and alert.id.startswith(alert_id)]
         if len(alerts) != 1:
-            raise NotFound("Alert not found. `citewell records alerts` shows the ids.")
+            raise NotFound("Alert not found. `citewell records alerts` shows the IDs.")
         self.facts.dismiss(alerts[0].id, why=why, by=OWNER_ID, scope=self.scope)
         return alerts[0]
 
@@ -263,8 +263,8 @@ class Record:
                 assert isinstance(before, RecordOwner)
                 if before.born and now.born and before.born.day != now.born.day:
                     raise InputError(
-                        "This file is about a person with a different date of birth from the one in this vault. "
-                        "Nothing was changed. Import it into its own vault."
+                        "This file is about a person with a different date of birth from the one in this record. "
+                        "Nothing was changed. Import it into a separate record."
                     )
 
 

@@ -165,7 +165,7 @@ class Vaults:
     def create(self, label: str, passphrase: str) -> tuple[Header, str]:
         """Make a vault; its recovery phrase is shown once and kept nowhere."""
         if label_of(label).casefold() in {header.label.casefold() for header in self.all()}:
-            raise InputError("A vault with this label already exists. Choose another label.")
+            raise InputError("A record with this name already exists. Choose another name.")
         folder, phrase = make_vault(self.folder, label, passphrase)
         return folder.header, phrase
 

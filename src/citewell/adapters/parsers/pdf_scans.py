@@ -45,7 +45,10 @@ def read_scans(document: pdfium.PdfDocument, sheets: Sequence[Sheet], ocr: Ocr) 
     read = {sheet.number: sure for sheet in wanted if (sure := _read_scan(document, sheet, ocr)) is not None}
     if not read:
         return []
-    return [f"{named_pages(list(read))} read by OCR ({fmean(read.values()):.0%} sure). Check numbers against the page."]
+    return [
+        f"{named_pages(list(read))} read by OCR ({fmean(read.values()):.0%} confidence). "
+        "Check numbers against the page."
+    ]
 
 
 def named_pages(numbers: Sequence[int]) -> str:

@@ -72,7 +72,7 @@ def read_bundle(data: bytes) -> Bundle:
     except (ValueError, RecursionError) as error:
         raise DamagedFile("The bundle is not complete JSON. Export it again and add that.") from error
     if _HALF.search(data) and not _is_text(told):
-        raise DamagedFile("The bundle contains half a character (a lone surrogate). Export it again and add that.")
+        raise DamagedFile("The bundle contains an invalid character (a lone surrogate). Export it again and add that.")
     if not isinstance(told, dict) or told.get("resourceType") != "Bundle" or not isinstance(told.get("entry"), list):
         raise DamagedFile("The file is not a FHIR bundle with entries. Export the whole record as one bundle.")
     entries = tuple(_entry(number, one) for number, one in enumerate(told["entry"], 1))

@@ -42,7 +42,7 @@ from citewell.types.facts import (
 )
 from citewell.types.facts_json import fact_json, read_fact
 
-NO_SUCH_FACT = "Fact not found in this record. `citewell records facts` shows the ids."
+NO_SUCH_FACT = "Fact not found in this record. `citewell records facts` shows the IDs."
 ONE_OF_EACH = (RecordOwner, Professional)
 """Of these there is one by an id: other words about somebody do not make somebody else."""
 Known = TypeVar("Known", bound=Fact)
@@ -247,7 +247,7 @@ class SqlFacts:
 def tenant_of(scope: Scope) -> str:
     """Whose record it is; facts are a person's own, so that only the owner of the whole record may see them."""
     if not scope.tenant or scope.tenant == EVERY:
-        raise ScopeRefused("A tenant is required: say whose record this is about.")
+        raise ScopeRefused("A tenant is required: name the vault whose record this is.")
     if EVERY not in scope.tags:
         raise NotFound(NO_SUCH_FACT)
     return scope.tenant

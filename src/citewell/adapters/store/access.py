@@ -19,7 +19,7 @@ PUBLIC = "public"
 def visible(scope: Scope) -> ColumnElement[bool]:
     """The condition on `documents` that holds for what the scope may see."""
     if not scope.tenant or scope.tenant == EVERY:
-        raise ScopeRefused("A tenant is required: say whose library this is about.")
+        raise ScopeRefused("A tenant is required: name the organisation whose library this is.")
     return and_(documents.c.tenant == scope.tenant, _tags(scope), _journey(scope), _subject(scope))
 
 

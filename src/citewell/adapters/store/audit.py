@@ -157,7 +157,7 @@ class SqlAudit:
         with reading(self._engine, self._path) as connection:
             row = connection.execute(query).first()
         if row is None:
-            raise NotFound("Answer not found in the audit log. `citewell audit list` shows the ids.")
+            raise NotFound("Answer not found in the audit log. `citewell audit list` shows the IDs.")
         return self._opened(row)
 
     def records(self, answer_ids: Iterable[str], asker: User) -> dict[str, AuditRecord]:

@@ -21,7 +21,7 @@ from citewell.history import KeptOutcome
 from citewell.ports.consult import ConsultEntry, ConsultEvent
 from citewell.types import User
 
-NO_SUCH_CONSULT = "Consultation not found. `citewell consult list` shows the ids."
+NO_SUCH_CONSULT = "Consultation not found. `citewell consult list` shows the IDs."
 IS_SIGNED = "This consultation is signed and cannot be changed. Start a new one to add to it."
 CHANGED = "This consultation was changed in another window. Nothing was lost. Reload it and repeat the last step."
 SIGNED = "signed"

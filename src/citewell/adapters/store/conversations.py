@@ -23,7 +23,7 @@ from citewell.history import PAGE_LENGTH, Conversation, ConversationMessage, Con
 from citewell.types import EVERY, Message, User
 
 TITLE_CHARACTERS = 80
-NO_SUCH_CONVERSATION = "Conversation not found. `citewell conversations` shows the ids."
+NO_SUCH_CONVERSATION = "Conversation not found. `citewell conversations` shows the IDs."
 
 
 class SqlConversations:

@@ -24,7 +24,7 @@ BATCH_ROWS, BATCH_BYTES = 500, 8 << 20
 DIGEST_BITS = 256
 
 NOT_EMPTY = (
-    "{place} already holds a library. Nothing was changed. Name an empty database; two libraries cannot be merged."
+    "{place} already holds a library. Nothing was changed. Choose an empty database; two libraries cannot be merged."
 )
 NOT_WHOLE = (
     "{table} did not arrive intact. The old library was not changed. Empty the new database and run `citewell "

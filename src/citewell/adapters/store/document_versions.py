@@ -31,7 +31,7 @@ ONE = select(documents).where(documents.c.id == bindparam("which"))
 OTHERS = select(documents).where(
     documents.c.lineage == bindparam("of"), documents.c.id != bindparam("which"), documents.c.is_current
 )
-NO_SUCH_DOCUMENT = "Document not found. `citewell list` shows the ids."
+NO_SUCH_DOCUMENT = "Document not found. `citewell list` shows the IDs."
 
 
 class SqlVersions(SqlShelf):

@@ -22,7 +22,7 @@ from citewell.history import PAGE_LENGTH, HistoryPage, KeptOutcome, RoutedQuesti
 from citewell.types import Route, User
 
 MAX_REPLY_CHARACTERS = 20_000
-NO_SUCH_QUESTION = "Question not found in the inbox. `citewell inbox` shows the ids."
+NO_SUCH_QUESTION = "Question not found in the inbox. `citewell inbox` shows the IDs."
 
 
 class SqlInbox:

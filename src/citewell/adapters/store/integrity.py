@@ -34,7 +34,7 @@ def verify(connection: Connection, embedder: str | None, blobs: Blobs | None = N
         sentence_count += row.sentence_count or 0
     problems += _strays(connection)
     if connection.dialect.name == "postgresql" and (count := vectors.uneven(connection)):
-        problems.append(f"{count} readings are missing vectors in chunk_vectors")
+        problems.append(f"{count} indexed texts have no vectors in chunk_vectors")
     if blobs is not None and (lost := unused(connection, blobs)):
         problems.append(
             f"{len(lost)} files that this library put into {blobs.name} belong to no document: `citewell evidence "
@@ -138,7 +138,7 @@ def _strays(connection: Connection) -> Iterator[str]:
     )
     reindexing = connection.execute(select(facts.c.value).where(facts.c.key == "reindex_after")).scalar()
     if reindexing is None and (count := connection.execute(spare).scalar_one()):
-        yield f"{count} readings of documents are not in use"
+        yield f"{count} indexed texts are not in use"
     homeless = select(func.count()).select_from(chunks)
     homeless = homeless.where(chunks.c.generation.not_in(select(generations.c.id)))
     if count := connection.execute(homeless).scalar_one():

@@ -12,10 +12,11 @@ from citewell.errors import InputError, NotFound
 
 NUL = "\x00"
 NOTHING_SUCH = (
-    "Nothing found: the name contains an invalid character (a NUL or half of a pair). Check it and try again."
+    "Nothing found: the name contains an invalid character (a NUL or a lone surrogate). Check it and try again."
 )
 UNKEEPABLE = (
-    "The text contains an invalid character (a NUL or half of a pair), so nothing was changed. Remove it and try again."
+    "The text contains an invalid character (a NUL or a lone surrogate), so nothing was changed. "
+    "Remove it and try again."
 )
 
 

@@ -169,7 +169,7 @@ def restore(vaults: Path, source: Path | IO[bytes]) -> VaultFolder:
         with zipfile.ZipFile(source) as archive:
             header, data = _header_in(archive), _as_it_is(archive, DATA_FILE)
             if (vaults / header.id).exists():
-                raise InputError("This vault is already here. To replace it with the copy, erase it first.")
+                raise InputError("This record is already here. To replace it with the copy, erase it first.")
             with _made_apart(vaults, header.id) as draft:
                 header.write(draft)
                 descriptor = os.open(draft / DATA_FILE, os.O_CREAT | os.O_WRONLY, 0o600)
@@ -177,9 +177,9 @@ def restore(vaults: Path, source: Path | IO[bytes]) -> VaultFolder:
                     shutil.copyfileobj(copied, file)
                     os.fsync(file.fileno())
     except (zipfile.BadZipFile, EOFError, KeyError, ValueError, RecursionError) as error:
-        raise InputError("This file is not a complete exported vault. Choose another copy.") from error
+        raise InputError("This file is not a complete copy of a record. Choose another copy.") from error
     except OSError as error:
-        raise InputError(f"The vault could not be restored: {error.strerror}. Check the file and the disk.") from error
+        raise InputError(f"The record could not be restored: {error.strerror}. Check the file and the disk.") from error
     return VaultFolder(vaults / header.id)
 
 

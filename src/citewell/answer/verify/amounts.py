@@ -246,7 +246,7 @@ def _finding(
         if level == AmountMatch.SAME:
             return None
         grade = MismatchGrade.WEAKER if level == AmountMatch.CLOSE else MismatchGrade.AGAINST
-        reason = f"“{ours.text}” is not what the source says: “{theirs.text}”"
+        reason = f"the source says “{theirs.text}”, not “{ours.text}”"
         return Mismatch(grade, "amount", reason, ours.start, ours.end)
     if _is_name(ours, claim, source):
         return None
@@ -265,7 +265,7 @@ def _finding(
         )
         reason = f"“{ours.text}” is not in the source, which says “{nearest.text}”"
         if ours.text == nearest.text:
-            reason = f"“{ours.text}” is said of something else in the source"
+            reason = f"“{ours.text}” refers to something else in the source"
         return Mismatch(MismatchGrade.AGAINST, "amount", reason, ours.start, ours.end)
     if ours.is_word:
         return None
@@ -319,7 +319,7 @@ def _exchanged(claim: ReadSentence, source: ReadSentence, matched: Matched) -> l
         kept = len(ours_one & theirs_one) + len(ours_other & theirs_other)
         crossed = min(len(ours_one & theirs_other), len(ours_other & theirs_one))
         if crossed and not kept and "respectively" not in source.text:
-            reason = f"“{quantity.text}” and “{other.text}” belong to other things in the source"
+            reason = f"“{quantity.text}” and “{other.text}” are the other way round in the source"
             mismatches.append(Mismatch(MismatchGrade.AGAINST, "amount", reason, quantity.start, quantity.end))
     return mismatches
 
@@ -352,7 +352,7 @@ def other_arm(claim: ReadSentence, source: ReadSentence) -> list[Mismatch]:
             continue
         bound = _after(source, theirs) or _before(source, theirs)
         if bound and _is_crossed(claim.words, bound[theirs.index(same[0])], bound, theirs.index(same[0])):
-            reason = f"“{ours.text}” is said of something else in the source"
+            reason = f"“{ours.text}” refers to something else in the source"
             mismatches.append(Mismatch(MismatchGrade.AGAINST, "amount", reason, ours.start, ours.end))
     return mismatches
 

@@ -116,7 +116,7 @@ def _amounts(clauses: _Clauses, amounts: dict[Quantity, _Places]) -> Iterator[st
             start, end = clauses.edges[min(others)]
             own = [held for held in clauses.source.quantities if start <= held.start < end]
             if any(held.dimension == quantity.dimension != other.dimension for held in own):
-                yield f"“{quantity.text}” is said of something else in the source"
+                yield f"“{quantity.text}” refers to something else in the source"
 
 
 def _medicines(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord, _Places]) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _medicines(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord,
             if start <= medicine.start < end and medicine.name not in ours
         ]
         if rivals:
-            yield f"the source says this of {rivals[0].name}"
+            yield f"the source says this about {rivals[0].name}"
 
 
 def _subjects(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord, _Places]) -> Iterator[str]:
@@ -155,7 +155,7 @@ def _subjects(claim: ReadSentence, clauses: _Clauses, places: dict[ContentWord, 
         return
     head = next((word for word in clauses.source.words if start <= word.start < end and not is_light(word.form)), None)
     if head and all(word.form != head.form and not word.meanings & head.meanings for word in claim.words):
-        yield f"the source says this of “{clauses.source.text[head.start : head.end]}”"
+        yield f"the source says this about “{clauses.source.text[head.start : head.end]}”"
 
 
 # -------------------------------------------------------------------------------------------------------- who does what
@@ -207,9 +207,9 @@ def _turned_round(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     if ours is None or theirs is None or not ours.by or not ours.on:
         return
     if ours.by & theirs.on and ours.on & theirs.by and not (ours.by & theirs.by or ours.on & theirs.on):
-        yield "the source says it the other way round"
+        yield "the source says this the other way round"
     elif ours.verb == theirs.verb and not theirs.by and ours.on & theirs.on and ours.by <= theirs.later:
-        yield "the source tells to do so; it is no effect"
+        yield "the source gives this as an instruction, not as an effect"
 
 
 @lru_cache(maxsize=4096)
@@ -252,7 +252,7 @@ def _in_other_order(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     if not ours or not theirs or ours[0] & theirs[0] or ours[1] & theirs[1]:
         return
     if ours[0] & theirs[1] and ours[1] & theirs[0]:
-        yield "the source says it in the other order"
+        yield "the source gives the opposite order"
 
 
 @lru_cache(maxsize=4096)
@@ -297,10 +297,10 @@ def borrowed(claim: ReadSentence, match: Match, close: Sequence[Match], parts: S
             finding.grade == MismatchGrade.AGAINST and finding.kind == "medicine" for finding in other.findings
         )
         if other.part != match.part and is_rival and _has_all(profile(other.part.text), lacks):
-            yield f"the source says “{claim.text[lacks[0].start : lacks[0].end]}” of something else"
+            yield f"the source says “{claim.text[lacks[0].start : lacks[0].end]}” about something else"
     subject = _subject(claim)
     if subject and _is_of_another(claim, subject, parts):
-        yield f"the source does not say it of “{claim.text[subject[0].start : subject[0].end]}”"
+        yield f"the source does not say this about “{claim.text[subject[0].start : subject[0].end]}”"
 
 
 def _is_of_another(claim: ReadSentence, subject: Sequence[ContentWord], parts: Sequence[EvidenceSpan]) -> bool:

@@ -381,7 +381,7 @@ def _unheaded(match: Match) -> Match:
     """The same match at a heading, which can neither deny a claim nor, unless it says nearly all of it, carry it."""
     findings = [replace(finding, grade=MismatchGrade.MISSING) for finding in match.findings if finding.kind != "denial"]
     if only_names_it(match.part.text) or match.both_ways < HEADED_FROM:
-        findings.append(Mismatch(MismatchGrade.MISSING, "heading", "the source only names it, in a heading", 0, 0))
+        findings.append(Mismatch(MismatchGrade.MISSING, "heading", "the source mentions this only in a heading", 0, 0))
     return replace(match, findings=tuple(findings))
 
 

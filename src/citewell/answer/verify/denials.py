@@ -96,9 +96,9 @@ def denials_differ(claim: ReadSentence, source: ReadSentence) -> list[Mismatch]:
         reached = [ours for ours, _ in pairs if denial.reaches(ours.start)]
         wrong = [ours for ours, _ in differs if denial.reaches(ours.start)]
         if wrong and _weight(wrong) > 0.5 * _weight(reached):
-            reason = f"“{claim.text[denial.start : denial.end]}” is not in the source there"
+            reason = f"the source does not say “{claim.text[denial.start : denial.end]}” here"
             if not claim.denied(wrong[0].start) and source.denials:
-                reason = f"the source denies it: “{source.text[source.denials[0].start : source.denials[0].end]}”"
+                reason = f"the source says “{source.text[source.denials[0].start : source.denials[0].end]}” here"
             return [Mismatch(MismatchGrade.AGAINST, "denial", reason, denial.start, denial.end)]
     for denial in source.denials:
         if _is_want(source, denial, claim) or any(denial.reaches(theirs.start) for _, theirs in answered):
@@ -108,7 +108,7 @@ def denials_differ(claim: ReadSentence, source: ReadSentence) -> list[Mismatch]:
         held = [theirs for _, theirs in pairs if denial.reaches(theirs.start)]
         lost = [(ours, theirs) for ours, theirs in differs if denial.reaches(theirs.start)]
         if lost and _weight([theirs for _, theirs in lost]) > 0.5 * _weight(held):
-            reason = f"the source denies it: “{source.text[denial.start : denial.end]}”"
+            reason = f"the source says “{source.text[denial.start : denial.end]}” here"
             return [Mismatch(MismatchGrade.AGAINST, "denial", reason, lost[0][0].start, lost[0][0].end)]
     return []
 

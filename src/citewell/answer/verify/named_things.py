@@ -65,11 +65,11 @@ def _medicine_finding(drug: Medicine, claim: ReadSentence, others: list[Medicine
     written = claim.text[drug.start : drug.end]
     kin = [other for other in others if other.family == drug.family and other.is_class != drug.is_class]
     if kin:
-        reason = f"the source speaks of {kin[0].name}, not of {written}"
+        reason = f"the source mentions {kin[0].name}, not {written}"
         return Mismatch(MismatchGrade.WEAKER, "medicine", reason, drug.start, drug.end)
     rivals = [other for other in others if other.is_class == drug.is_class]
     if rivals:
-        reason = f"{written} is not in the source, which speaks of {rivals[0].name}"
+        reason = f"{written} is not in the source, which mentions {rivals[0].name}"
         return Mismatch(MismatchGrade.AGAINST, "medicine", reason, drug.start, drug.end)
     return Mismatch(MismatchGrade.MISSING, "medicine", f"{written} is not in the source", drug.start, drug.end)
 

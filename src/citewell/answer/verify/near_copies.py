@@ -173,7 +173,7 @@ def _opposed(claim: ReadSentence, source: ReadSentence, places: Sequence[EditPla
             continue
         if not (_is_more(token, source, claim) and _is_more(put, claim, source)):
             continue
-        reason = f"the source says “{source.text[token.start : token.end]}” there"
+        reason = f"the source says “{source.text[token.start : token.end]}” here"
         yield Mismatch(grade, "opposite", reason, put.start, put.end)
 
 
@@ -344,8 +344,8 @@ def added(claim: ReadSentence, said: str, cited: WordProfile, known: Sequence[To
         if strange and place.around and _repeats(claim, strange, there):
             put = claim.text[strange[0].start : strange[-1].end]
             if not is_put:
-                return f"the source says nothing of “{put}”"
-            return f"“{put}” stands where the source says “{said[place.said[0].start : place.said[-1].end]}”"
+                return f"the source does not mention “{put}”"
+            return f"the source says “{said[place.said[0].start : place.said[-1].end]}”, not “{put}”"
     return None
 
 
@@ -375,7 +375,7 @@ def replaced(claim: ReadSentence, said: str, cited: str, known: Sequence[Topic])
             continue
         first, second = claim.text[put[0].start : put[-1].end], said[here[0].start : here[-1].end]
         if not _is_short_for(first, second, cited) and _repeats(claim, words, there):
-            return f"“{first}” stands where the source says “{second}”"
+            return f"the source says “{second}”, not “{first}”"
     return None
 
 

@@ -36,9 +36,9 @@ def opposite_claims(
     yield from _other_illness(claim, source)
     yield from _other_phrase(claim, source)
     if _ELIDED.search(claim.text) and _ELIDED_NOT.search(source.text) and not _ELIDED.search(source.text):
-        yield "the source says “not” there"
+        yield "the source says “not” here"
     if any_age(claim.text) and ages_in(cited) and not any_age(cited):
-        yield "the source says it of some ages only"
+        yield "the source says this only for some ages"
 
 
 # ------------------------------------------------------------------------------------------------ more, less, by chance
@@ -95,7 +95,7 @@ def _other_way(claim: ReadSentence, source: ReadSentence, *, is_same_matter: boo
     elif sum(bool(ways) for _, ways in _clauses(claim.text)) > 1:
         return  # it says more of one thing and less of another
     elif is_same_matter and ours is not None and theirs is not None and ours != theirs:
-        yield f"the source says that there is {'more' if theirs > 0 else 'less'} of it"
+        yield f"the source says {'more' if theirs > 0 else 'less'}, not {'less' if theirs > 0 else 'more'}"
 
 
 def _way(claim: ReadSentence, text: str) -> int | None:
@@ -174,7 +174,7 @@ def _by_chance(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
     """That something helped or harmed, where the source gives it as not significant."""
     is_said = _way(claim, claim.text) is not None or _GAINS.search(claim.text)
     if is_said and not claim.denials and not _OWNS_UP.search(claim.text) and _is_insignificant(source.text):
-        yield "the source gives the difference as not significant"
+        yield "the source says the difference is not significant"
 
 
 @lru_cache(maxsize=4096)
@@ -218,7 +218,7 @@ def _other_illness(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
         is_said = forms(written) <= forms(source.text) or any(are_related(illness.name, one.name) for one in theirs)
         rival = next((one for one in rivals if not is_said and _is_in_place(illness, one, claim, source)), None)
         if rival is not None:
-            yield f"{written} is not in the source, which speaks of {source.text[rival.start : rival.end]}"
+            yield f"{written} is not in the source, which mentions {source.text[rival.start : rival.end]}"
 
 
 def _is_in_place(illness: Illness, other: Illness, claim: ReadSentence, source: ReadSentence) -> bool:

@@ -189,7 +189,7 @@ def of_others(claim: str, part: EvidenceSpan, parts: Sequence[EvidenceSpan]) -> 
     heading = _above(part, tuple(parts))
     is_same_age = any(band.meets(other) for band in ages_in(claim) for other in ages_in(heading))
     if heading and ours.isdisjoint(age_groups(heading)) and not is_same_age:
-        yield Mismatch(MismatchGrade.AGAINST, "opposite", f"the source says it under “{heading}”", 0, len(claim))
+        yield Mismatch(MismatchGrade.AGAINST, "opposite", f"the source says this under “{heading}”", 0, len(claim))
 
 
 @lru_cache(maxsize=1024)

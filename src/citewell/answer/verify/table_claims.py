@@ -412,7 +412,7 @@ def swapped(claim: ReadSentence, row: TableRow, known: Sequence[Topic] = ()) -> 
             continue  # its own case, which another row has in this column
         word = _put(claim.text, words, own.value, other.value, there)
         if word is not None:
-            reason = f"the table says “{own.value}” there, not “{other.value}”"
+            reason = f"the table says “{own.value}”, not “{other.value}”"
             yield Mismatch(MismatchGrade.AGAINST, "cell", reason, *word)
             return
 
@@ -426,7 +426,7 @@ def apart(claim: ReadSentence, row: TableRow) -> Iterator[Mismatch]:
         given, often = _holding(before, cells), _holding(after, cells)
         said_there = [quantity.text for place in given for quantity in cells[place] if quantity.dimension == "period"]
         if given and often and said_there and given.isdisjoint(often):
-            reason = f"“{after.text}” is not what the table says of “{before.text}”: “{said_there[0]}”"
+            reason = f"the table says “{said_there[0]}” for “{before.text}”, not “{after.text}”"
             yield Mismatch(MismatchGrade.AGAINST, "cell", reason, after.start, after.end)
 
 

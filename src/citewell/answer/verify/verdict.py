@@ -101,12 +101,12 @@ def verify(
     spans = tuple(spans)
     same = _by_words(spans).get(_flat(sentence))
     if same is not None:
-        return SentenceCheck(Verdict.SUPPORTED, ("the cited words say so, word for word",), same, 1.0)
+        return SentenceCheck(Verdict.SUPPORTED, ("quoted word for word from the source",), same, 1.0)
     if (refused := _refused(sentence, spans)) is not None:
         return refused
     found = matches(sentence, spans, lexicon=lexicon, similarity=None)
     if not found:
-        return SentenceCheck(Verdict.NOT_FOUND, ("there are no cited words to check it against",), None, 0.0)
+        return SentenceCheck(Verdict.NOT_FOUND, ("no source text to check this against",), None, 0.0)
     check = _judged(found)
     if similarity is not None and not _is_clear(check, found, is_read=pair is not None):
         found = matches(sentence, spans, lexicon=lexicon, similarity=similarity)
@@ -139,16 +139,16 @@ def _by_words(spans: tuple[EvidenceSpan, ...]) -> dict[str, EvidenceSpan]:
 def _refused(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck | None:
     """The verdict of a sentence that cannot be read as it will be seen, is too long to be one, or only asks."""
     if len(sentence) > MAX_CHARACTERS:
-        told = f"it is longer than {MAX_CHARACTERS:,} characters: give shorter sentences"
+        told = f"too long to check (over {MAX_CHARACTERS:,} characters): use shorter sentences"
         return SentenceCheck(Verdict.NOT_FOUND, (told,), None, 0.0, is_vetoed=True)
     if _ASKS.search(_flat(sentence)):
         return SentenceCheck(
-            Verdict.NOT_FOUND, ("it asks, and says nothing that could be checked",), None, 0.0, is_vetoed=True
+            Verdict.NOT_FOUND, ("this is a question, so there is nothing to check",), None, 0.0, is_vetoed=True
         )
     strange = set(_STRANGE.findall(sentence))
     if strange and strange - set("".join(span.text for span in spans)):
         return SentenceCheck(
-            Verdict.NOT_FOUND, ("it holds letters that the source does not use",), None, 0.0, is_vetoed=True
+            Verdict.NOT_FOUND, ("contains letters that the source does not use",), None, 0.0, is_vetoed=True
         )
     return None
 
@@ -235,7 +235,7 @@ def _judged(found: Sequence[Match]) -> SentenceCheck:
     is_turned = _is_read_as_opposed(nearest.passage, never_from())
     least = ALIKE_FROM if able is not None and able.is_alike else supported_from(_known(nearest.passage))
     if able is not None and not is_turned and share >= least:
-        return SentenceCheck(Verdict.SUPPORTED, ("the cited words say so",), able.part, share)
+        return SentenceCheck(Verdict.SUPPORTED, ("the source says this",), able.part, share)
     opposed = _opposed(found, nearest.nearness)
     if opposed is not None:
         against = [finding.reason for finding in opposed.findings if finding.grade == MismatchGrade.AGAINST]
@@ -244,13 +244,11 @@ def _judged(found: Sequence[Match]) -> SentenceCheck:
     # The pair reader has learned from prose: what it reads out of a row or a heading is no contradiction.
     is_prose = nearest.row is None and all(finding.kind != "heading" for finding in nearest.findings)
     if is_prose and _is_read_as_opposed(nearest.passage, opposed_from()):
-        return SentenceCheck(
-            Verdict.CONTRADICTED, ("the cited words, read with it, say otherwise",), nearest.part, share
-        )
+        return SentenceCheck(Verdict.CONTRADICTED, ("the source says otherwise",), nearest.part, share)
     if bearing(nearest) < PARTLY_FROM:
-        return SentenceCheck(Verdict.NOT_FOUND, ("the cited words do not speak of it",), nearest.part, share)
+        return SentenceCheck(Verdict.NOT_FOUND, ("the source does not mention this",), nearest.part, share)
     reasons = tuple(dict.fromkeys(finding.reason for finding in nearest.findings))
-    told = reasons or ("the cited words carry only a part of it",)
+    told = reasons or ("the source supports only part of this",)
     is_vetoed = any(finding.grade != MismatchGrade.WEAKER for finding in nearest.vetoes)
     return SentenceCheck(Verdict.PARTLY, told, nearest.part, share, is_vetoed)
 
@@ -357,10 +355,12 @@ def _with_entailment(check: SentenceCheck, sentence: str, entailment: Entailment
         return check
     entailed, _, contradicted = entailment.score(check.span.text, sentence)
     if contradicted >= SURE:
-        told = ("the entailment model reads the opposite there",)
+        told = ("the entailment model reads the opposite in the source",)
         return replace(check, verdict=Verdict.CONTRADICTED, reasons=told, is_vetoed=True)
     if check.verdict is Verdict.SUPPORTED and entailed < 1 - SURE:
-        return replace(check, verdict=Verdict.PARTLY, reasons=("the entailment model does not find it there",))
+        return replace(
+            check, verdict=Verdict.PARTLY, reasons=("the entailment model does not find this in the source",)
+        )
     if is_open and entailed >= SURE:
-        return replace(check, verdict=Verdict.SUPPORTED, reasons=("the entailment model finds it there",))
+        return replace(check, verdict=Verdict.SUPPORTED, reasons=("the entailment model finds this in the source",))
     return check

@@ -169,7 +169,7 @@ class SeenRevision(RequestBody):
 class ReingestRequest(RequestBody):
     """A wish to read everything a second time."""
 
-    dry_run: StrictBool = Field(default=False, description="Only say what would be read again.")
+    dry_run: StrictBool = Field(default=False, description="Only list what would be re-processed.")
 
 
 class StatusResponse(ResponseBody):

@@ -89,9 +89,7 @@ router = APIRouter(prefix="/api/v1/vaults")
 OURS = [Depends(our_request)]
 COPY = "application/octet-stream"
 BODY = {"required": True, "content": {COPY: {"schema": {"type": "string", "format": "binary"}}}}
-LABEL_TAKEN = Problem(
-    HTTPStatus.CONFLICT, "LabelTaken", "A vault with this label already exists. Choose another label."
-)
+LABEL_TAKEN = Problem(HTTPStatus.CONFLICT, "LabelTaken", "A record with this name already exists. Choose another name.")
 
 
 @router.get("", response_model=VaultsResponse)

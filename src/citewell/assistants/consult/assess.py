@@ -204,11 +204,11 @@ NO_LIBRARY = (
 MODEL_FAILED = "The model failed ({reason}); the plan quotes the guidelines instead."
 MODEL_REFUSED = "Nothing the model wrote for {condition} was found in the guidelines, so they are quoted instead."
 UNSETTLED = (
-    "Unresolved when this was written: {question} Neither answer was used to choose what is below; medicines are "
+    "Unresolved when this was written: {question} Neither was used to choose the recommendations; medicines are "
     "checked against both."
 )
 UNASKED = "Not known when this was written: {questions}"
-DESPITE = "The plan went ahead without it. Reason given: {reason}."
+DESPITE = "The plan was drafted without this. Reason given: {reason}."
 RULES = Template.read(Path(__file__).parent / "prompts" / "plan.txt")
 POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevance=0.0)
 """A plan shows only what its words carry fully; how near a passage must be was decided when it was gathered."""

@@ -21,13 +21,13 @@ def other_stage(condition: str, headings: Sequence[str]) -> str | None:
     """Why passages under these headings are not for this form of the disease; None where they may be.
 
     >>> other_stage("Severe dengue", ("4 Recommendations for patients with non-severe disease", "4.1 Drinking"))
-    'for non-severe disease; the diagnosis is Severe dengue'
+    'for non-severe disease, not Severe dengue'
     >>> other_stage("Severe dengue", ("Care in severe and non-severe disease",)) is None
     True
     """
     for own, other, told in _stages():
         if own.search(condition) and any(other.search(title) and not own.search(title) for title in headings):
-            return f"for {told}; the diagnosis is {condition}"
+            return f"for {told}, not {condition}"
     return None
 
 
@@ -44,7 +44,7 @@ def is_for_severe(text: str, condition: str) -> bool:
     return bool(_SEVERE.search(text)) and not _MILD.search(text) and "severe" not in condition.casefold()
 
 
-LATER_LINE = "for people already on treatment; the patient takes no medicines"
+LATER_LINE = "for people already on treatment; the patient takes none"
 
 
 @cache

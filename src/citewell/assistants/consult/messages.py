@@ -22,7 +22,7 @@ from citewell.sentences import sentences
 from citewell.types.consult import Category, Consult, Finding, Polarity, UnusedWords
 
 NOT_UNDERSTOOD = "not understood"
-NO_USE = "nothing uses the value {value}"
+NO_USE = "the value {value} was not used"
 
 
 def unused(text: str, position: int, findings: Sequence[Finding]) -> Iterator[UnusedWords]:
@@ -30,7 +30,7 @@ def unused(text: str, position: int, findings: Sequence[Finding]) -> Iterator[Un
 
     >>> one = unused("I feel okay. The frobnicase is 12 zots.", 1, ())
     >>> [(each.text, each.why) for each in one]
-    [('The frobnicase is 12 zots.', 'nothing uses the value 12')]
+    [('The frobnicase is 12 zots.', 'the value 12 was not used')]
     """
     names = {finding.name for finding in findings}
     told = [
@@ -209,15 +209,15 @@ def _settled(
         replaced = []
         for old in same:
             if old.id in disputed and consult.asked == "contradiction":
-                replaced.append((old.id, "settled by a later answer"))
+                replaced.append((old.id, "resolved by a later answer"))
             elif is_correcting and _differs(old, finding):
                 replaced.append((old.id, "corrected by a later message"))
             elif finding.name in SETTLED and finding.category is Category.VITAL:
                 replaced.append((old.id, "measured again"))
             elif not _differs(old, finding):
-                replaced.append((old.id, "said again with more to it"))
+                replaced.append((old.id, "replaced by a fuller statement"))
             elif old.polarity in (Polarity.HYPOTHETICAL, Polarity.UNCLEAR):
-                replaced.append((old.id, "settled by a later answer"))
+                replaced.append((old.id, "resolved by a later answer"))
         if finding.category in (Category.ALLERGY, Category.MEDICATION):
             replaced += _against_none(finding, consult, disputed, is_correcting=is_correcting)
         complete = _with_what_was_known(finding, same, {old_id for old_id, _ in replaced})
@@ -247,7 +247,7 @@ def _against_none(
     for old in consult.findings:
         is_other = old.category is finding.category and (old.name == "any") is not (finding.name == "any")
         if is_other and is_answer and old.id in disputed:
-            yield old.id, "settled by a later answer"
+            yield old.id, "resolved by a later answer"
         elif is_other and is_correcting and old.name == "any":
             yield old.id, "corrected by a later message"
 

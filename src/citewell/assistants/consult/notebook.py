@@ -80,7 +80,7 @@ class Notebook:
         if len(found) > 1:
             raise InputError("Several consultations have IDs that start with these characters. Give more characters.")
         if not found:
-            raise NotFound("Consultation not found. `citewell consult list` shows the ids.")
+            raise NotFound("Consultation not found. `citewell consult list` shows the IDs.")
         return found[0]
 
     def opened(self, consult_id: str, asker: User) -> Consult:

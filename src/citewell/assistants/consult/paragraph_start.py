@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from citewell.types import Hit
 
-CUT = "this passage starts part-way through a section: read what comes before it, which may say who it applies to"
+CUT = "this passage starts part-way through a section: read the text before it, which may say who it applies to"
 _BREAK = re.compile(r"\n\s*\n")
 _LAST = re.compile(r"\n\s*\n\s*$")
 

@@ -72,10 +72,10 @@ def other_disease(text: str, known: KnownConditions) -> str | None:
     >>> other_disease("Treat people with severe malaria or diabetes at once.", known) is None
     True
     >>> other_disease("Feature: Weight loss; Possible cancer: Colorectal; Do: Test", known)
-    'for colorectal; the diagnosis is Malaria'
+    'for colorectal, not Malaria'
     """
     if (row := _ROW_FOR.search(text)) and not _is_for(row["what"], known):
-        return f"for {row['what'].strip().lower()}; the diagnosis is {known.names[0]}"
+        return f"for {row['what'].strip().lower()}, not {known.names[0]}"
     lead, colon, _ = text.partition(":")
     every = list(people_with(text))
     before = [population for population in every if colon and population.end <= len(lead)]
@@ -116,7 +116,7 @@ def on_another(document: str, section: tuple[str, ...], known: KnownConditions) 
 
     >>> known = known_of("Malaria", ())
     >>> on_another("Malaria and tuberculosis", ("Treatment of tuberculosis",), known)
-    'on tuberculosis; the diagnosis is Malaria'
+    'on tuberculosis, not Malaria'
     >>> on_another("Malaria", ("Treatment of tuberculosis",), known) is None
     True
     """
@@ -127,7 +127,7 @@ def on_another(document: str, section: tuple[str, ...], known: KnownConditions) 
     for title in section:
         named = [mention.name for mention in conditions_in(title)] if title != document else []
         if named and not any(map(known.has, named)) and (other := next((one for one in named if one in others), None)):
-            return f"on {other.lower()}; the diagnosis is {known.names[0]}"
+            return f"on {other.lower()}, not {known.names[0]}"
     return None
 
 

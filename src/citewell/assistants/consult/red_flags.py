@@ -17,7 +17,7 @@ from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
 
 _COMPARED = re.compile(r"(?P<name>[a-z ]+?)(?P<sign><=|>=|<|>)(?P<value>[\d.]+)")
 
-NOT_SETTLED = "It is unresolved whether this applies to the patient."
+NOT_SETTLED = "It is not yet clear whether this applies to the patient."
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ CONSENT = (
 )
 NO_WORDS = "The statement cannot be empty. Enter the new wording."
 NO_DIFFERENTIALS = "There are no differentials yet. Add them, such as “Malaria:high”, or let the model suggest some."
-NO_FINDING = "Finding not found in this consultation. `citewell consult findings` shows the ids."
+NO_FINDING = "Finding not found in this consultation. `citewell consult findings` shows the IDs."
 NO_STATEMENT = "Statement not found in the plan. `citewell consult show` numbers them, such as 1.2."
 
 

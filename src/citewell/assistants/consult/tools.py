@@ -128,7 +128,7 @@ def call(caller: Caller, tool: Tool, text: str, *, check: Callable[[Any], T]) ->
             said = "".join(caller.model.stream(prompt))
             return check(_checked(json.loads(said), tool.schema))
         except (ValueError, RecursionError, ModelReply) as error:
-            why = str(error) if isinstance(error, ModelReply | MalformedReply) else "it was no JSON."
+            why = str(error) if isinstance(error, ModelReply | MalformedReply) else "it was not JSON."
             messages = [Message("user", text), Message("user", AGAIN.format(why=why))]
     raise ModelReply(BROKEN.format(tool=tool.name, why=why.rstrip(".")))
 
@@ -164,7 +164,7 @@ def _checked(value: Any, schema: Mapping[str, Any], place: str = "the reply") ->
     elif "enum" in schema and value not in schema["enum"]:
         raise MalformedReply(f"{place} is none of {', '.join(schema['enum'])}.")
     elif kind == "string" and (not value.strip() or any(map(_is_unreadable, value))):
-        raise MalformedReply(f"{place} is empty, or has characters that nobody can read.")
+        raise MalformedReply(f"{place} is empty, or has unreadable characters.")
     return value
 
 

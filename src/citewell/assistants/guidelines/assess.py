@@ -264,14 +264,14 @@ def _notes(assessment: Assessment) -> Iterator[str]:
     if strange := [f"“{one.words}”" for one in assessment.account.not_understood]:
         more = f" and {len(strange) - MAX_STRANGE} more" if len(strange) > MAX_STRANGE else ""
         listed = f"{', '.join(strange[:MAX_STRANGE])}{more}"
-        yield f"Not understood, so not compared with any recommendation: {listed}. Rephrase it."
+        yield f"Not understood, so not used: {listed}. Rephrase or check the guideline yourself."
     yield from (f"“{word}” was read as {right}." for word, right in _corrected(assessment).items())
     yield from dict.fromkeys((*notes_on_age_and_sex(assessment.patient), *notes_on_results(assessment.patient)))
     yield from _tests_on_record(assessment)
     for guideline in assessment.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in guideline.rules)
         if silent == len(guideline.rules):
-            yield f"{guideline.name}: no criteria found, so patients cannot be compared with it."
+            yield f"{guideline.name}: no criteria found, so patients cannot be assessed against it."
         else:
             counted = f"in {silent} of {len(guideline.rules)} recommendations"
             yield f"{guideline.name}: no criteria found {counted}; {guideline.unread} need checking by hand in part."

@@ -46,7 +46,7 @@ from citewell.prompts import Template
 from citewell.sentences import paragraphs
 from citewell.types import Claim, Context, Emergency, Hit, MatchReason, Message, Refuse, Scope
 
-VALUE = "the chat does not compare values; assess the patient instead"
+VALUE = "the chat does not use values; assess the patient instead"
 NOT_UNDERSTOOD = "not understood"
 
 
@@ -58,7 +58,7 @@ def chat_unused(message: str, books: Sequence[SearchableGuideline]) -> Iterator[
         if unit <= question_words() or any(book.shared.counts[one] for book in books for one in unit | broader(unit)):
             continue
         if is_clinical(unit):
-            yield {"words": words, "why": f"{names} does not mention it"}
+            yield {"words": words, "why": f"not mentioned in {names}"}
         elif content_words(words, without=("function", "talk")) and not any(char.isdigit() for char in words):
             yield {"words": words, "why": NOT_UNDERSTOOD}
     for value in dict.fromkeys([*measured(message), *_beside_tests(message)]):

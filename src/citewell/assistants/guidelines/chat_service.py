@@ -29,7 +29,7 @@ from citewell.ports.models import EXTRACTIVE
 from citewell.types import Emergency, Scope, User
 
 NAME = "guidelines"
-NO_SUCH_GUIDELINE = "Guideline not found. `citewell guidelines list` shows the names and ids."
+NO_SUCH_GUIDELINE = "Guideline not found. `citewell guidelines list` shows the names and IDs."
 
 
 class ChatLibrary(ServiceLibrary, Library, Protocol):

@@ -64,7 +64,7 @@ def find_patient(folder: Path, patient_id: str) -> PatientInput:
     known = roster(folder)
     if (patient_input := known.patients.get(patient_id)) is not None:
         return patient_input
-    told = "Patient not found. Name a JSON file, or put one in the library's patients folder."
+    told = "Patient not found. Give a JSON file, or put one in the library's patients folder."
     if known.unreadable:
         count = len(known.unreadable)
         listed = " ".join(f"{name}: {why}" for name, why in known.unreadable.items())

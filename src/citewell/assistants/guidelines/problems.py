@@ -147,13 +147,13 @@ def _unread(rules: Sequence[GuidelineRule]) -> Iterator[GuidelineProblem]:
             )
         if rule.unread:
             count = len(rule.unread)
-            words = "condition needs" if count == 1 else "conditions need"
+            words = "criterion needs" if count == 1 else "criteria need"
             yield GuidelineProblem(
                 "needs_reading",
                 rule.id,
-                f"{count} {words} checking by hand in the criteria of recommendation {rule.id}.",
+                f"Recommendation {rule.id}: {count} {words} checking by hand.",
             )
     if not any(rule.criteria is not None and not rule.unread for rule in rules):
         yield GuidelineProblem(
-            "no_criteria", None, "No criteria found, so patients cannot be compared with this guideline."
+            "no_criteria", None, "No criteria found, so patients cannot be assessed against this guideline."
         )

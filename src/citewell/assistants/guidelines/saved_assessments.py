@@ -33,7 +33,7 @@ def asked(assessment: Assessment) -> str:
     names = " and ".join(
         guideline.name + (f" ({guideline.edition})" if guideline.edition else "") for guideline in assessment.guidelines
     )
-    return f"{assessment.patient.id} compared with {names}"
+    return f"{assessment.patient.id} assessed against {names}"
 
 
 def words(

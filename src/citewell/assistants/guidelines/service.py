@@ -154,8 +154,7 @@ class GuidelineService:
             guidelines = [self.guideline(document_id, scope) for document_id in editions_of(record)]
         except NotFound as error:
             raise NotFound(
-                "An edition this patient was compared with is no longer in the library. The record still shows what "
-                "it said."
+                "An edition used in this assessment is no longer in the library. The record still shows what it said."
             ) from error
         return again(record, sorted(guidelines, key=order))
 

@@ -310,7 +310,7 @@ class _AccountReader:
         given = dict.fromkeys(complaint.duration_days for complaint in silent if complaint.duration_days is not None)
         for days in given:
             if f"for {days:g} days" not in self.facts and all(complaint.field in COMPLAINTS for complaint in silent):
-                why = f"no recommendation in {self.guidelines} that these symptoms could meet uses duration"
+                why = f"no recommendation in {self.guidelines} for these symptoms uses duration"
                 yield Unused(_in_days(days), "symptom_duration_days", None, "not used", why)
 
     @staticmethod
@@ -327,7 +327,7 @@ class _AccountReader:
             return self._unused_test(test, index)
         why = next(
             (criterion.ask for verdict in about for criterion in verdict.judged if criterion.ask),
-            "no recommendation could compare it",
+            "no recommendation uses this result",
         )
         rules = ", ".join(dict.fromkeys(rule for verdict in about for rule in verdict.rules))
         return Unused(test.told, "tests", index, "not used", f"{why} ({rules})")
@@ -409,7 +409,7 @@ class _AccountReader:
     def _idle(self, words: str, ids: Unit, held: Polarity) -> Unused:
         if held in LEFT_OUT:
             return Unused(words, "", None, "left out", LEFT_OUT[held])
-        why = f"a recommendation in {self.guidelines} needs more than this says" if ids & self.wanted else self.no_rule
+        why = f"{self.guidelines} needs more detail than this" if ids & self.wanted else self.no_rule
         return Unused(words, "", None, "not used", why)
 
     def _strange(self, words: str) -> Iterator[Item]:

@@ -104,9 +104,9 @@ def medicines(asked: FactQuery) -> GatheredFacts | None:
             for medication in asked.inside(asked.known.of(Medication))
             if medication.status is not MedicationStatus.ACTIVE
         ]
-        return told(f"{RECORD} lists {count(past, 'medicine')} that you no longer take:", past)
+        return told(f"{RECORD} lists {count(past, 'past medicine')}:", past)
     taken = asked.inside(asked.known.taken)
-    return told(f"{RECORD} lists {count(taken, 'medicine')} that you take now:", taken)
+    return told(f"{RECORD} lists {count(taken, 'current medicine')}:", taken)
 
 
 def _first(asked: FactQuery, active: list[Medication]) -> Medication | None:

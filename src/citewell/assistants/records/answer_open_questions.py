@@ -29,12 +29,12 @@ from citewell.types.facts import (
 )
 
 NO_CAUSE = (
-    "Something noted while a medicine was taken does not have to come from it. The leaflet in the pack "
-    "lists side effects; your pharmacist or doctor can tell you more."
+    "A symptom noted while taking a medicine is not always caused by it. The leaflet in the pack lists side "
+    "effects; your pharmacist or doctor can tell you more."
 )
 NOT_CHECKED = (
-    "This does not check whether medicines go together, or go with food and drink. Your pharmacist can "
-    "check it in a minute: show them this list."
+    "This does not check whether medicines can be taken together, or with food and drink. Your pharmacist can "
+    "check that in a minute: show them this list."
 )
 NOT_DUE = "A record cannot say what is due, but your doctor, nurse or pharmacist can."
 
@@ -86,10 +86,8 @@ def reason(asked: FactQuery) -> GatheredFacts | None:
 def together(asked: FactQuery) -> GatheredFacts:
     """What is taken now, and that nobody here knows what goes together."""
     taken = asked.known.taken
-    lead = f"{RECORD} does not say what goes together with your medicines"
-    return denied(
-        lead, beside=f"It lists {count(taken, 'medicine')} that you take now:", facts=taken, after=NOT_CHECKED
-    )
+    lead = f"{RECORD} does not say what can be taken with your medicines"
+    return denied(lead, beside=f"It lists {count(taken, 'current medicine')}:", facts=taken, after=NOT_CHECKED)
 
 
 def due(asked: FactQuery) -> GatheredFacts | None:
@@ -104,7 +102,7 @@ def due(asked: FactQuery) -> GatheredFacts | None:
     facts = list(dict.fromkeys(one for gap in missing_tests for one in (gap.medication, gap.last) if one is not None))
     tests = listed(list(dict.fromkeys(gap.test for gap in missing_tests))) if missing_tests else ""
     lead = f"{RECORD} does not say which tests are due"
-    beside = f"Beside these medicines, doctors usually look at {tests}, and your facts include no recent result:"
+    beside = f"With these medicines doctors usually check {tests}, and your facts include no recent result:"
     return denied(lead, beside=beside, facts=[*facts, *coming(known, asked)], after=NOT_DUE)
 
 

@@ -141,7 +141,7 @@ def unjudged(newest: list[LabResult]) -> str:
     if not number:
         return ""
     these = f"{number} of these tests have" if number > 1 else "One of these tests has"
-    return f"{these} no laboratory range. That does not mean the value is in range."
+    return f"{these} no laboratory range, so the record does not say whether the value is in range."
 
 
 def diagnoses(asked: FactQuery) -> GatheredFacts | None:

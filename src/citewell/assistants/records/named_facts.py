@@ -67,8 +67,8 @@ def _plain() -> tuple[frozenset[str], re.Pattern[str]]:
     return frozenset(word for word in words if not word.endswith("*")), re.compile(rf"(?:{stems})")
 
 
-NOT_THERE = "your record does not mention it"
-NOT_COMPARED = "values in a question are not compared with your record"
+NOT_THERE = "not mentioned in your record"
+NOT_COMPARED = "values in a question are not checked against your record"
 
 
 def unused(

@@ -21,7 +21,7 @@ AS_OF_NOW = frozenset({Intent.MEDICINES, Intent.PRESCRIBER, Intent.DIAGNOSES, In
 
 def searched_too(number: int) -> str:
     """That nobody was told “no” before the papers were searched."""
-    return "Your one document was searched too." if number == 1 else f"Your {number} documents were searched too."
+    return "Your document was searched too." if number == 1 else f"Your {number} documents were searched too."
 
 
 def not_read(papers: Sequence[LibraryEntry]) -> str:
@@ -46,11 +46,11 @@ def how_old(known: KnownFacts, *, now: datetime) -> str:
     """Of when the newest entry is, where that is long ago, and that the person has died."""
     died = next((owner.died for owner in known.of(RecordOwner) if owner.died), None)
     if died is not None:
-        return f"The person in this record died on {shown(died)}. “Now” means at that time."
+        return f"The person in this record died on {shown(died)}. “Now” in this answer means that date."
     newest = max((day for fact in known.facts if (day := when(fact)) is not None and day <= now), default=None)
     if newest is None or now - newest < OLD:
         return ""
-    return f"The latest entry in your record is from {newest.day} {newest:%B %Y}. “Now” means at that time."
+    return f"The latest entry in your record is from {newest.day} {newest:%B %Y}. “Now” in this answer means that date."
 
 
 def notes(

@@ -32,7 +32,7 @@ def _cues() -> tuple[tuple[PaperKind, int, re.Pattern[str]], ...]:
     return tuple((PaperKind(kind), int(weight), whole_words(words)) for kind, weight, words in rows("paper_kinds.tsv"))
 
 
-_SURE = re.compile(r"read by OCR \((\d+)% sure\)")
+_SURE = re.compile(r"read by OCR \((\d+)% (?:confidence|sure)\)")
 _DOCTOR = re.compile(r"\b(?:Dr|Prof|Doctor|Docteur)\.?(?: (?:med|Dr)\.?)? (?:[A-Z][\w’'-]+ )?[A-Z][\w’'-]+")
 
 _CLOSING = re.compile(
@@ -50,7 +50,7 @@ _SPOKEN_TO = re.compile(
 def describe(title: str, text: str, notes: Iterable[str]) -> Paper:
     """A document as a paper.
 
-    >>> paper = describe("Discharge summary", "Seen by Dr. Ada Chen.", ["Page 1 was read by OCR (93% sure)."])
+    >>> paper = describe("Discharge summary", "Seen by Dr. Ada Chen.", ["Page 1 was read by OCR (93% confidence)."])
     >>> paper.kind.value, paper.professional, paper.ocr_confidence
     ('discharge_summary', 'Dr. Ada Chen', 0.93)
     >>> describe("Letter", "Dear Dr Chen,\\n\\nThank you. Yours sincerely,\\n\\nDr Anna Meyer", []).professional

@@ -52,7 +52,7 @@ def dates(text: str) -> tuple[Day, ...]:
     >>> [(found.at and found.at.date().isoformat()) for found in dates("Leipzig, 3. März 2021, then 8th October, 2024")]
     ['2021-03-03', '2024-10-08']
     >>> [found.problem for found in dates("seen 31 February 2024")]
-    ['“31 February 2024” is not a day. Which day is meant?']
+    ['“31 February 2024” is not a valid date. Which date is meant?']
     """
     matches = sorted(
         (other for pattern in _WRITTEN for other in pattern.finditer(text)), key=lambda match: match.start()
@@ -70,7 +70,7 @@ def _day(match: re.Match[str]) -> Day:
     try:
         return replace(made, at=datetime(int(match["year"]), _NUMBERS.get(month) or int(month), day, tzinfo=UTC))
     except ValueError:
-        return replace(made, problem=f"“{match.group()}” is not a day. Which day is meant?")
+        return replace(made, problem=f"“{match.group()}” is not a valid date. Which date is meant?")
 
 
 def without_days(text: str) -> str:

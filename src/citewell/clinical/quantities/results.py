@@ -272,7 +272,7 @@ def results(text: str) -> tuple[TestReading, ...]:
     >>> [(found.test, found.values, found.unit) for found in results("FIT positive at 45 ug Hb/g faeces, BP 168/104")]
     [('FIT', (45.0,), 'µg/g'), ('blood pressure', (168.0, 104.0), 'mmHg')]
     >>> results("Hb 9.8 g/dL")[0].arithmetic, results("PSA 12 with poor stream")[0].note
-    ('9.8 g/dL × 10 = 98 g/L', 'No unit was given for PSA 12: µg/L was taken, its usual one.')
+    ('9.8 g/dL × 10 = 98 g/L', 'No unit was given for PSA 12: µg/L was assumed.')
     >>> [(found.test, found.words) for found in results("FIT negative, CXR clear, raised platelets")]
     [('FIT', 'negative'), ('chest X-ray', 'normal'), ('platelets', 'high')]
     """
@@ -443,7 +443,7 @@ def _assumed(reading: TestReading, test: Test) -> TestReading:
     if not test.unit or test.unit in ("score", "mmHg", "/min", "%", "kg/m2"):
         return _checked(reading, test)
     if test.can_be(reading.values):
-        note = f"No unit was given for {reading.name} {_listed(reading.written)}: {test.unit} was taken, its usual one."
+        note = f"No unit was given for {reading.name} {_listed(reading.written)}: {test.unit} was assumed."
         return replace(reading, note=note)
     able = [
         replace(
@@ -453,7 +453,7 @@ def _assumed(reading: TestReading, test: Test) -> TestReading:
             note=f"No unit was given for {reading.name} {_listed(reading.written)}: {only}.",
         )
         for other in test.others
-        for only in [f"it can only be {other.written}"]
+        for only in [f"only {other.written} is plausible"]
         if test.can_be(
             values := tuple(_rounded(value * other.factor + other.offset, test) for value in reading.written)
         )

@@ -16,7 +16,7 @@ function make(tag, { text, ...rest } = {}, ...children) {
 }
 
 // Places are not sources: a list of ten items from one document is one source.
-const sources = (citations) => `${counted(citations.length, "place")} in ${counted(new Set(citations.map((one) => one.document_id)).size, "document")}`;
+const sources = (citations) => `${counted(citations.length, "citation")} from ${counted(new Set(citations.map((one) => one.document_id)).size, "document")}`;
 
 let sourcesAt = "";
 
@@ -210,7 +210,7 @@ export class Turn {
     const own = llm === null ? none : `${number(llm)}: how sure the model says it is`;
     const rows = [
       ["Passages", `${number(retrieval)}: how closely they match the question`],
-      ["Words", `${number(coverage)}: how much of the answer's wording is found in them`],
+      ["Wording", `${number(coverage)}: how much of the answer's wording is found in them`],
       ["Model's own estimate", own],
       ["Combined", `${number(overall)}: the three above, by a fixed formula`],
       ["Confidence", `${number(Math.min(calibrated, 0.99))}: ${this.words.calibrated}`],
