@@ -101,6 +101,11 @@ def _append_stripped(found: list[tuple[int, int]], text: str, begin: int, end: i
         found.append((begin, end))
 
 
+def paragraphs(*parts: str) -> str:
+    """Texts as paragraphs of one; an empty one is none."""
+    return "\n\n".join(part for part in parts if part)
+
+
 # ------------------------------------------------------------------------------------------------- words for search
 
 STOP_WORDS = frozenset(

@@ -25,6 +25,10 @@ class Rect(NamedTuple):
     def height(self) -> float:
         return self.bottom - self.top
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+
     def holds(self, x: float, y: float) -> bool:
         """Whether the point lies inside."""
         return self.left <= x <= self.right and self.top <= y <= self.bottom

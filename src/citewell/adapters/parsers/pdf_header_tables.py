@@ -46,7 +46,7 @@ def find_banners(fills: Sequence[Rect], words: Callable[[], Sequence[Rect]]) -> 
             continue
         area = outline(chain)
         tiles = [fill for fill in whole if _holds(area, fill)]
-        filled = sum(any(tile.holds(*_middle(word)) for word in words()) for tile in tiles)
+        filled = sum(any(tile.holds(*word.middle) for word in words()) for tile in tiles)
         is_new = not any(_holds(banner.box, area) for banner in banners)
         if filled >= 0.6 * len(tiles) and is_new:
             banners.append(Banner(tiles, distinct(side for tile in tiles for side in (tile.left, tile.right))))
@@ -120,7 +120,7 @@ def _is_running_text(line: list[Rect], edges: Sequence[float], bridges: Sequence
 
 
 def _bridged(word: Rect, bridges: Sequence[Rect]) -> bool:
-    return any(fill.holds(*_middle(word)) for fill in bridges)
+    return any(fill.holds(*word.middle) for fill in bridges)
 
 
 def _lines(words: Sequence[Rect]) -> list[list[Rect]]:
@@ -161,7 +161,3 @@ def _holds(outer: Rect, inner: Rect) -> bool:
 
 def _is_within(area: Rect, head: Rect) -> bool:
     return area.left > head.left - TOUCH and area.right < head.right + TOUCH
-
-
-def _middle(area: Rect) -> tuple[float, float]:
-    return (area.left + area.right) / 2, (area.top + area.bottom) / 2

@@ -172,7 +172,7 @@ def _page(sheet: Sheet) -> PageLayout:
     for cells in find_grids(rules, shades, words):
         _lay_table(page, sheet, cells, shades)
     taken = [table.box for table in page.tables]
-    open_shades = [shade for shade in shades if not any(box.holds(*_middle(shade)) for box in taken)]
+    open_shades = [shade for shade in shades if not any(box.holds(*shade.middle) for box in taken)]
     page.banners = find_banners(open_shades, words)
     _lay_lines(page, sheet)
     return page
@@ -195,14 +195,12 @@ def _lay_lines(page: PageLayout, sheet: Sheet) -> None:
     dots = [page.reading.rect(dot) for dot in sheet.shapes.dots]
     heads = [banner.box for banner in page.banners]
     lines = text_lines(replace(sheet, glyphs=page.free), page.reading)
-    page.lines = [_bulleted(line, dots) for line in lines if not any(box.holds(*_middle(line.box)) for box in heads)]
+    page.lines = [_bulleted(line, dots) for line in lines if not any(box.holds(*line.box.middle) for box in heads)]
 
 
 def _lay_banner_tables(page: PageLayout, sheet: Sheet, furniture: Sequence[Rect]) -> Banner | None:
     """Build the tables under coloured headers, now that furniture is known; the last one, if the page may cut it."""
-    words = [
-        word for word in word_boxes(sheet, page.reading) if not any(box.holds(*_middle(word)) for box in furniture)
-    ]
+    words = [word for word in word_boxes(sheet, page.reading) if not any(box.holds(*word.middle) for box in furniture)]
     shades = [page.reading.rect(area) for area in sheet.shapes.fills]
     tops = sorted([banner.box.top for banner in page.banners] + [table.box.top for table in page.tables])
     lowest: tuple[Banner, PdfTable] | None = None
@@ -213,14 +211,10 @@ def _lay_banner_tables(page: PageLayout, sheet: Sheet, furniture: Sequence[Rect]
             lowest = banner, table
     page.banners = []
     _lay_lines(page, sheet)
-    page.lines = [line for line in page.lines if not any(box.holds(*_middle(line.box)) for box in furniture)]
+    page.lines = [line for line in page.lines if not any(box.holds(*line.box.middle) for box in furniture)]
     if lowest and not any(line.box.top > lowest[1].box.bottom for line in page.lines):
         return lowest[0]
     return None
-
-
-def _middle(area: Rect) -> tuple[float, float]:
-    return (area.left + area.right) / 2, (area.top + area.bottom) / 2
 
 
 def _bulleted(line: TextLine, dots: Sequence[Rect]) -> TextLine:

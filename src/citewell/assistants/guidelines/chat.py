@@ -43,6 +43,7 @@ from citewell.clinical.quantities import results
 from citewell.errors import ModelError
 from citewell.ports import Writer
 from citewell.prompts import Template
+from citewell.sentences import paragraphs
 from citewell.types import Claim, Context, Emergency, Hit, MatchReason, Message, Refuse, Scope
 
 VALUE = "the chat does not use values; assess the patient instead"
@@ -209,7 +210,7 @@ class Chat:
         if not isinstance(self.writer, Quoter):
             if (yield from self._drafted(turn, searched, history, notes, frame)):
                 return
-            frame = replace(frame, before=_joined(frame.before, turn.words.text("no_model")))
+            frame = replace(frame, before=paragraphs(frame.before, turn.words.text("no_model")))
             yield from _told(frame)
         yield from self._quoted(turn, searched, notes, frame)
 
@@ -275,7 +276,7 @@ class Chat:
             case "safety_urgent" | "proceed":
                 is_bare = sorted_.input_class == "safety_urgent" and not has_own_entity(turn.question)
                 is_unsafe = is_bare or is_suspicious(turn.question)
-                return _joined(turn.safety, words.text("safety_asks")) if is_unsafe else None
+                return paragraphs(turn.safety, words.text("safety_asks")) if is_unsafe else None
 
     def _searched(
         self, turn: ChatExchange, books: Sequence[SearchableGuideline], history: Sequence[Message]
@@ -336,10 +337,6 @@ class ChatExchange:
         )
 
 
-def _joined(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part)
-
-
 def _context(
     question: str,
     retrieved_entries: Sequence[RetrievedEntry],
@@ -357,7 +354,7 @@ def _context(
 def _frame(turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSearch) -> AnswerWording:
     """What stands round the answer: safety first, then what it cannot say, then how far it goes."""
     is_weak = searched.quality == "weak"
-    before = _joined(
+    before = paragraphs(
         turn.safety if sorted_.needs_safety else "",
         turn.words.text("no_diagnosis") if sorted_.wants_diagnosis else "",
         turn.words.text("qualify_before") if is_weak else "",
@@ -392,8 +389,8 @@ def _unanswered(turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSe
     held = max((retrieved_entry.share for retrieved_entry in searched.found), default=0.0)
     is_matched = searched.quality == "sufficient" or (searched.quality == "weak" and held >= limit("share"))
     if sorted_.input_class == "safety_urgent" and not is_matched:
-        return _joined(turn.safety, turn.words.text("safety_asks"))
+        return paragraphs(turn.safety, turn.words.text("safety_asks"))
     if searched.quality != "none":
         return None
     told = turn.words.text("out_of_scope" if sorted_.topics else "refuse")
-    return _joined(turn.safety, told) if sorted_.needs_safety else told
+    return paragraphs(turn.safety, told) if sorted_.needs_safety else told

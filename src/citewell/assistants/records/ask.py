@@ -43,7 +43,7 @@ from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.clinical.languages import Language, language_of
 from citewell.ports import Writer
 from citewell.prompts import Template
-from citewell.sentences import sentences
+from citewell.sentences import paragraphs, sentences
 from citewell.types import (
     Claim,
     Context,
@@ -398,7 +398,7 @@ class RecordExchange:
         }
 
         def closing() -> str:
-            notes.update(after=_joined(after, self.tally.calm))
+            notes.update(after=paragraphs(after, self.tally.calm))
             return self.tally.calm
 
         frame = AnswerWording(before=before, after=after, closing=closing)
@@ -417,7 +417,7 @@ class RecordExchange:
         """An answer without citations, in the fixed words for a reason; papers may say it in words of their own."""
         names = ", ".join(f"“{entry.title}”" for entry in unread[:PAPERS_NAMED])
         look = template("papers", self.language).replace("{names}", names) if names else ""
-        return self.put(_joined(template(why, self.language), look))
+        return self.put(paragraphs(template(why, self.language), look))
 
     def put(self, words: str) -> AnswerDone:
         """The same in words that were made for it."""
@@ -455,10 +455,6 @@ def _holds(evidence: Evidence, claim: Claim) -> bool:
         span.source_id == evidence.hit.source_id and evidence.start <= span.start < evidence.end
         for span in claim.check.spans
     )
-
-
-def _joined(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part)
 
 
 # ----------------------------------------------------------------------------------------- what facts and documents say

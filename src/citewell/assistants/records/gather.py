@@ -16,6 +16,7 @@ from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, T, whe
 from citewell.assistants.records.named_facts import Names
 from citewell.assistants.records.strategy import Part, Strategy
 from citewell.clinical import Lexicon
+from citewell.sentences import paragraphs
 from citewell.types import Hit
 from citewell.types.facts import (
     NO_KNOWN,
@@ -168,7 +169,7 @@ def gather(
     if not written and names.corrected:
         spelled = f"Showing results for {listed(list(names.corrected.values()))}."
     return replace(
-        gathered_facts, after=_joined(spelled, gathered_facts.after, ASK_FIRST if Intent.MAY in wanted else "")
+        gathered_facts, after=paragraphs(spelled, gathered_facts.after, ASK_FIRST if Intent.MAY in wanted else "")
     )
 
 
@@ -180,7 +181,3 @@ def _told(asked: FactQuery, names: Names) -> GatheredFacts | None:
     if asked.named:
         return of_named(asked)
     return not_mentioned(asked) if asked.unknown and (asked.wanted.all & ASKING or names.is_own) else None
-
-
-def _joined(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part)
