@@ -32,8 +32,8 @@ def list_journeys(context: typer.Context, home: Home = None, json: Json = False)
         return
     if not journeys:
         typer.echo("No journeys yet. Every document is for everyone. Add a journey with `citewell journeys add NAME`.")
-    for one in journeys:
-        typer.echo(printable(_line(one)))
+    for journey in journeys:
+        typer.echo(printable(_line(journey)))
 
 
 @app.command()

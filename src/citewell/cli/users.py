@@ -120,9 +120,9 @@ def keys(context: typer.Context, email: Email, home: Home = None, json: Json = F
     if json:
         print_json({"keys": api_keys})
         return
-    for one in api_keys:
-        used = f"last used {one.used_at:%d %b %Y}" if one.used_at else "never used"
-        typer.echo(printable(f"{one.id}  {one.name}  created {one.made_at:%d %b %Y}, {used}"))
+    for api_key in api_keys:
+        used = f"last used {api_key.used_at:%d %b %Y}" if api_key.used_at else "never used"
+        typer.echo(printable(f"{api_key.id}  {api_key.name}  created {api_key.made_at:%d %b %Y}, {used}"))
 
 
 def _found(library: App, named: str) -> UserAccount:
