@@ -25,7 +25,7 @@ def form(client: httpx.Client, path: str, **fields: str) -> httpx.Response:
 
 
 @pytest.fixture
-def ask_service(writer: httpx.Client) -> httpx.Client:
+def service(writer: httpx.Client) -> httpx.Client:
     files = {"files": ("sinusitis.md", GUIDELINE, "text/markdown")}
     assert writer.post("/api/v1/documents", files=files).status_code in (200, 201, 202)
     return writer

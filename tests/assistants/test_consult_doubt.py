@@ -38,7 +38,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator[
 
 
 @pytest.fixture
-def ask_service(app: App) -> ConsultService:
+def service(app: App) -> ConsultService:
     return app.consult.service
 
 

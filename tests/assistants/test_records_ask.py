@@ -125,7 +125,7 @@ def test_the_newest_result_is_the_one_in_the_bundle(asked: Asked, question: str)
 def test_medicines_now_are_those_that_are_active_in_the_bundle(asked: Asked) -> None:
     answer = asked("Which medicines do I take?")
     active = asked.own.active()
-    said = "no medicines" if not active else f"{len(active)} medicine"
+    said = "no current medicines" if not active else f"{len(active)} current medicine"
     assert said in answer.text
     if active:
         assert isinstance(answer.action, Cite)

@@ -99,10 +99,10 @@ def test_the_way_back_leads_to_the_same_file(home: Path, tmp_path: Path, postgre
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from citewell.adapters.store import migrate
+from citewell.adapters.store import copy_rows
 from citewell.operations.move_library import move_library
 
-migrate.BATCH_ROWS = 7
+copy_rows.BATCH_ROWS = 7
 batches = 0
 
 def watch(*_):

@@ -158,9 +158,9 @@ def test_what_is_no_frame_is_no_reply(monkeypatch: pytest.MonkeyPatch, said: byt
 def test_a_process_ends_with_the_one_that_started_it() -> None:
     script = """
 import os
-from citewell.adapters.parsers.sandbox import Hand
-hand = Hand()
-print(hand._process.pid, flush=True)
+from citewell.adapters.parsers.sandbox import SandboxProcess
+process = SandboxProcess()
+print(process._process.pid, flush=True)
 os._exit(0)
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -380,7 +380,7 @@ def test_without_the_token_a_browser_is_told_where_to_find_it(served: Any, visit
     page.context.clear_cookies()
     page.goto(f"{served.address}/library")
     expect(page.locator("h1")).to_have_text("Sign in")
-    expect(page.locator("main")).to_contain_text("Open the link that `citewell serve` printed")
+    expect(page.locator("main")).to_contain_text("Open the link that citewell serve printed")
 
 
 def test_a_server_that_stopped_is_told_in_the_panel(served: Any, visit: Any, watched: Any) -> None:

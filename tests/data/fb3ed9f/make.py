@@ -240,7 +240,10 @@ def contract(openapi: dict[str, Any]) -> dict[str, Any]:
 
 def openapi(home: Path) -> dict[str, Any]:
     """The schema that a server on this folder tells."""
-    from citewell.bootstrap import build
+    try:
+        from citewell.app import build
+    except ImportError:  # at fb3ed9f
+        from citewell.bootstrap import build
 
     from citewell.api.app import create_app
     from citewell.config import Settings
