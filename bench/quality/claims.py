@@ -23,7 +23,8 @@ from unittest.mock import patch
 from citewell.adapters.embedding.engine import PUBLISHED
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import PairReader
-from citewell.answer.verify import compare, verdict, verify
+from citewell.answer.verify import compare, verify
+from citewell.answer.verify import verify_sentence as verdict
 from citewell.clinical import Lexicon
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from citewell.answer.verify.compare import matches
 from citewell.answer.verify.source_match import MOST_ODDS
-from citewell.answer.verify.verdict import best_support, evidence_of
+from citewell.answer.verify.verify_sentence import best_support, evidence_of
 from citewell.vocabulary import FOLDER
 
 if __package__:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from citewell.answer.verify.verdict import verify
+from citewell.answer.verify.verify_sentence import verify
 
 __all__ = ["verify"]
