@@ -86,13 +86,13 @@ def find_emergencies(
         for end in ends:
             if found_there := find_emergencies(end, country=country, language=language, is_vignette=is_vignette):
                 return found_there
-    reading = EmergencyReading.of(text)
-    quiet = _without_normal_values(reading.original)
-    if quiet != reading.original and _is_fever_alone(quiet):
+    quiet = _without_normal_values(text)
+    if quiet != text and _is_fever_alone(quiet):
         return None  # vital signs, of which only the temperature is high
-    danger = _sensed(quiet, sensed) if text.strip() else {}
+    reading = EmergencyReading.of(quiet)
+    danger = _sensed(reading.original, sensed) if text.strip() else {}
     if sum(danger.values()) <= LIKELY < reading.chance:
-        danger = _sensed(quiet, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
+        danger = _sensed(reading.original, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
     if min((age.years for age in ages(text)), default=0.0) >= NO_INFANT_YEARS:
         danger.pop("infant_fever", None)
     found = reading.emergencies()
@@ -212,7 +212,6 @@ class EmergencyReading:
         cut = original if len(original) <= READ else f"{original[: READ // 2]}\n{original[-READ // 2 :]}"
         text, places = spelled_with_places(cut)
         plain = _IDIOM.sub(lambda match: "\x00" * len(match.group()), text) if _IDIOM else text
-        plain = _without_normal_values(plain)
         spans = tuple(_meanings(plain))
         parts = tuple(_parts(plain))
         live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span.start)))
