@@ -20,6 +20,7 @@ from typing import cast
 
 from citewell.clinical.assertion import read_context, read_danger
 from citewell.clinical.languages import Language, language_of, spelled_with_places
+from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import ages
 from citewell.clinical.reader_windows import segments
 from citewell.clinical.tables import rows
@@ -438,7 +439,7 @@ def _without_normal_values(text: str) -> str:
     >>> _without_normal_values("pulse 52, bp 128/76")
     'pulse 52, bp 128/76'
     """
-    if _CHILD.search(text):
+    if _CHILD.search(text) or any(age.years < ADULT_YEARS for age in ages(text)):
         return text
     quiet = text
     for value in _normal_values():
@@ -455,7 +456,7 @@ def _without_normal_values(text: str) -> str:
 _TEMPERATURE = re.compile(r"t(?:\b|emp)", re.IGNORECASE)
 _CHILD = re.compile(
     r"\b(?:bab(?:y|ies)|child(?:ren)?|newborn|neonate|infant|toddler|bébé|enfant|nourrisson|kind|säugling|baby"
-    r"|\d+ ?(?:days?|weeks?|months?|/7|/52|/12) old|boy|girl|pregnan\w*|enceinte|schwanger\w*|gravid\w*)\b",
+    r"|boy|girl|pregnan\w*|enceinte|schwanger\w*|gravid\w*)\b",
     re.IGNORECASE,
 )
 _OBSERVED = frozenset(

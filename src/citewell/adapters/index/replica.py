@@ -79,7 +79,7 @@ class Replica:
             filings, held = shelf.filings(), self.ledger()
             missing = sum(one not in held or held[one].mark != filed.mark for one, filed in filings.items())
             return ReplicaLag(
-                missing, sum(one not in filings for one in held), is_current=self.stamp() == shelf.stamp()
+                missing, sum(version not in filings for version in held), is_current=self.stamp() == shelf.stamp()
             )
 
     # ---------------------------------------------------------------------------------------------------- reading

@@ -77,7 +77,7 @@ def split_spec(spec: str) -> tuple[str, str]:
     """
     vendor, _, name = spec.partition(":")
     if vendor not in VENDORS or not name.strip():
-        forms = ", ".join(f"{one}:NAME" for one in VENDORS)
+        forms = ", ".join(f"{known}:NAME" for known in VENDORS)
         raise InputError(f"CITEWELL_MODEL is not valid. Write extractive, or one of {forms}.")
     return vendor, name.strip()
 

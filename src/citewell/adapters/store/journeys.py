@@ -76,7 +76,7 @@ class SqlJourneys(SqlShelf):
         journey = next((other for other in known if other.slug == wanted), None)
         if journey is None:
             former = self._renamed(scope.tenant).get(wanted)
-            journey = next((one for one in known if one.slug == former), None)
+            journey = next((journey for journey in known if journey.slug == former), None)
         if journey is None:
             raise NotFound(NO_SUCH_JOURNEY)
         return journey
