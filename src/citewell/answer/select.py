@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from citewell.answer.question_amounts import Amount, amounts, states
 from citewell.answer.statements import Piece, Statement, statements, titled, with_doses
 from citewell.answer.verify.support_model import calibrated, log_odds, sigmoid
 from citewell.clinical.medicines import Medicine
-from citewell.clinical.result_bands import as_bands, is_within
+from citewell.clinical.result_bands import as_bands, given_results, is_within
 from citewell.sentences import terms
 from citewell.types import Claim, Context, Evidence, EvidenceSpan, Hit, Near
 
@@ -27,12 +27,14 @@ from citewell.types import Claim, Context, Evidence, EvidenceSpan, Hit, Near
 
 
 class AnswerScorer(Protocol):
-    """Gives the log-odds that a statement answers a question."""
+    """Tells how likely statements answer questions."""
 
     @property
     def name(self) -> str: ...
 
-    def __call__(self, question: str, statement: str) -> float: ...
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The log-odds that the statement of each pair answers its question."""
+        ...
 
 
 EXPLAINED = frozenset({"lay word", "abbreviation", "misspelling"})
@@ -110,7 +112,11 @@ def candidates(
     seen = sorted(
         _with_features(question, evidence, expansions), key=lambda candidate: -_score_before_reading(candidate.features)
     )
-    chosen = seen[:MOST_READ] + [candidate for candidate in seen[MOST_READ:] if candidate.is_cited(cited)]
+    is_admitted = _admission(seen, question_filter(question), expansions)
+    chosen: list[ScoredStatement] = []
+    for candidate in seen:  # whether a statement may answer is costly to tell: no further than needed
+        if (len(chosen) < MOST_READ or candidate.is_cited(cited)) and is_admitted(candidate):
+            chosen.append(candidate)
     return chosen if reader is None else _read_by(reader, question, explanations(question, expansions), chosen)
 
 
@@ -159,8 +165,8 @@ def _read_by(
     texts = (
         f"{titled(candidate.hit.document, candidate.statement)} : {candidate.statement.text}" for candidate in chosen
     )
-    pairs = ((worded(question, [*as_bands(question, text), *edits]), text) for text in texts)
-    scores = [max(-MOST_ODDS, min(MOST_ODDS, reader(asked, text))) for asked, text in pairs]
+    pairs = [(worded(question, [*as_bands(question, text), *edits]), text) for text in texts]
+    scores = [max(-MOST_ODDS, min(MOST_ODDS, odds)) for odds in reader(pairs)]
     whole = math.log(sum(map(math.exp, scores))) if scores else 0.0
     return [
         replace(candidate, features=replace(candidate.features, reader=score, share=max(LEAST_SHARE, score - whole)))
@@ -171,44 +177,48 @@ def _read_by(
 def _with_features(
     question: str, evidence: Sequence[Evidence], expansions: Sequence[Expansion]
 ) -> Iterator[ScoredStatement]:
-    """The statements that may answer, before the reader has read them."""
-    words, holds = QuestionWords.of(question, expansions), question_filter(question)
+    """The distinct statements, before the reader has read them."""
+    words, results = QuestionWords.of(question, expansions), given_results(question)
     best = max((passage.hit.rank_score for passage in evidence), default=0.0)
-    for hit, statement in _admitted(evidence, holds, words):
-        text = statement.text
-        stated = any(states(text, amount) for amount in words.amounts) or is_within(text, holds.results) is True
-        features = Features(
-            reader=0.0,
-            share=0.0,
-            coverage=words.covered(text),
-            nearness=_nearness(statement.pieces, hit.why.near, hit.raw_cosine),
-            relevance=hit.relevance,
-            rank=hit.rank_score / best if best > 0 else 0.0,
-            amount=float(stated),
-        )
-        yield ScoredStatement(statement, hit, features)
-
-
-def _admitted(
-    evidence: Sequence[Evidence], allowed: QuestionFilter, words: QuestionWords
-) -> Iterator[tuple[Hit, Statement]]:
-    """What may answer; of a section on other medicines than the one in the question, nothing may."""
-    found = [(passage.hit, statement) for passage in evidence for statement in with_doses(statements(passage))]
-    sections: dict[tuple[str, tuple[str, ...]], list[Statement]] = {}
-    for hit, statement in found:
-        sections.setdefault((hit.document_id, statement.titles), []).append(statement)
     known: set[tuple[str, tuple[Piece, ...]]] = set()
-    for hit, statement in sorted(found, key=lambda pair: -pair[0].rank_score):
-        if (hit.document_id, statement.pieces) in known:  # passages overlap
-            continue
-        known.add((hit.document_id, statement.pieces))
+    for passage in sorted(evidence, key=lambda passage: -passage.hit.rank_score):
+        for statement in with_doses(statements(passage)):
+            hit, text = passage.hit, statement.text
+            if (hit.document_id, statement.pieces) in known:  # passages overlap
+                continue
+            known.add((hit.document_id, statement.pieces))
+            stated = any(states(text, amount) for amount in words.amounts) or is_within(text, results) is True
+            features = Features(
+                reader=0.0,
+                share=0.0,
+                coverage=words.covered(text),
+                nearness=_nearness(statement.pieces, hit.why.near, hit.raw_cosine),
+                relevance=hit.relevance,
+                rank=hit.rank_score / best if best > 0 else 0.0,
+                amount=float(stated),
+            )
+            yield ScoredStatement(statement, hit, features)
+
+
+def _admission(
+    every: Sequence[ScoredStatement], allowed: QuestionFilter, expansions: Sequence[Expansion]
+) -> Callable[[ScoredStatement], bool]:
+    """Tells whether a statement may answer; of a section on other medicines than the one in the question, none may."""
+    words = QuestionWords.of(allowed.question, expansions)
+    sections: dict[tuple[str, tuple[str, ...]], list[Statement]] = {}
+    for candidate in every:
+        sections.setdefault((candidate.hit.document_id, candidate.statement.titles), []).append(candidate.statement)
+
+    def is_admitted(candidate: ScoredStatement) -> bool:
+        statement, hit = candidate.statement, candidate.hit
         section = sections[hit.document_id, statement.titles]
-        is_of_others = is_in_company_of_others(statement, section, hit.document, allowed.named)
-        is_meant = is_of_others and any(
+        if is_in_company_of_others(statement, section, hit.document, allowed.named) and not any(
             words.held(statement.text) >= frozenset(terms(named.name)) for named in allowed.named
-        )
-        if allowed.admits(statement, hit.document) and (is_meant or not is_of_others):
-            yield hit, statement
+        ):
+            return False
+        return allowed.admits(statement, hit.document)
+
+    return is_admitted
 
 
 def _nearness(pieces: Sequence[Piece], near: Sequence[Near], otherwise: float) -> float:

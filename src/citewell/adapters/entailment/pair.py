@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -205,20 +206,21 @@ class PairReader:
 
 
 class AnswerReader:
-    """Tells how likely a statement answers a question; safe to call from several threads."""
+    """Tells how likely statements answer questions; safe to call from several threads."""
 
     def __init__(self, cache_dir: Path, backend: Backend = "auto", threads: int | None = None) -> None:
         self._opened = LazyPairReader(ANSWERS, cache_dir, backend, threads)
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._score)
+        self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "citewell-answers")
 
     @property
     def name(self) -> str:
         """Which model it is, as every record tells."""
         return f"answer reader, sha256 {ANSWERS.sha256}"
 
-    def __call__(self, question: str, statement: str) -> float:
-        """The log-odds that the statement, with its titles before it, answers the question."""
-        return self._remembered(question, statement)
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The log-odds that each statement, with its titles before it, answers its question; read side by side."""
+        return list(self._threads.map(self._remembered, *zip(*pairs, strict=True))) if pairs else []
 
     def is_true(self) -> bool:
         """Whether it computes what it should on this machine."""
