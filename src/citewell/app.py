@@ -363,6 +363,8 @@ class App:
             library=self.library,
             guidelines=self.guidelines,
             embedder=lambda: self.built_in,
+            search_at=lambda stamp, only: search_at(self._search, self.library, stamp, only),
+            answer_reader=lambda: self.answer_reader,
             writer=lambda: self.writer,
             verify=self.verify_sentence,
             emergency=self.emergency,

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from citewell.answer.denial_cues import denials
-from citewell.answer.illnesses import is_of_another_illness, named_illnesses
+from citewell.answer.illnesses import illnesses, is_of_another_illness, named_illnesses
 from citewell.answer.question_amounts import Amount, admits, amounts, states
 from citewell.answer.statements import GIVEN_DOSE, WEIGHS, Statement, is_dose
+from citewell.clinical.assertion import read_context
 from citewell.clinical.medicines import Medicine, medicines, members, subclasses
 from citewell.clinical.populations import (
     Applies,
@@ -27,7 +28,7 @@ from citewell.clinical.questions import question_cues
 from citewell.clinical.result_bands import given_results, is_within
 from citewell.clinical.severity_grades import GradedIllness, graded, is_of_another_grade
 from citewell.sentences import terms
-from citewell.types.consult import Patient
+from citewell.types.consult import Patient, Polarity
 
 # ------------------------------------------------------------------------------------------------------- opposite kinds
 
@@ -35,6 +36,8 @@ from citewell.types.consult import Patient
 _NON = re.compile(r"\bnon-?(?=[a-z]{4})", re.IGNORECASE)
 """What makes the other kind of a word; “non-steroidal” is one only where somebody asks for what is steroidal."""
 _LETTERS = re.compile(r"[^\W\d_]+")
+_CHOICE = re.compile(r"\b(?:[\w-]+ )or [\w-]+(?=\W*$|\W*[?.])", re.IGNORECASE)
+"""Two words to choose from at the end of a question: “urgent or routine?”."""
 
 
 def kinds(text: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -59,9 +62,15 @@ def is_opposed(question: str, text: str) -> bool:
     [True, False, False]
     >>> is_opposed("Fluids for non-severe dengue?", "In severe dengue, give fluids.")
     True
+
+    A word that stands beside another to choose from is not asked for alone:
+
+    >>> is_opposed("Urgent or routine?", "Consider a non-urgent referral.")
+    False
     """
     if not _NON.search(question) and not _NON.search(text):
         return False
+    question = _CHOICE.sub(" ", question)
     (asked, asked_turned), (said, said_turned) = kinds(question), kinds(text)
     return bool((asked - asked_turned) & (said_turned - said) or (asked_turned - asked) & (said - said_turned))
 
@@ -263,6 +272,7 @@ def is_of_another_weight(asked: Sequence[Amount], text: str) -> bool:
 # ----------------------------------------------------------------------------------------------------------- the filter
 
 
+_DENIES = re.compile(r"\b(?:no|not|nor|without|never|denies|denied|nil|negative|ruled out)\b|n[’']t\b", re.IGNORECASE)
 AMOUNTS = frozenset({"dose", "number", "target"})
 """Kinds of questions that ask for an amount."""
 NUMBERED = frozenset(f"label {what}" for what in "step stage type grade phase class category group tier plan".split())
@@ -369,7 +379,7 @@ def question_filter(question: str) -> QuestionFilter:
         asked_for(question),
         person(question),
         given_results(question),
-        named_illnesses(question),
+        named_illnesses(question) - _denied(question),
         graded(question),
         tuple(amount for amount in amounts(question) if amount.unit == "kg"),
         not AMOUNTS.isdisjoint(sounds),
@@ -378,6 +388,19 @@ def question_filter(question: str) -> QuestionFilter:
         "not to" in sounds,
         tuple(mark for mark in labels(question) if mark.dimension in NUMBERED),
     )
+
+
+def _denied(question: str) -> frozenset[str]:
+    """The illnesses that a question says somebody does not have: what is asked is about something else.
+
+    >>> _denied("Coughed up blood, no infection: refer?")
+    frozenset({'infection'})
+    """
+    if not _DENIES.search(question):
+        return frozenset()
+    context = read_context(question)
+    spans = ((illness.name, context.assertion(illness.start, illness.end).status) for illness in illnesses(question))
+    return frozenset(name for name, status in spans if status is Polarity.ABSENT)
 
 
 def is_of_another_number(asked: Sequence[PeriodMark], titles: Sequence[str]) -> bool:

@@ -16,13 +16,10 @@ from citewell.answer.events import AnswerDone, Event, Notice, StageStarted
 from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, of_people, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.screen import is_suspicious
-from citewell.assistants.example_nearness import Embed
 from citewell.assistants.guidelines.chat_queries import (
     Query,
     Rewrite,
     build_query,
-    has_own_entity,
-    named_plainly,
     rewritten,
 )
 from citewell.assistants.guidelines.chat_texts_filled import ChatTexts
@@ -30,9 +27,9 @@ from citewell.assistants.guidelines.chat_topic import mark, topic, without_marks
 from citewell.assistants.guidelines.classify import ClassifiedMessage, Nearness, classify
 from citewell.assistants.guidelines.concept_match import is_clinical, placed
 from citewell.assistants.guidelines.extractive_answer import Quoter, whole, worth_quoting
-from citewell.assistants.guidelines.guideline_topics import GuidelineTopics, topics_covered
-from citewell.assistants.guidelines.retrieval_gate import Quality, limit, quality
-from citewell.assistants.guidelines.retrieve import RetrievedEntry, retrieve
+from citewell.assistants.guidelines.guideline_topics import GuidelineTopics
+from citewell.assistants.guidelines.retrieval_gate import Quality, quality
+from citewell.assistants.guidelines.retrieve import GuidelineSearch, RetrievedEntry, retrieve
 from citewell.assistants.guidelines.search_entries import SearchEntry
 from citewell.assistants.guidelines.search_index import SearchableGuideline
 from citewell.assistants.guidelines.shared_terms import question_words
@@ -46,6 +43,8 @@ from citewell.prompts import Template
 from citewell.sentences import paragraphs
 from citewell.types import Claim, Context, Emergency, Hit, MatchReason, Message, Refuse, Scope
 
+ASIDE = {"chitchat_redirect": "chitchat", "needs_clarification": "clarify", "medical_out_of_scope": "out_of_scope"}
+"""The texts for messages that seem to be no question for the guidelines at hand."""
 VALUE = "the chat does not use values; assess the patient instead"
 NOT_UNDERSTOOD = "not understood"
 
@@ -170,7 +169,8 @@ class Chat:
     """The assistant, with the parts it needs."""
 
     shelf: Shelf
-    embed: Embed
+    search: Callable[[Sequence[SearchableGuideline], Scope], GuidelineSearch]
+    """Looks things up in some guidelines."""
     near: Callable[[], Nearness]
     emergency: Callable[[str], Emergency | None]
     """Finds what cannot wait; the service tells it before anything else."""
@@ -200,7 +200,10 @@ class Chat:
         if (told := self._canned(turn, sorted_)) is not None:
             yield AnswerDone(refuse(turn.asked(Context(()), noted(sorted_)), told, judge=turn.judge()))
             return
-        searched = self._searched(turn, _speaking(books, sorted_), history)
+        searched = self._searched(turn, scope, history)
+        if (told := self._aside(turn, sorted_, searched)) is not None:
+            yield AnswerDone(refuse(turn.asked(Context(()), noted(sorted_)), told, judge=turn.judge()))
+            return
         notes = {**noted(sorted_, searched), "unused": list(chat_unused(question, books))}
         if (told := _unanswered(turn, sorted_, searched)) is not None:
             yield AnswerDone(refuse(turn.asked(Context(()), notes), told, judge=turn.judge()))
@@ -267,33 +270,30 @@ class Chat:
         match sorted_.input_class:
             case "smalltalk" | "meta":
                 return words.text(sorted_.input_class)
-            case "chitchat_redirect":
-                return words.text("chitchat")
-            case "needs_clarification":
-                return words.text("clarify")
-            case "medical_out_of_scope":
-                return words.text("out_of_scope")
             case "safety_urgent" | "proceed":
-                is_bare = sorted_.input_class == "safety_urgent" and not has_own_entity(turn.question)
-                is_unsafe = is_bare or is_suspicious(turn.question)
-                return paragraphs(turn.safety, words.text("safety_asks")) if is_unsafe else None
+                return paragraphs(turn.safety, words.text("safety_asks")) if is_suspicious(turn.question) else None
+            case _:
+                return None
 
-    def _searched(
-        self, turn: ChatExchange, books: Sequence[SearchableGuideline], history: Sequence[Message]
-    ) -> ChatSearch:
+    def _aside(self, turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSearch) -> str | None:
+        """What is said to what seems to be no question for these guidelines, unless they answer it."""
+        if sorted_.input_class not in ASIDE or (searched.quality != "none" and not sorted_.is_foreign):
+            return None
+        return turn.words.text(ASIDE[sorted_.input_class])
+
+    def _searched(self, turn: ChatExchange, scope: Scope, history: Sequence[Message]) -> ChatSearch:
         """Search once, and once more with other words where nothing was found."""
-        question, rewrite = turn.question, self.rewriting and self.rewriting(turn.started)
+        question, books, rewrite = turn.question, turn.books, self.rewriting and self.rewriting(turn.started)
         query = build_query(question, topic(history, books), history, rewrite)
-        first = self._found(query, books)
+        first = self._found(query, books, scope)
         if first.quality == "none" and (other := rewritten(query, question, history, rewrite)) is not None:
-            again = self._found(other, books)
+            again = self._found(other, books, scope)
             return again if again.quality != "none" else first
         return first
 
-    def _found(self, query: Query, books: Sequence[SearchableGuideline]) -> ChatSearch:
-        text = named_plainly(query.text)
-        retrieved_entries = retrieve(query.text, self.embed([text])[0], books)
-        return ChatSearch(replace(query, text=text), retrieved_entries, quality(query.text, retrieved_entries))
+    def _found(self, query: Query, books: Sequence[SearchableGuideline], scope: Scope) -> ChatSearch:
+        entries = retrieve(query.text, books, self.search(books, scope))
+        return ChatSearch(query, entries, quality(entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,26 +369,9 @@ def _told(frame: AnswerWording) -> Iterator[Event]:
         yield Notice(frame.before)
 
 
-def _speaking(books: Sequence[SearchableGuideline], sorted_: ClassifiedMessage) -> Sequence[SearchableGuideline]:
-    """The guidelines that speak of what is asked for; all of them where it is no matter that only some do."""
-    fitting = [book for book in books if sorted_.topics <= topics_covered(_titles(book))]
-    return fitting or books
-
-
-def _titles(book: SearchableGuideline) -> list[str]:
-    guideline = book.guideline
-    return [
-        guideline.title,
-        *(rule.section for rule in guideline.rules),
-        *(definition.term for definition in guideline.definitions),
-    ]
-
-
 def _unanswered(turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSearch) -> str | None:
     """What is said where too little was found; None where there is enough."""
-    held = max((retrieved_entry.share for retrieved_entry in searched.found), default=0.0)
-    is_matched = searched.quality == "sufficient" or (searched.quality == "weak" and held >= limit("share"))
-    if sorted_.input_class == "safety_urgent" and not is_matched:
+    if sorted_.input_class == "safety_urgent" and searched.quality != "sufficient":
         return paragraphs(turn.safety, turn.words.text("safety_asks"))
     if searched.quality != "none":
         return None

@@ -120,16 +120,3 @@ def rewriting(writer: Writer, begun_at: float) -> Rewrite:
         return None if not text or is_suspicious(text) else text
 
     return rewrite
-
-
-def named_plainly(query: str) -> str:
-    """The query with the guideline's names for what it says in a patient's words.
-
-    >>> named_plainly("blood in my wee"), named_plainly("haematuria aged 60")
-    ('blood in my wee (visible haematuria)', 'haematuria aged 60')
-    """
-    names = dict.fromkeys(
-        mention.name for mention in mentions(query) if any(name.startswith("CW:") for name in mention.ids)
-    )
-    new = [name for name in names if name.casefold() not in query.casefold()]
-    return f"{query} ({', '.join(new)})" if new else query

@@ -10,6 +10,8 @@ from typing import Protocol
 
 from citewell.answer.events import AnswerDone, Event
 from citewell.answer.gate import Verify
+from citewell.answer.retrieve import Search
+from citewell.answer.select import AnswerScorer
 from citewell.answer.service import AskService, Assistant, AssistantAt, ServiceLibrary
 from citewell.answer.verify.support_model import calibrated
 from citewell.assistants.guidelines import TAG
@@ -19,7 +21,7 @@ from citewell.assistants.guidelines.classify import Nearness, examples, nearness
 from citewell.assistants.guidelines.extractive_answer import Quoter
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import PatientInput
-from citewell.assistants.guidelines.retrieve import RetrievedEntry, query_for, retrieve_for
+from citewell.assistants.guidelines.retrieve import GuidelineSearch, RetrievedEntry, query_for, retrieve_for
 from citewell.assistants.guidelines.search_index import Books, SearchableGuideline
 from citewell.assistants.guidelines.service import GuidelineService, order
 from citewell.config import Settings
@@ -29,6 +31,8 @@ from citewell.ports.models import EXTRACTIVE
 from citewell.types import Emergency, Scope, User
 
 NAME = "guidelines"
+MAX_SEARCHES = 8
+"""Choices of guidelines whose indexes are kept in memory."""
 NO_SUCH_GUIDELINE = "Guideline not found. `citewell guidelines list` shows the names and IDs."
 
 
@@ -45,6 +49,9 @@ class GuidelineChat:
     guidelines: GuidelineService
     embedder: Callable[[], Embedder]
     """The built-in model, whoever embeds the library: the limits of the chat were fitted to it."""
+    search_at: Callable[[int, Collection[int]], Search]
+    """The search over some generations of documents, as they were at a stamp."""
+    answer_reader: Callable[[], AnswerScorer | None]
     writer: Callable[[], Writer]
     verify: Verify
     emergency: Callable[[str], Emergency | None]
@@ -88,6 +95,10 @@ class GuidelineChat:
         return Books(self.library, self.embedder, self.settings.home / "cache" / "guidelines")
 
     @cached_property
+    def _searches(self) -> dict[tuple[int, frozenset[int]], Search]:
+        return {}
+
+    @cached_property
     def _near(self) -> Nearness:
         return nearness(self.embedder().embed, self.books.vectors(examples()[1]))
 
@@ -107,7 +118,7 @@ class GuidelineChat:
         writer = Quoter() if is_quoting else self.writer()
         return Chat(
             shelf=self.shelf,
-            embed=self.embedder().embed,
+            search=self._search_in,
             near=lambda: self._near,
             emergency=self.emergency,
             country=self.settings.country,
@@ -117,6 +128,20 @@ class GuidelineChat:
             rewriting=None if is_quoting else partial(rewriting, writer),
             only=only,
         )
+
+    def _search_in(
+        self, books: Sequence[SearchableGuideline], scope: Scope, *, stamp: int | None = None
+    ) -> GuidelineSearch:
+        """The search over these guidelines alone, as they are or were at a stamp; the last few are kept."""
+        stamp, wanted = stamp or self.library.stamp(), {book.document_id for book in books}
+        versions = self.library.at(stamp).versions(scope)
+        generations = frozenset(generation for generation, document_id in versions if document_id in wanted)
+        key = (stamp, generations)
+        if key not in self._searches:
+            while len(self._searches) >= MAX_SEARCHES:
+                self._searches.pop(next(iter(self._searches)))
+            self._searches[key] = self.search_at(stamp, generations)
+        return GuidelineSearch(self._searches[key], scope, self.answer_reader())
 
     def _past(self, stamp: int, generations: Collection[int] | None, only: tuple[str, ...]) -> Chat:
         """The chat over the editions that were current at a stamp."""
@@ -134,7 +159,7 @@ class GuidelineChat:
             chosen = sorted(_named(past, only) if only else past, key=order)
             return [self.books.book(guideline, scope) for guideline in chosen]
 
-        return replace(self._chat(only), shelf=shelf)
+        return replace(self._chat(only), shelf=shelf, search=partial(self._search_in, stamp=stamp))
 
 
 def _named(guidelines: Sequence[Guideline], only: Sequence[str]) -> list[Guideline]:

@@ -43,6 +43,8 @@ class ClassifiedMessage:
     """It asks for a diagnosis, which no answer gives."""
     topics: frozenset[str] = frozenset()
     """What it asks for that only some guidelines speak of."""
+    is_foreign: bool = False
+    """It asks for what none of the guidelines at hand speaks of, such as treatment where all are about referral."""
 
 
 Nearness = Callable[[str], Mapping[InputClass, float]]
@@ -191,7 +193,8 @@ def _of_health(read: ReadMessage, loaded: GuidelineTopics) -> tuple[ClassifiedMe
     is_open = not read.is_specific and read.scope < STRONG
     covered = {topic for topic in topics if topic in loaded.topics and not _is_foreign(read, loaded.subjects[topic])}
     if sum(asked for topic, asked in topics.items() if topic not in covered) > read.scope:
-        return ClassifiedMessage("medical_out_of_scope", topics=frozenset(topics)), True
+        is_foreign = not set(topics) <= set(loaded.topics)
+        return ClassifiedMessage("medical_out_of_scope", topics=frozenset(topics), is_foreign=is_foreign), True
     if wants_diagnosis and is_open:
         return ClassifiedMessage("medical_out_of_scope", wants_diagnosis=True), True
     if has("vague", read.text) and is_open and (read.is_own or not read.has_age):

@@ -10,15 +10,13 @@ from citewell.assistants.guidelines.criteria import Criteria
 from citewell.assistants.guidelines.criterion_state import CriterionState
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
+from citewell.assistants.guidelines.retrieval_gate import limit
 from citewell.assistants.guidelines.retrieve import RetrievedEntry
 from citewell.assistants.guidelines.search_entries import facts
 from citewell.types import Context
 
 CHARACTERS_PER_TOKEN = 4
-MAX_QUOTED = 4
-SHARE_OF_BEST = 0.75
-"""A rule is quoted when it holds nearly as much of what is asked for as the best one."""
-RANK_BELOW_BEST = 0.35
+MAX_QUOTED = 5
 
 
 class Quoter(LocalWriter):
@@ -44,15 +42,8 @@ def worth_quoting(question: str, retrieved_entries: Sequence[RetrievedEntry]) ->
     named = [retrieved_entry for retrieved_entry in retrieved_entries if retrieved_entry.is_named]
     if named or not retrieved_entries:
         return named
-    best_share, best_rank = (
-        max(retrieved_entry.share for retrieved_entry in retrieved_entries),
-        retrieved_entries[0].rank,
-    )
-    near = [
-        retrieved_entry
-        for retrieved_entry in retrieved_entries
-        if retrieved_entry.share >= SHARE_OF_BEST * best_share and retrieved_entry.rank >= best_rank - RANK_BELOW_BEST
-    ]
+    least = limit("further") * retrieved_entries[0].score
+    near = [retrieved_entry for retrieved_entry in retrieved_entries if retrieved_entry.score >= least]
     person = PatientRecord(described_person(question))
     return [retrieved_entry for retrieved_entry in near if not _is_closed(retrieved_entry, person)][
         :MAX_QUOTED

@@ -1,18 +1,32 @@
-"""Finds the rules, rows and definitions nearest to a question: cosine first, canonical metadata joined, then boosts."""
+"""Finds what a guideline says: to a question, with the reader of answers; for a patient, by cosine and boosts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from citewell.assistants.guidelines.boosts import asks_for, boost_for_patient, boost_for_question, intent_pattern
+from citewell.answer.expand import expand
+from citewell.answer.rank import ANSWERING
+from citewell.answer.retrieve import Search
+from citewell.answer.retrieve import retrieve as passages
+from citewell.answer.select import AnswerScorer, candidates
+from citewell.answer.select import loaded as selection_weights
+from citewell.answer.statements import Statement
+from citewell.assistants.guidelines.boosts import asks_for, boost_for_patient, intent_pattern
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.search_entries import SearchEntry
 from citewell.assistants.guidelines.search_index import SearchableGuideline
 from citewell.ports import Vector, products
+from citewell.types import Evidence, Hit, Scope
 
+PASSAGES = 24
+"""Passages that are looked at for a question; those outside the recommendations are left out."""
+PASSAGES_READ = 10
+"""So many of them are read by statements."""
+MAX_SECTION = 2_500
+"""Characters of a section that are quoted together, where a guideline has no numbered recommendations."""
 FETCHED_FOR_EACH = 3
 """So many pieces are looked at for each that is wanted, since several stand for the same rule."""
 CHAT_LIMIT = 6
@@ -29,9 +43,7 @@ class RetrievedEntry:
     piece: SearchEntry
     """What is quoted: a canonical rule, a row or a definition; never an enriched text."""
     score: float
-    """The cosine of what was matched."""
-    share: float
-    """The share of what the question speaks of that it holds."""
+    """The chance that it answers the question; for a patient, the cosine of what was matched."""
     boost: float = 0.0
     is_named: bool = False
     """Asked for by its number or its term."""
@@ -41,25 +53,55 @@ class RetrievedEntry:
         return self.score + self.boost
 
 
+@dataclass(frozen=True, slots=True)
+class GuidelineSearch:
+    """What a question is looked up with."""
+
+    search: Search
+    """Over the guidelines alone."""
+    scope: Scope
+    reader: AnswerScorer | None
+
+
 def retrieve(
-    question: str, vector: Vector, books: Sequence[SearchableGuideline], *, limit: int = CHAT_LIMIT
+    question: str, books: Sequence[SearchableGuideline], search: GuidelineSearch, *, limit: int = CHAT_LIMIT
 ) -> list[RetrievedEntry]:
-    """The best pieces for a question; what it names by number or term comes first."""
+    """The best entries for a question; what it names by number or term comes first."""
     named = [*by_number(question, books), *by_term(question, books)]
-    retrieved_entries = [
-        replace(
-            candidate,
-            boost=boost_for_question(question, candidate.piece, candidate.book.guideline, share=candidate.share),
-        )
-        for candidate in _candidates(question, vector, books, limit * FETCHED_FOR_EACH)
-    ]
-    ranked = _collapsed(retrieved_entries, keeps_rows=asks_for(question, "index"))
-    others = [
-        retrieved_entry
-        for retrieved_entry in ranked
-        if not any(_key(retrieved_entry) == _key(other) for other in named)
-    ]
-    return [*named, *others][: max(limit, len(named))]
+    keys = {_key(entry) for entry in named}
+    read = _read(question, {book.document_id: book for book in books}, search)
+    others = _collapsed(read, keeps_rows=asks_for(question, "index"))
+    return [*named, *(entry for entry in others if _key(entry) not in keys)][: max(limit, len(named))]
+
+
+def _read(question: str, books: Mapping[str, SearchableGuideline], search: GuidelineSearch) -> Iterator[RetrievedEntry]:
+    """The entries of the statements that may answer, with the chance that each does."""
+    lexicon, weights = search.search.lexicon, selection_weights(is_read=search.reader is not None)
+    found = passages(question, scope=search.scope, search=search.search, limit=PASSAGES, controls=ANSWERING).hits
+    hits = [hit for hit in found if _recommends(books[hit.document_id], hit)][:PASSAGES_READ]
+    evidence = [Evidence(number, hit, hit.start, hit.end) for number, hit in enumerate(hits, 1)]
+    expansions = expand(question, lexicon=lexicon, to_answer=True)
+    for candidate in candidates(question, evidence, reader=search.reader, expansions=expansions):
+        book = books[candidate.hit.document_id]
+        for entry in _entries(book, candidate.statement, candidate.hit):
+            yield RetrievedEntry(book, entry, weights.chance(candidate.features))
+
+
+def _recommends(book: SearchableGuideline, hit: Hit) -> bool:
+    """Whether a passage holds recommendations; in a guideline that numbers none, every passage may."""
+    return not book.guideline.rules or bool(book.entries_at(hit.start, hit.end))
+
+
+def _entries(book: SearchableGuideline, statement: Statement, hit: Hit) -> list[SearchEntry]:
+    """What a statement stands in; in a guideline without numbered recommendations, the statement itself."""
+    if book.guideline.rules:
+        return book.entries_at(*statement.pieces[-1])
+    (start, _), (last, end) = statement.pieces[0], statement.pieces[-1]
+    start = start if end - start <= MAX_SECTION else last
+    heading = statement.titles[-1] if statement.titles else book.guideline.title
+    words = hit.text[start - hit.start : end - hit.start]
+    label = f"{book.guideline.name}, {heading}" if heading != book.guideline.name else heading
+    return [SearchEntry("section", str(start), words, label, hit.page or 0, start, end, ())]
 
 
 def retrieve_for(
@@ -70,7 +112,7 @@ def retrieve_for(
     question = query_for(patient)
     retrieved_entries = [
         replace(candidate, boost=boost_for_patient(record, candidate.piece, candidate.book.guideline))
-        for candidate in _candidates(question, vector, books, limit * FETCHED_FOR_EACH)
+        for candidate in _nearest(question, vector, books, limit * FETCHED_FOR_EACH)
     ]
     return [
         retrieved_entry
@@ -96,7 +138,7 @@ def by_number(question: str, books: Iterable[SearchableGuideline]) -> list[Retri
     """The rules that a question names, such as 1.1.1, in each guideline that has them."""
     wanted = list(dict.fromkeys(RULE_ID.findall(question)))
     return [
-        RetrievedEntry(book, piece, 1.0, 1.0, is_named=True)
+        RetrievedEntry(book, piece, 1.0, is_named=True)
         for book in books
         for number in wanted
         for piece in book.pieces
@@ -112,7 +154,7 @@ def by_term(question: str, books: Iterable[SearchableGuideline]) -> list[Retriev
         pattern = rf"(?<!\w){re.escape(piece.id)}(?!\w)"
         if re.search(pattern, left):
             left = re.sub(pattern, " ", left)
-            retrieved_entries.append(RetrievedEntry(book, piece, 1.0, 1.0, is_named=True))
+            retrieved_entries.append(RetrievedEntry(book, piece, 1.0, is_named=True))
     is_bare = asks_for(left, "what") and not _without("what", left)
     return retrieved_entries if asks_for(left, "meaning") or is_bare else []
 
@@ -122,23 +164,18 @@ def _without(intent: str, text: str) -> str:
     return " ".join(re.findall(r"\w+", intent_pattern(intent).sub(" ", text)))
 
 
-def _candidates(
-    question: str, vector: Vector, books: Sequence[SearchableGuideline], limit: int
-) -> list[RetrievedEntry]:
-    """The pieces of all guidelines nearest to a vector, and those that hold most of what the question speaks of."""
-    retrieved_entries = [
-        RetrievedEntry(book, piece, float(score), share)
+def _nearest(question: str, vector: Vector, books: Sequence[SearchableGuideline], limit: int) -> list[RetrievedEntry]:
+    """The pieces of all guidelines nearest to a vector, and those that hold most of what the words speak of."""
+    entries = [
+        (RetrievedEntry(book, piece, float(score)), share)
         for book in books
         for piece, score, share in zip(
             book.searched, products(book.vectors, vector), book.shared.shares(question), strict=True
         )
     ]
-    nearest = sorted(retrieved_entries, key=lambda retrieved_entry: -retrieved_entry.score)[:limit]
-    sharing = sorted(
-        (retrieved_entry for retrieved_entry in retrieved_entries if retrieved_entry.share),
-        key=lambda retrieved_entry: (-retrieved_entry.share, -retrieved_entry.score),
-    )[:limit]
-    return [*nearest, *(retrieved_entry for retrieved_entry in sharing if retrieved_entry not in nearest)]
+    nearest = sorted(entries, key=lambda one: -one[0].score)[:limit]
+    sharing = sorted((one for one in entries if one[1]), key=lambda one: (-one[1], -one[0].score))[:limit]
+    return [entry for entry, _ in (*nearest, *(one for one in sharing if one not in nearest))]
 
 
 def _collapsed(retrieved_entries: Iterable[RetrievedEntry], *, keeps_rows: bool) -> list[RetrievedEntry]:
@@ -147,12 +184,8 @@ def _collapsed(retrieved_entries: Iterable[RetrievedEntry], *, keeps_rows: bool)
     for retrieved_entry in retrieved_entries:
         for quoted in _quoted(retrieved_entry, keeps_rows=keeps_rows):
             known = best.get(_key(quoted), quoted)
-            score, share, boost = (
-                max(known.score, retrieved_entry.score),
-                max(known.share, retrieved_entry.share),
-                max(known.boost, retrieved_entry.boost),
-            )
-            best[_key(quoted)] = replace(quoted, score=score, share=share, boost=boost)
+            score, boost = max(known.score, retrieved_entry.score), max(known.boost, retrieved_entry.boost)
+            best[_key(quoted)] = replace(quoted, score=score, boost=boost)
     return sorted(best.values(), key=lambda one: (-one.rank, -one.score))
 
 

@@ -11,8 +11,11 @@ from typing import Literal
 from citewell.assistants.guidelines.criteria import Absence, AgeRange, Exposure, FindingCriterion, Sex, conditions
 from citewell.assistants.guidelines.guideline import Definition, Guideline, GuidelineRule, SymptomRow, Urgency
 
-Kind = Literal["rule", "search", "symptom", "definition"]
-"""A rule is what is cited, a search text what it is matched by; rows of the index and definitions are both."""
+Kind = Literal["rule", "search", "symptom", "definition", "section"]
+"""A rule is what is cited, a search text what it is matched by; rows of the index and definitions are both.
+
+A section is a part of a guideline that does not number its recommendations.
+"""
 
 
 @dataclass(frozen=True, slots=True)

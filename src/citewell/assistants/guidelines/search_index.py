@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,19 @@ class SearchableGuideline:
     shared: SharedTerms
     chunk_starts: tuple[int, ...]
     """Where the library's passages begin: a citation opens the one that holds its words."""
+
+    def entries_at(self, start: int, end: int) -> list[SearchEntry]:
+        """The rules, rows and definitions that share words with a place; a rule has its table with it."""
+        return [entry for first, last, entry in self._places if first < end and start < last]
+
+    @cached_property
+    def _places(self) -> tuple[tuple[int, int, SearchEntry], ...]:
+        cited = [piece for piece in self.pieces if piece.kind != "search"]
+        tables = ((entry.rules[0].table, entry) for entry in cited if entry.kind == "rule")
+        return (
+            *((entry.start, entry.end, entry) for entry in cited),
+            *((table.start, table.end, entry) for table, entry in tables if table is not None),
+        )
 
     def chunk_at(self, start: int) -> int:
         """The index of the library's passage that holds a place."""
