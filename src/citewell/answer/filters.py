@@ -353,10 +353,14 @@ class QuestionFilter:
         )
 
     def _is_for_other_people(self, statement: Statement, titles: Sequence[str]) -> bool:
+        """The same, but for a limit where it is asked whether something may be: that answers it."""
+        is_limit = self.asks_whether and statement.kind != "row"
+        return self.is_for_others(statement, titles, is_limit=is_limit)
+
+    def is_for_others(self, statement: Statement, titles: Sequence[str], *, is_limit: bool = False) -> bool:
         """Whether every part that names people, or the nearest title that does, is for others than the patient."""
         parts = list(whom(statement))
         judged = [applies(part, self.patient).answer for part in parts]
-        is_limit = self.asks_whether and statement.kind != "row"
         if judged and not is_limit and all(answer is Applies.NO for answer in judged):
             return True
         known = {population.kind for part in parts for population in part}

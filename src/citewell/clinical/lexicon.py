@@ -408,6 +408,7 @@ def _abbreviations() -> tuple[list[Abbreviation], dict[str, list[Name]]]:
     for short, meaning, case, *context in rows("abbreviations.tsv"):
         beside = [word for cell in context for word in cell.split()]
         near = frozenset(fold(word) for word in beside if word[0] != "-")
+        near |= frozenset(fold(word) for word in meaning.split()) if near else frozenset()
         others = frozenset(fold(word[1:]) for word in beside if word[0] == "-")
         abbreviations.append(Abbreviation(short, case == "any", near, others))
         meanings.setdefault(meaning, []).append(Name(short, "ambiguous" if near else "abbrev"))

@@ -252,7 +252,7 @@ class Chat:
     ) -> Iterator[Event]:
         """The guideline's own words: what is worth quoting, each rule whole."""
         quoter = Quoter()
-        retrieved_entries = worth_quoting(searched.query.text, searched.found)
+        retrieved_entries = worth_quoting(searched.found)
         yield StageStarted("reading", len(retrieved_entries))
         context = _context(
             turn.question, retrieved_entries, (), budget=Budget(quoter.window, quoter.reply, WHOLE), writer=quoter
@@ -371,7 +371,7 @@ def _told(frame: AnswerWording) -> Iterator[Event]:
 
 def _unanswered(turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSearch) -> str | None:
     """What is said where too little was found; None where there is enough."""
-    if sorted_.input_class == "safety_urgent" and searched.quality != "sufficient":
+    if sorted_.input_class == "safety_urgent" and searched.quality == "none":
         return paragraphs(turn.safety, turn.words.text("safety_asks"))
     if searched.quality != "none":
         return None

@@ -88,10 +88,8 @@ def rewritten(query: Query, message: str, history: Sequence[Message], rewrite: R
         return None
     if rewrite is not None and (written := rewrite(message, history[-HISTORY_MESSAGES:])):
         return Query(written, "llm_rewrite")
-    said = "" if has_own_entity(message) else _asked_before(message, history)
-    named = [mention.name for text in (message, said) for mention in mentions(text)]
-    text = " ".join(dict.fromkeys([*named, *(one for one in (said, message) if one)]))
-    return None if text in (query.text, message) else Query(text, "rewrite")
+    before = "" if has_own_entity(message) else _asked_before(message, history)
+    return Query(f"{before} {message}", "rewrite") if before else None
 
 
 def _asked_before(message: str, history: Sequence[Message]) -> str:

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from citewell.answer.generate import LocalWriter
-from citewell.assistants.guidelines.boosts import described_person
-from citewell.assistants.guidelines.criteria import Criteria
-from citewell.assistants.guidelines.criterion_state import CriterionState
-from citewell.assistants.guidelines.evaluate import evaluate
-from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.retrieval_gate import limit
 from citewell.assistants.guidelines.retrieve import RetrievedEntry
-from citewell.assistants.guidelines.search_entries import facts
 from citewell.types import Context
 
 CHARACTERS_PER_TOKEN = 4
@@ -37,29 +31,11 @@ def whole(pieces: Iterable[str]) -> Iterable[str]:
     return pieces
 
 
-def worth_quoting(question: str, retrieved_entries: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
+def worth_quoting(retrieved_entries: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
     """What answers: all that was named, or those that come near the best and are open to the person asked about."""
     named = [retrieved_entry for retrieved_entry in retrieved_entries if retrieved_entry.is_named]
     if named or not retrieved_entries:
         return named
     least = limit("further") * retrieved_entries[0].score
-    near = [retrieved_entry for retrieved_entry in retrieved_entries if retrieved_entry.score >= least]
-    person = PatientRecord(described_person(question))
-    return [retrieved_entry for retrieved_entry in near if not _is_closed(retrieved_entry, person)][
-        :MAX_QUOTED
-    ] or near[:1]
-
-
-def _is_closed(retrieved_entry: RetrievedEntry, person: PatientRecord) -> bool:
-    """Whether a rule is for people whom the one asked about can never be among: children, or the other sex."""
-    for rule in retrieved_entry.piece.rules:
-        known = facts(rule)
-        people: tuple[Criteria, ...] = (*known.ages, *known.sexes)
-        judged = [evaluate(condition, person, retrieved_entry.book.guideline) for condition in people]
-        closed = [
-            outcome.state is CriterionState.NOT_MET and all(each.is_fixed for each in outcome.judged)
-            for outcome in judged
-        ]
-        if closed and all(closed):
-            return True
-    return False
+    near = [entry for entry in retrieved_entries if entry.score >= least]
+    return [entry for entry in near if not entry.is_for_others][:MAX_QUOTED] or near[:1]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.expand import expand
+from citewell.answer.filters import question_filter
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import Search
 from citewell.answer.retrieve import retrieve as passages
@@ -18,6 +19,7 @@ from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.search_entries import SearchEntry
 from citewell.assistants.guidelines.search_index import SearchableGuideline
+from citewell.clinical import Lexicon
 from citewell.ports import Vector, products
 from citewell.types import Evidence, Hit, Scope
 
@@ -47,6 +49,8 @@ class RetrievedEntry:
     boost: float = 0.0
     is_named: bool = False
     """Asked for by its number or its term."""
+    is_for_others: bool = False
+    """It is for people whom the one asked about is not among: children, or another age or sex."""
 
     @property
     def rank(self) -> float:
@@ -69,9 +73,26 @@ def retrieve(
     """The best entries for a question; what it names by number or term comes first."""
     named = [*by_number(question, books), *by_term(question, books)]
     keys = {_key(entry) for entry in named}
+    titles = " ".join(book.guideline.title for book in books)
+    question = spelt_out(question, titles, search.search.lexicon)
     read = _read(question, {book.document_id: book for book in books}, search)
     others = _collapsed(read, keeps_rows=asks_for(question, "index"))
     return [*named, *(entry for entry in others if _key(entry) not in keys)][: max(limit, len(named))]
+
+
+def spelt_out(question: str, titles: str, lexicon: Lexicon) -> str:
+    """A question with the abbreviations in full that only the titles of the guidelines make plain.
+
+    >>> spelt_out("How long is a flare of OA?", "Osteoarthritis in over 16s", Lexicon.load())
+    'How long is a flare of OA (osteoarthritis)?'
+    """
+    plain = {added.from_words for added in expand(question, lexicon=lexicon)}
+    in_company = expand(f"{question}\n{titles}", lexicon=lexicon)
+    for added in sorted(in_company, key=lambda added: added.from_words, reverse=True):
+        end = added.from_words[1]
+        if added.reason == "abbreviation" and end <= len(question) and added.from_words not in plain:
+            question = f"{question[:end]} ({added.phrase}){question[end:]}"
+    return question
 
 
 def _read(question: str, books: Mapping[str, SearchableGuideline], search: GuidelineSearch) -> Iterator[RetrievedEntry]:
@@ -80,11 +101,12 @@ def _read(question: str, books: Mapping[str, SearchableGuideline], search: Guide
     found = passages(question, scope=search.scope, search=search.search, limit=PASSAGES, controls=ANSWERING).hits
     hits = [hit for hit in found if _recommends(books[hit.document_id], hit)][:PASSAGES_READ]
     evidence = [Evidence(number, hit, hit.start, hit.end) for number, hit in enumerate(hits, 1)]
-    expansions = expand(question, lexicon=lexicon, to_answer=True)
+    expansions, asked = expand(question, lexicon=lexicon, to_answer=True), question_filter(question)
     for candidate in candidates(question, evidence, reader=search.reader, expansions=expansions):
-        book = books[candidate.hit.document_id]
-        for entry in _entries(book, candidate.statement, candidate.hit):
-            yield RetrievedEntry(book, entry, weights.chance(candidate.features))
+        book, statement = books[candidate.hit.document_id], candidate.statement
+        is_for_others = asked.is_for_others(statement, (candidate.hit.document, *statement.titles))
+        for entry in _entries(book, statement, candidate.hit):
+            yield RetrievedEntry(book, entry, weights.chance(candidate.features), is_for_others=is_for_others)
 
 
 def _recommends(book: SearchableGuideline, hit: Hit) -> bool:
@@ -151,7 +173,7 @@ def by_term(question: str, books: Iterable[SearchableGuideline]) -> list[Retriev
     left, retrieved_entries = question.casefold(), []
     terms = [(book, piece) for book in books for piece in book.pieces if piece.kind == "definition"]
     for book, piece in sorted(terms, key=lambda one: -len(one[1].id)):
-        pattern = rf"(?<!\w){re.escape(piece.id)}(?!\w)"
+        pattern = rf"(?<!\w){re.escape(re.sub(r'(?<=[^s])s$', '', piece.id))}s?(?!\w)"
         if re.search(pattern, left):
             left = re.sub(pattern, " ", left)
             retrieved_entries.append(RetrievedEntry(book, piece, 1.0, is_named=True))
@@ -185,8 +207,9 @@ def _collapsed(retrieved_entries: Iterable[RetrievedEntry], *, keeps_rows: bool)
         for quoted in _quoted(retrieved_entry, keeps_rows=keeps_rows):
             known = best.get(_key(quoted), quoted)
             score, boost = max(known.score, retrieved_entry.score), max(known.boost, retrieved_entry.boost)
-            best[_key(quoted)] = replace(quoted, score=score, boost=boost)
-    return sorted(best.values(), key=lambda one: (-one.rank, -one.score))
+            is_for_others = known.is_for_others and retrieved_entry.is_for_others
+            best[_key(quoted)] = replace(quoted, score=score, boost=boost, is_for_others=is_for_others)
+    return sorted(best.values(), key=lambda one: (one.is_for_others, -one.rank, -one.score))
 
 
 def _quoted(retrieved_entry: RetrievedEntry, *, keeps_rows: bool) -> list[RetrievedEntry]:
