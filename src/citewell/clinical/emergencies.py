@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
 from typing import cast
 
@@ -30,6 +30,8 @@ from citewell.types.emergencies import Emergency
 Sense = Callable[[str], Mapping[str, float]]
 """A trained reader of a text: how probable each kind of emergency is."""
 
+REMEMBERED = 2_000
+"""How many texts are read once: a consult is looked at again after every message."""
 READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
@@ -66,6 +68,7 @@ SHORT = 5
 """A text of so few words that names an emergency tells of one."""
 
 
+@lru_cache(maxsize=REMEMBERED)
 def find_emergencies(
     text: str,
     *,
@@ -195,7 +198,7 @@ class MeaningSpan:
     """Of the row that knows the words; empty for a value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EmergencyReading:
     """A text as it is read: lower case, short forms in full, with its meanings and what takes them back."""
 
@@ -210,13 +213,7 @@ class EmergencyReading:
     @classmethod
     def of(cls, original: str) -> EmergencyReading:
         """Read a text once."""
-        cut = original if len(original) <= READ else f"{original[: READ // 2]}\n{original[-READ // 2 :]}"
-        text, places = spelled_with_places(cut)
-        plain = _IDIOM.sub(lambda match: "\x00" * len(match.group()), text) if _IDIOM else text
-        spans = tuple(_meanings(plain))
-        parts = tuple(_parts(plain))
-        live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span.start)))
-        return cls(cut, text, places, spans, live - frozenset(_denied(cut, places, live)))
+        return _reading(original)
 
     @property
     def language(self) -> Language:
@@ -230,7 +227,7 @@ class EmergencyReading:
         """Whether a clinician describes a patient."""
         return len(_context("clinician").findall(self.text)) >= 1 and not _OWN.search(self.text)
 
-    @property
+    @cached_property
     def told(self) -> list[tuple[str, tuple[MeaningSpan, ...]]]:
         """Each row of the table that is met, with the words that meet it."""
         return list(_told(self.live))
@@ -268,7 +265,7 @@ class EmergencyReading:
             "(clinician)": float(_context("clinician").search(self.text) is not None),
         }
 
-    @property
+    @cached_property
     def chance(self) -> float:
         """The probability of an emergency by the words alone."""
         weights = _weights()
@@ -282,6 +279,17 @@ class EmergencyReading:
     def original_words(self, span: MeaningSpan) -> str:
         """The words as they were written."""
         return self.original[self.places[span.start] : self.places[span.end - 1] + 1].strip()
+
+
+@lru_cache(maxsize=200)
+def _reading(original: str) -> EmergencyReading:
+    cut = original if len(original) <= READ else f"{original[: READ // 2]}\n{original[-READ // 2 :]}"
+    text, places = spelled_with_places(cut)
+    plain = _IDIOM.sub(lambda match: "\x00" * len(match.group()), text) if _IDIOM else text
+    spans = tuple(_meanings(plain))
+    parts = tuple(_parts(plain))
+    live = frozenset(span for span in spans if _holds(plain, span, _part_of(parts, span.start)))
+    return EmergencyReading(cut, text, places, spans, live - frozenset(_denied(cut, places, live)))
 
 
 def _denied(text: str, places: Sequence[int], spans: Iterable[MeaningSpan]) -> Iterator[MeaningSpan]:
@@ -646,13 +654,15 @@ def _told(spans: Iterable[MeaningSpan]) -> Iterator[tuple[str, tuple[MeaningSpan
     places: dict[str, list[MeaningSpan]] = {}
     for span in sorted(spans, key=lambda meaning_span: meaning_span.start):
         places.setdefault(span.meaning, []).append(span)
+    present = frozenset(places)
     for rule in _rules():
+        if any(present.isdisjoint(group) for group in rule.meanings):
+            continue
         groups = [list(chain.from_iterable(places.get(name, ()) for name in group)) for group in rule.meanings]
-        if all(groups):
-            calming = [span for name in rule.unless for span in places.get(name, ())]
-            meaning_spans = next(_together(groups, calming), None)
-            if meaning_spans is not None:
-                yield rule.kind, meaning_spans
+        calming = [span for name in rule.unless for span in places.get(name, ())]
+        meaning_spans = next(_together(groups, calming), None)
+        if meaning_spans is not None:
+            yield rule.kind, meaning_spans
 
 
 def _together(
