@@ -7,6 +7,7 @@ A trained reader says so: all-MiniLM-L6-v2, which is installed anyway, with an a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -16,7 +17,7 @@ from typing import Literal, cast
 import numpy as np
 
 from citewell.clinical.quantities import known_tests, results
-from citewell.clinical.reader_windows import Window, pieces
+from citewell.clinical.reader_windows import LONGEST_AT_ONCE, Window, pieces
 from citewell.minilm.adapter import Adapter
 from citewell.minilm.forward import Array, hidden_states
 from citewell.minilm.tokenizer import CLASSIFIER, SEPARATOR, WordPiece
@@ -106,6 +107,8 @@ class AssertionContext:
     """For each token the logarithms of the shares of the statuses."""
     spans: tuple[MentionSpan, ...]
     """The mentions that the reader sees, known to the lexicon or not."""
+    dangers: Mapping[str, float] | None = None
+    """The share of each kind of danger, “none” among them; None for a text that is too long for a message."""
 
     def assertion(self, start: int, end: int) -> Assertion:
         """How the words from `start` to `end` hold.
@@ -212,9 +215,9 @@ class ClinicalReader:
     def __init__(self, tensors: Tensors, layers: int, labels: Mapping[str, Sequence[str]]) -> None:
         self._tensors, self._layers = tensors, layers
         self._types, self._names = tuple(labels["types"]), tuple(labels["names"])
-        self._dangers = tuple(labels["dangers"])
+        self._kinds_of_danger = tuple(labels["dangers"])
         self._remembered: dict[str, AssertionContext] = {}
-        self.dangers = lru_cache(maxsize=REMEMBERED)(self._danger)
+        self._longer_dangers = lru_cache(maxsize=REMEMBERED)(self._dangers_of_longer)
 
     @classmethod
     @cache
@@ -250,6 +253,8 @@ class ClinicalReader:
                     read.append((ids[low : low + MOST_AT_ONCE], places[low : low + MOST_AT_ONCE]))
         rows: list[list[tuple[int, int, Array]]] = [[] for _ in texts]
         """For each text its tokens: start, end and state."""
+        dangers: list[Mapping[str, float] | None] = [None] * len(texts)
+        count = Counter(number for number, _ in parts)
         for group in _groups([len(ids) for ids, _ in read]):
             hidden = hidden_states(
                 self._tensors, [[CLASSIFIER, *read[at][0], SEPARATOR] for at in group], layers=self._layers
@@ -257,9 +262,13 @@ class ClinicalReader:
             for at, states in zip(group, hidden, strict=True):
                 number, part = parts[at]
                 rows[number] += _own(part, read[at][1], states[1:-1])
-        return [self._context(text, tokens) for text, tokens in zip(texts, rows, strict=True)]
+                if count[number] == 1 and len(states) <= MOST_OF_A_MESSAGE:
+                    dangers[number] = self._dangers(states)
+        return [self._context(*each) for each in zip(texts, rows, dangers, strict=True)]
 
-    def _context(self, text: str, rows: Sequence[tuple[int, int, Array]]) -> AssertionContext:
+    def _context(
+        self, text: str, rows: Sequence[tuple[int, int, Array]], dangers: Mapping[str, float] | None
+    ) -> AssertionContext:
         states = np.array([state for _, _, state in rows], np.float32).reshape(len(rows), self._head.shape[1])
         scores = states @ self._head.T + self._tensors["token_head.bias"]
         starts = np.array([start for start, _, _ in rows], np.float32)
@@ -267,7 +276,8 @@ class ClinicalReader:
         kinds = np.exp(_log_shares(scores[:, : len(self._types)]))
         begins = (1 / (1 + np.exp(-scores[:, len(self._types)]))).astype(np.float32)
         spans = self._spans(_Tokens(text, starts, ends, kinds, begins, states))
-        return AssertionContext(text, starts, ends, _log_shares(scores[:, len(self._types) + 1 :]), tuple(spans))
+        statuses = _log_shares(scores[:, len(self._types) + 1 :])
+        return AssertionContext(text, starts, ends, statuses, tuple(spans), dangers)
 
     def _spans(self, tokens: _Tokens) -> Iterator[MentionSpan]:
         """The mentions of a text, each with what it may mean."""
@@ -287,14 +297,20 @@ class ClinicalReader:
     def _head(self) -> Array:
         return self._tensors["token_head.weight"]
 
-    def _danger(self, text: str) -> dict[str, float]:
+    def dangers(self, text: str) -> Mapping[str, float]:
         """The share of each kind of danger that a text tells of, “none” among them."""
+        read = self.context(text).dangers if len(text) <= LONGEST_AT_ONCE else None
+        return self._longer_dangers(text) if read is None else read
+
+    def _dangers_of_longer(self, text: str) -> Mapping[str, float]:
         ids = WordPiece.load().ids([text.replace("\n", "|")], max_tokens=MOST_OF_A_MESSAGE)
-        (states,) = hidden_states(self._tensors, ids, layers=self._layers)
+        return self._dangers(hidden_states(self._tensors, ids, layers=self._layers)[0])
+
+    def _dangers(self, states: Array) -> Mapping[str, float]:
         both = np.concatenate([states[0], states.mean(axis=0)])
         scores = self._tensors["text_head.weight"] @ both + self._tensors["text_head.bias"]
         shares = np.exp(_log_shares(scores[None, :])[0])
-        return dict(zip(self._dangers, map(float, shares), strict=True))
+        return dict(zip(self._kinds_of_danger, map(float, shares), strict=True))
 
 
 def read_context(text: str) -> AssertionContext:
@@ -302,7 +318,7 @@ def read_context(text: str) -> AssertionContext:
     return ClinicalReader.load().context(text)
 
 
-def read_danger(text: str) -> dict[str, float]:
+def read_danger(text: str) -> Mapping[str, float]:
     """How probable each kind of danger is in a text, “none” among them."""
     return ClinicalReader.load().dangers(text)
 

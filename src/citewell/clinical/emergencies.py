@@ -242,7 +242,7 @@ class EmergencyReading:
     def nearest(self, kind: str | None) -> dict[str, list[str]]:
         """The kind that most of the meanings speak for, or the one that is given, with the words that weigh most."""
         weighed = sorted(
-            (span for span in self.live if span.end), key=lambda meaning_span: -_weights().get(meaning_span.meaning, 0)
+            _in_order(span for span in self.live if span.end), key=lambda span: -_weights().get(span.meaning, 0)
         )
         present = {span.meaning for span in self.live}
         met = {rule: sum(bool(group & present) for group in rule.meanings) for rule in _rules()}
@@ -649,16 +649,21 @@ def kinds_in_order() -> tuple[str, ...]:
     return tuple(kind for kind, *_ in rows("emergency_kinds.tsv"))
 
 
+def _in_order(spans: Iterable[MeaningSpan]) -> list[MeaningSpan]:
+    """As they stand in the text; of those that begin together the longest comes first."""
+    return sorted(spans, key=lambda span: (span.start, -span.end, span.meaning, span.language))
+
+
 def _told(spans: Iterable[MeaningSpan]) -> Iterator[tuple[str, tuple[MeaningSpan, ...]]]:
     """Each kind whose meanings stand near each other, with the words that do."""
     places: dict[str, list[MeaningSpan]] = {}
-    for span in sorted(spans, key=lambda meaning_span: meaning_span.start):
+    for span in _in_order(spans):
         places.setdefault(span.meaning, []).append(span)
     present = frozenset(places)
     for rule in _rules():
         if any(present.isdisjoint(group) for group in rule.meanings):
             continue
-        groups = [list(chain.from_iterable(places.get(name, ()) for name in group)) for group in rule.meanings]
+        groups = [_in_order(chain.from_iterable(places.get(name, ()) for name in group)) for group in rule.meanings]
         calming = [span for name in rule.unless for span in places.get(name, ())]
         meaning_spans = next(_together(groups, calming), None)
         if meaning_spans is not None:

@@ -13,6 +13,8 @@ LEFT, RIGHT = 40, 25
 """About how many tokens of context are read before and after."""
 CHARACTERS = 5
 """Characters of a token, about."""
+LONGEST_AT_ONCE = WIDTH * CHARACTERS
+"""A text of so many characters is one piece."""
 
 _END = re.compile(r"\n+|(?<=[.?!])\s+")
 
@@ -47,9 +49,9 @@ def segments(text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for low, end in pairwise(edges):
         start = low
-        while end - start > WIDTH * CHARACTERS:
-            space = text.rfind(" ", start + 1, start + WIDTH * CHARACTERS)
-            cut = space + 1 if space > 0 else start + WIDTH * CHARACTERS
+        while end - start > LONGEST_AT_ONCE:
+            space = text.rfind(" ", start + 1, start + LONGEST_AT_ONCE)
+            cut = space + 1 if space > 0 else start + LONGEST_AT_ONCE
             found.append((start, cut))
             start = cut
         if end > start:
@@ -61,7 +63,7 @@ def pieces(text: str) -> Iterator[Window]:
     """The pieces of a text, one after the other; a short text is one piece."""
     start = end = 0
     for low, high in segments(text):
-        if high - start > WIDTH * CHARACTERS and end > start:
+        if high - start > LONGEST_AT_ONCE and end > start:
             yield Window.around(text, start, end, left=LEFT * CHARACTERS, right=RIGHT * CHARACTERS)
             start = low
         end = high
