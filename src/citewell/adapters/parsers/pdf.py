@@ -14,6 +14,7 @@ from citewell.adapters.parsers.pdf_blocks import (
     Draft,
     LineBlock,
     Typography,
+    ends_bracket,
     folded_title,
     gathered,
     merged_rows,
@@ -67,6 +68,8 @@ def _runs_on(last: Draft, draft: Draft) -> bool:
     if draft.kind not in ("paragraph", "heading") or last.kind not in ("paragraph", "list_item", "caption"):
         return False
     above, below = last.lines[-1], draft.lines[0]
+    if last.kind != "caption" and ends_bracket(above.text, draft.text):
+        return True
     if abs(above.size - below.size) > 0.6 or above.bold != below.bold:
         return False
     if last.kind == "caption" or draft.kind == "heading":

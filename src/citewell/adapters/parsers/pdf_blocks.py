@@ -193,6 +193,8 @@ def _runs_on(current: Sequence[TextLine], line: TextLine, edge: float, typograph
         return False
     if _LEADER.search(last.text) or (last.tabular and line.tabular) or starts_item(line, current):
         return False
+    if ends_bracket(last.text, line.text):
+        return True
     is_item = bool(_BULLET.match(first.text) or _ORDERED.match(first.text))
     outdented = line.left < min(row.left for row in current) - 0.8 * line.size
     if is_item and len(current) == 1:
@@ -208,9 +210,28 @@ def _runs_on(current: Sequence[TextLine], line: TextLine, edge: float, typograph
     )
 
 
+DATE_TAG = re.compile(r"\[[^\[\]]{0,80}\b(?:19|20)\d\d\b[^\[\]]{0,80}\]\.?")
+
+
+def ends_bracket(above: str, text: str) -> bool:
+    """Whether a line is the date tag of the words above it, or the rest of one: bold, it would pass for a heading.
+
+    >>> ends_bracket("Offer rest.", "[2019, amended 2021]"), ends_bracket("Offer rest. [2019,", "amended 2021]")
+    (True, True)
+    >>> ends_bracket("Offer rest. [2019]", "Amended in 2021")
+    False
+    """
+    if DATE_TAG.fullmatch(text):
+        return True
+    is_open = above.rfind("[") > above.rfind("]") >= -1 and len(above) - above.rfind("[") <= 80
+    return is_open and text.endswith("]") and "[" not in text
+
+
 def starts_item(line: TextLine, above: Sequence[TextLine]) -> bool:
     """Whether a line opens an item, a note or a numbered part rather than happening to begin with a number."""
-    if _BULLET.match(line.text) or _RULE_NUMBER.match(line.text) or _NOTE.match(line.text):
+    if (number := _RULE_NUMBER.match(line.text)) is not None:
+        return not _is_wrapped(line, above, number.end())
+    if _BULLET.match(line.text) or _NOTE.match(line.text):
         return True
     if _CAPTION.match(above[0].text):
         return False
@@ -220,6 +241,14 @@ def starts_item(line: TextLine, above: Sequence[TextLine]) -> bool:
         return False
     first, last = above[0], above[-1]
     return abs(line.left - last.left) > 2 or (len(above) == 1 and bool(_ORDERED.match(first.text)))
+
+
+def _is_wrapped(line: TextLine, above: Sequence[TextLine], end: int) -> bool:
+    """Whether a number at the beginning of a line goes on with a sentence: “see recommendations / 1.5.1 and 1.5.2”."""
+    opening = line.text[end:].lstrip()[:1]
+    hangs = len(above) > 1 or bool(_RULE_NUMBER.match(above[0].text))
+    is_further_in = hangs and line.left > above[0].left + 2 * line.size
+    return not _ends_block(above[-1]) and (opening.islower() or is_further_in)
 
 
 def _could_have_fitted(last: TextLine, line: TextLine, edge: float) -> bool:

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from functools import cache, partial
 from itertools import pairwise
 
+from citewell.adapters.parsers.pdf_blocks import DATE_TAG, TERMINAL
 from citewell.adapters.parsers.pdf_geometry import PageTurn, Rect
 from citewell.adapters.parsers.pdf_glyphs import Glyph, GlyphGap, Sheet
 from citewell.adapters.parsers.pdf_grids import Cells, find_grids, outline
@@ -19,6 +20,8 @@ from citewell.adapters.parsers.pdf_tables import PdfTable, build_table
 
 MARGIN = 0.13
 """The share of the page, from each edge, in which furniture stands."""
+LEADING = 1.8
+"""Lines of one paragraph are no further apart than this, in sizes of their type."""
 DRIFT = 3.0
 """Points by which its place may differ from page to page."""
 _ITEM = re.compile(r"\d+(?:\.\d+){2,}")
@@ -48,10 +51,33 @@ def without_furniture(
         level, *look = _slot(line)
         return repeated >= enough or (len(pages) > 4 and any((level + step, *look) in running for step in (-1, 0, 1)))
 
-    return [
-        _peeled(lines, {id(line) for line in lines if is_furniture(line, paper)}, tables)
-        for lines, paper, tables in zip(pages, papers, fixed, strict=True)
+    suspects = [
+        {id(line) for line in lines if is_furniture(line, paper)} for lines, paper in zip(pages, papers, strict=True)
     ]
+    for lines, found in zip(pages, suspects, strict=True):
+        found -= _read_on(lines, found)
+    return [_peeled(lines, found, tables) for lines, found, tables in zip(pages, suspects, fixed, strict=True)]
+
+
+def _read_on(lines: Sequence[TextLine], suspects: set[int]) -> set[int]:
+    """The suspects that are part of a sentence of the page, which other pages say at the same place too."""
+    own = [line for line in lines if id(line) not in suspects]
+    found: set[int] = set()
+    for line in sorted((line for line in lines if id(line) in suspects), key=lambda line: -line.base):
+        is_date = line.text.startswith("[") and DATE_TAG.fullmatch(line.text)
+        if is_date or any(_is_sentence(line, other) or _is_sentence(other, line) for other in own):
+            found.add(id(line))
+            own.append(line)
+    return found
+
+
+def _is_sentence(above: TextLine, below: TextLine) -> bool:
+    """Whether one line goes on with the sentence of the line above it, in the same type."""
+    step = below.base - above.base
+    is_near = 0.8 * below.size < step < LEADING * below.size and below.left < above.right and above.left < below.right
+    is_alike = above.size == below.size and above.font == below.font
+    is_open = not above.text.endswith(TERMINAL) and " " in above.text
+    return is_near and is_alike and is_open and below.text[:1].islower()
 
 
 def folded(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -38,13 +39,40 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleTable:
-    """The table that stands below a rule, with its caption, as the document has it."""
+class GuidelineNote:
+    """Words of the recommendations that are no recommendation: an introduction, or what stands below a rule."""
 
     text: str
     page: int
     start: int
     end: int
+    section: str
+    """The innermost heading over it."""
+    rule: str | None = None
+    """The rule that it stands below."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTable:
+    """A table, box or checklist with its caption and notes, as the document has it."""
+
+    text: str
+    page: int
+    start: int
+    end: int
+    name: str | None = None
+    """By which rules refer to it, such as “table 2” or “weighted 7-point checklist”."""
+    rows: tuple[tuple[int, int], ...] = ()
+    """Where its rows stand; those that a page cuts in two are one."""
+    notes: tuple[GuidelineNote, ...] = ()
+    """Notes on it that stand elsewhere, such as those on two tables."""
+    is_picture: bool = False
+    """Nothing but its caption is text."""
+
+    @property
+    def whole(self) -> str:
+        """Its words with all notes."""
+        return "\n".join((self.text, *(note.text for note in self.notes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +96,13 @@ class GuidelineRule:
     action: Action
     criteria: Criteria | None
     """None: no criteria language found."""
-    table: RuleTable | None = None
-    """What it refers to and is not whole without."""
+    tables: tuple[RuleTable, ...] = ()
+    """What it names, or what stands below it unnamed: it is not whole without."""
+
+    @property
+    def table(self) -> RuleTable | None:
+        """Its one table; of several, each holds for other people or another step, and is quoted alone."""
+        return self.tables[0] if len(self.tables) == 1 else None
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -109,9 +142,45 @@ class Definition:
 class GuidelineProblem:
     """Something that a person should look at."""
 
-    kind: Literal["gap", "reference", "needs_reading", "incomplete", "no_criteria", "symptom_row", "cut_off", "scanned"]
+    kind: Literal[
+        "gap",
+        "reference",
+        "needs_reading",
+        "incomplete",
+        "no_criteria",
+        "symptom_row",
+        "cut_off",
+        "scanned",
+        "unread",
+        "table",
+    ]
     rule: str | None
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadText:
+    """Words among the recommendations that belong to no rule, table, heading, definition or note."""
+
+    text: str
+    page: int
+    start: int
+    end: int
+    rule: str | None
+    """The rule before it, which may not be whole without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """To what each character of the recommendations belongs."""
+
+    characters: Mapping[str, int] = field(default_factory=dict)
+    """By kind: rule, table, row, definition, heading, note, unread."""
+    numbered: int = 0
+    """Recommendation numbers at the beginning of a line, counted apart from the reading."""
+    unread: tuple[UnreadText, ...] = ()
+    stray: tuple[UnreadText, ...] = ()
+    """Lines that begin with such a number and opened no rule."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +195,10 @@ class Guideline:
     symptoms: tuple[SymptomRow, ...]
     definitions: tuple[Definition, ...]
     problems: tuple[GuidelineProblem, ...] = field(default=())
+    tables: tuple[RuleTable, ...] = ()
+    """All that were found, also those that no rule names."""
+    notes: tuple[GuidelineNote, ...] = ()
+    coverage: Coverage = field(default_factory=Coverage)
     entry: LibraryEntry | None = None
     """The document version that it was read from; None outside a library."""
 

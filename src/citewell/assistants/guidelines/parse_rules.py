@@ -29,7 +29,13 @@ _HOW = r"(?:\s(?:using|urgently|immediately|to a|for)\b.*)?"
 def parse_rules(passages: Sequence[RawRule], terms: Terms) -> tuple[GuidelineRule, ...]:
     """All rules; criteria that refer to other rules may name any of them."""
     ids = tuple(passage.id for passage in passages)
-    return tuple(_rule(passage, RuleText(terms, ids, passage.rows)) for passage in passages)
+    return tuple(_rule(passage, RuleText(terms, ids, _rows(passage))) for passage in passages)
+
+
+def _rows(passage: RawRule) -> tuple[str, ...]:
+    """The rows of its one table: of several, none is known to be meant."""
+    tables = passage.tables if len(passage.tables) == 1 else ()
+    return tuple(table.text[start - table.start : end - table.start] for table in tables for start, end in table.rows)
 
 
 def _rule(passage: RawRule, words: RuleText) -> GuidelineRule:
@@ -51,7 +57,7 @@ def _rule(passage: RawRule, words: RuleText) -> GuidelineRule:
         boxes=passage.boxes,
         action=action,
         criteria=criteria,
-        table=passage.table,
+        tables=passage.tables,
     )
 
 

@@ -6,32 +6,42 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from citewell.assistants.guidelines.guideline import Guideline, GuidelineProblem, GuidelineRule, SymptomRow
+from citewell.assistants.guidelines.guideline import (
+    Coverage,
+    Guideline,
+    GuidelineProblem,
+    GuidelineRule,
+    SymptomRow,
+)
 from citewell.assistants.guidelines.read_rules import SECTION
 from citewell.assistants.guidelines.read_symptoms import REFERENCE
+from citewell.assistants.guidelines.read_tables import CONTENTS, table_names
 from citewell.errors import InputError
 from citewell.types import Document
 
-_CONTENTS = re.compile(r"^(?:table of )?contents$", re.IGNORECASE)
 _LISTED = re.compile(r"\s(\d{1,4})\s*$")
 _PAGES = re.compile(r"\bPages? (\d+(?:–\d+)?(?:, \d+(?:–\d+)?)*) (?:was|were)\b")
 FEW_ENTRIES = 2
+SHOWN = 160
+"""Characters of a passage that a message quotes."""
 IN_ORDER = 0.9
 """So much of what looks like a list of pages has to go up."""
 _ELSEWHERE = re.compile(r"NICE(?:'|’)s guideline|guideline on", re.IGNORECASE)
 
 
-def problems(
-    document: Document, rules: Sequence[GuidelineRule], symptoms: Sequence[SymptomRow]
-) -> tuple[GuidelineProblem, ...]:
-    """Gaps in the numbering, references that name no rule, criteria that need reading, rules that may be cut off."""
+def problems(document: Document, guideline: Guideline) -> tuple[GuidelineProblem, ...]:
+    """What is missing, named and not there, not read or not understood."""
+    rules, symptoms = guideline.rules, guideline.symptoms
     return (
         *_cut_off(document),
         *_scanned(document, rules),
         *_gaps(rules),
         *_missing_sections(document, rules),
+        *_left_unread(guideline.coverage),
+        *_tables(guideline),
         *_dangling(rules, symptoms),
         *_rows(symptoms),
+        *_unfinished(rules),
         *_unread(rules),
     )
 
@@ -52,7 +62,7 @@ def _cut_off(document: Document) -> Iterator[GuidelineProblem]:
     listed = [
         int(match.group(1))
         for block in document.blocks
-        if block.kind != "heading" and block.section and _CONTENTS.match(block.section[-1])
+        if block.kind != "heading" and block.section and CONTENTS.match(block.section[-1])
         if (match := _LISTED.search(document.text, block.start, block.end))
     ]
     beyond = [number for number in listed if number > pages]
@@ -103,7 +113,7 @@ def _missing_sections(document: Document, rules: Sequence[GuidelineRule]) -> Ite
     read = {rule.id.rpartition(".")[0] for rule in rules}
     listed = []
     for block in document.blocks:
-        if block.kind != "heading" and block.section and _CONTENTS.match(block.section[-1]):
+        if block.kind != "heading" and block.section and CONTENTS.match(block.section[-1]):
             match = SECTION.match(document.text, block.start, block.end)
             if match and match.group(1) not in listed:
                 listed.append(match.group(1))
@@ -112,6 +122,49 @@ def _missing_sections(document: Document, rules: Sequence[GuidelineRule]) -> Ite
             yield GuidelineProblem(
                 "gap", None, f"The contents list section {number}, but none of its recommendations was found."
             )
+
+
+def _left_unread(coverage: Coverage) -> Iterator[GuidelineProblem]:
+    for stray in coverage.stray:
+        yield GuidelineProblem(
+            "unread", None, f"Page {stray.page}: “{_short(stray.text)}” begins with a number, but was not read as a rule."
+        )
+    for text in coverage.unread:
+        after = f", after recommendation {text.rule}" if text.rule else ""
+        message = f"Page {text.page}{after}: “{_short(text.text)}” belongs to nothing that was read."
+        yield GuidelineProblem("unread", text.rule, message)
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= SHOWN else words[:SHOWN].rsplit(" ", 1)[0] + " …"
+
+
+def _tables(guideline: Guideline) -> Iterator[GuidelineProblem]:
+    """Tables that rules name and that are not here or not text, and numbered ones that nothing names."""
+    known = {table.name: table for table in guideline.tables}
+    named = {name for note in guideline.notes for name in table_names(note.text)}
+    for rule in guideline.rules:
+        for name in table_names(rule.text):
+            if name not in known:
+                message = f"Recommendation {rule.id} refers to {name}, which was not found in this file."
+                yield GuidelineProblem("table", rule.id, message)
+            elif known[name].is_picture:
+                message = f"Recommendation {rule.id} refers to {name} on page {known[name].page}, which has no text."
+                yield GuidelineProblem("table", rule.id, message)
+    used = {id(table) for rule in guideline.rules for table in rule.tables}
+    last = max((rule.end for rule in guideline.rules), default=0)
+    for table in guideline.tables:
+        if id(table) not in used and table.name not in named and table.start < last:
+            what = table.name or "a table"
+            yield GuidelineProblem("table", None, f"Page {table.page}: no recommendation refers to {what}.")
+
+
+def _unfinished(rules: Sequence[GuidelineRule]) -> Iterator[GuidelineProblem]:
+    for rule in rules:
+        if not rule.text.rstrip(")]”’\"' ").endswith((".", "!", "?")):
+            message = f"Recommendation {rule.id} ends in the middle of a sentence: “… {rule.text[-40:]}”."
+            yield GuidelineProblem("incomplete", rule.id, " ".join(message.split()))
 
 
 def _dangling(rules: Sequence[GuidelineRule], symptoms: Sequence[SymptomRow]) -> Iterator[GuidelineProblem]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from citewell.assistants.guidelines.coverage import account
 from citewell.assistants.guidelines.guideline import Definition, Guideline
 from citewell.assistants.guidelines.parse_rules import Terms, parse_rules
 from citewell.assistants.guidelines.problems import problems
 from citewell.assistants.guidelines.read_rules import RawRule, read_passages
 from citewell.assistants.guidelines.read_symptoms import read_symptoms
+from citewell.assistants.guidelines.read_tables import bound, read_tables
 from citewell.errors import InputError
 from citewell.types import Document
 
@@ -24,25 +27,30 @@ FRONT_CHARACTERS = 1_500
 def read(document: Document) -> Guideline:
     """One document, one guideline; a document without numbered recommendations is refused."""
     passages = read_passages(document)
-    if not any(_recommends(passage) for passage in passages):
+    if not any(_recommends(passage) for passage in passages.rules):
         raise InputError(
             "No numbered recommendations (1.1.1, 1.1.2, …) were found in this file. Add a guideline that numbers "
             "them, or add the file as a document with `citewell add`."
         )
-    definitions = read_definitions(document)
-    terms = Terms.of(definitions)
-    rules = parse_rules(passages, terms)
-    symptoms = read_symptoms(document)
+    definitions, symptoms = read_definitions(document), read_symptoms(document)
+    tables = read_tables(document, passages, symptoms)
+    of_rule = bound(document, passages.rules, tables)
+    raw_rules = [replace(rule, tables=of_rule.get(rule.id, ())) for rule in passages.rules]
+    rules = parse_rules(raw_rules, Terms.of(definitions))
+    accounted = account(document, passages, tables=tables, symptoms=symptoms, definitions=definitions)
     front = document.text[:FRONT_CHARACTERS]
-    return Guideline(
+    guideline = Guideline(
         title=document.title,
         name=_name(document, front),
         edition=_edition(document, front),
         rules=rules,
         symptoms=symptoms,
         definitions=definitions,
-        problems=problems(document, rules, symptoms),
+        tables=tables,
+        notes=accounted.notes,
+        coverage=accounted.coverage,
     )
+    return replace(guideline, problems=problems(document, guideline))
 
 
 def _recommends(passage: RawRule) -> bool:

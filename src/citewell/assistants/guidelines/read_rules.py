@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from citewell.assistants.guidelines.guideline import RuleTable
 from citewell.types import Block, Box, Document
@@ -12,8 +13,10 @@ from citewell.types import Block, Box, Document
 NUMBERED = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s+(?=[^\W\d_a-z]|['‘“\"(])")
 """A rule opens with its number, and its sentence with a capital: “1.3.1 to 1.3.4 are adapted” is prose."""
 SECTION = re.compile(r"(\d{1,2}\.\d{1,3})\s+\S")
-DATED = re.compile(r"\[(?P<date>[a-z ]{0,20}(?:19|20)\d\d(?:[^\[\]]{0,40})?)\]\s*$")
-"""“[2015, amended 2020]”, “[new 2015]”."""
+DATED = re.compile(
+    r"\[(?P<date>(?:[A-Za-z]+[ /,&-]+){0,10}(?:19|20)\d\d\b(?:[^\[\]]{0,100})?)\]\.?\s*$"
+)
+"""“[2015, amended 2020]”, “[new 2015]”, “[May 2023]”, “[BTS/NICE/SIGN 2024]”."""
 _ALONE = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s*")
 MARKER = re.compile(r"(?P<mark>[•–—◦▪‣o*-]|\(?[a-z0-9]{1,2}[.)])\s+")
 
@@ -45,22 +48,78 @@ class RawRule:
     boxes: tuple[Box, ...]
     scope: str | None = None
     """What the section says of whom its rules apply to."""
-    rows: tuple[str, ...] = ()
-    """The rows of the table that stands below it."""
-    table: RuleTable | None = None
+    until: int = 0
+    """Where it ends with its date tag."""
+    tables: tuple[RuleTable, ...] = ()
 
 
-def read_passages(document: Document) -> tuple[RawRule, ...]:
+@dataclass(frozen=True, slots=True)
+class Indent:
+    """Where the numbers of rules stand on the page, and further in their words; notes stand between or further out."""
+
+    number: float
+    words: float
+
+    @classmethod
+    def of(cls, document: Document, starts: Sequence[int]) -> Indent | None:
+        """None without pages, or where the words of a rule run on below its number."""
+        numbers, words, hanging = [], [], []
+        for index in starts:
+            block = document.blocks[index]
+            match = _ALONE.match(document.text, block.start, block.end)
+            boxes = document.layout.boxes(block.start, block.end)
+            opening = document.layout.boxes(match.end(), match.end() + 1) if match else []
+            if boxes and opening:
+                numbers.append(boxes[0].left)
+                words.append(opening[0].left)
+                hanging += [abs(boxes[1].left - opening[0].left) < _SAME_EDGE] if len(boxes) > 1 else []
+        if not hanging or sum(hanging) < _USUAL * len(hanging):
+            return None
+        return cls(median(numbers), median(words))
+
+    def holds(self, document: Document, block: Block) -> bool:
+        """Whether a block below a rule stands as far in as the rule's words."""
+        left = left_of(document, block)
+        return left is not None and left > self.words - _SAME_EDGE
+
+    def is_panel(self, document: Document, block: Block) -> bool:
+        """Whether a block stands in a box of its own: right of the numbers, left of the words."""
+        left = left_of(document, block)
+        return left is not None and self.number + _SAME_EDGE < left < self.words - _SAME_EDGE
+
+
+_SAME_EDGE = 4.0
+"""Points by which edges that are meant to be one may differ."""
+_USUAL = 0.8
+
+
+def left_of(document: Document, block: Block) -> float | None:
+    """Where a block begins on its line."""
+    boxes = document.layout.boxes(block.start, block.start + 1)
+    return boxes[0].left if boxes else None
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """The rules of a document, the blocks that open them, and how they are set."""
+
+    rules: tuple[RawRule, ...]
+    starts: tuple[int, ...]
+    indent: Indent | None
+
+
+def read_passages(document: Document) -> Passages:
     """Every rule once, in order; a number that does not continue the numbering opens no rule."""
     starts = _starts(document)
+    indent = Indent.of(document, starts)
     ends = [*starts[1:], len(document.blocks)]
     raw_rules = []
     intros: dict[tuple[str, ...], str] = {}
     for at, until in zip([0, *starts], [*starts[:1], *ends], strict=True):
         _note_intros(document, document.blocks[at:until], intros)
         if at in starts:
-            raw_rules.append(_passage(document, document.blocks[at:until], intros))
-    return tuple(raw_rules)
+            raw_rules.append(_passage(document, document.blocks[at:until], intros, indent))
+    return Passages(tuple(raw_rules), tuple(starts), indent)
 
 
 def _starts(document: Document) -> list[int]:
@@ -106,24 +165,24 @@ def _note_intros(document: Document, blocks: Sequence[Block], intros: dict[tuple
             intros[block.section] = match.group("whom")
 
 
-def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str, ...], str]) -> RawRule:
-    """The rule that opens with the first block: its list, and what follows it up to its date tag."""
+def _passage(
+    document: Document, blocks: Sequence[Block], intros: dict[tuple[str, ...], str], indent: Indent | None
+) -> RawRule:
+    """The rule that opens with the first block: its list, and what follows it as far as it goes."""
     first = blocks[0]
-    after = next((n for n, block in enumerate(blocks) if n and _is_heading(document, block)), len(blocks))
-    blocks, below = blocks[:after], blocks[:after]
-    last = _last(document, blocks)
-    rows = [other for other in below[last + 1 :] if other.kind == "table_row"]
-    table = _table(document, below[last + 1 :], rows)
-    blocks = [block for block in blocks[: last + 1] if block.kind != "table_row"]
     match = NUMBERED.match(document.text, first.start, first.end)
+    below = blocks if match else blocks[1:]
     if match is None:  # the number stands alone, the words begin in the next block
         match = _ALONE.match(document.text, first.start, first.end)
-        blocks = blocks[1:]
     assert match is not None
-    start, end = max(match.end(), blocks[0].start), blocks[-1].end
+    last = _last_by_date(document, below) if indent is None else _last_by_indent(document, below, indent)
+    blocks = [block for block in below[: last + 1] if block.kind not in ("table_row", "caption", "footnote")]
+    start, end = max(match.end(), blocks[0].start), below[last].end
     dated = DATED.search(document.text, start, end)
     if dated:
         end = start + len(document.text[start : dated.start()].rstrip())
+    tags = (DATED.search(document.text, block.start, block.end) for block in blocks)
+    dates = [tag.group("date") for tag in tags if tag]
     head, items = _parts(document, blocks, start, end)
     boxes = tuple(document.layout.boxes(start, end))
     scope = next(
@@ -137,27 +196,13 @@ def _passage(document: Document, blocks: Sequence[Block], intros: dict[tuple[str
         start=start,
         end=end,
         text=document.text[start:end],
-        date=dated.group("date") if dated else None,
+        date="; ".join(dict.fromkeys(dates)) or None,
         page=document.layout.page_at(start) or first.page or 0,
         page_end=document.layout.page_at(end - 1) or first.page or 0,
         boxes=boxes,
         scope=scope,
-        rows=tuple(document.text[row.start : row.end] for row in rows),
-        table=table,
+        until=below[last].end,
     )
-
-
-def _table(document: Document, below: Sequence[Block], rows: Sequence[Block]) -> RuleTable | None:
-    """The first table below a rule, from its caption on."""
-    if not rows:
-        return None
-    at = below.index(rows[0])
-    first = below[at - 1] if at and below[at - 1].kind == "caption" else rows[0]
-    last = rows[0]
-    while (after := below.index(last) + 1) < len(below) and below[after].kind == "table_row":
-        last = below[after]
-    page = document.layout.page_at(first.start) or first.page or 0
-    return RuleTable(document.text[first.start : last.end], page, first.start, last.end)
 
 
 def _is_heading(document: Document, block: Block) -> bool:
@@ -165,33 +210,52 @@ def _is_heading(document: Document, block: Block) -> bool:
     return block.kind == "heading" and DATED.fullmatch(document.text, block.start, block.end) is None
 
 
-def _last(document: Document, blocks: Sequence[Block]) -> int:
-    """The rule's last block: the first that ends with a date tag; without one, the end of its list."""
-    for index, block in enumerate(blocks):
-        if block.kind not in ("table_row", "caption") and DATED.search(document.text, block.start, block.end):
-            return index
+def _last_by_indent(document: Document, blocks: Sequence[Block], indent: Indent) -> int:
+    """The rule's last block: words below it belong to it as long as they stand as far in as its own."""
     last = 0
-    while last + 1 < len(blocks) and blocks[last + 1].kind == "list_item":
-        last += 1
+    for index, block in enumerate(blocks[1:], 1):
+        if block.kind in ("table_row", "caption", "footnote"):
+            continue
+        if not indent.holds(document, block):
+            break
+        last = index
     return last
+
+
+def _last_by_date(document: Document, blocks: Sequence[Block]) -> int:
+    """The rule's last block: the first that ends with a date tag; without one, the end of its list."""
+    after = next((n for n, block in enumerate(blocks) if n and _is_heading(document, block)), len(blocks))
+    dated = [index for index, block in enumerate(blocks[:after]) if _is_dated(document, block)]
+    last = dated[0] if dated else 0
+    listed = last
+    while listed + 1 < after and blocks[listed + 1].kind == "list_item":
+        listed += 1
+    return max((index for index in dated if index <= listed), default=listed)
+
+
+def _is_dated(document: Document, block: Block) -> bool:
+    is_text = block.kind not in ("table_row", "caption")
+    return is_text and DATED.search(document.text, block.start, block.end) is not None
 
 
 def _parts(document: Document, blocks: Sequence[Block], start: int, end: int) -> tuple[str, tuple[Item, ...]]:
     """The words before the list, and the list; what stands after it is part of the text alone."""
-    head = [document.text[start : min(blocks[0].end, end)]]
+    head: list[str] = []
     items: list[Item] = []
     marks: list[str] = []
-    for block in blocks[1:]:
-        text = document.text[block.start : min(block.end, end)].strip()
+    is_open = True
+    for block in blocks:
+        text = DATED.sub("", document.text[max(start, block.start) : min(block.end, end)]).strip()
+        was_open, is_open = is_open, is_open and not _is_dated(document, block)
         if not text:
             continue
-        if block.kind == "list_item":
+        if block.kind == "list_item" and block.start > start:
             mark = MARKER.match(text)
             name = mark.group("mark") if mark else ""
             name = name if not name[-1:].isalnum() and name[-1:] not in ".)" else "1."
             if name not in marks:
                 marks.append(name)
             items.append(Item(marks.index(name), text[mark.end() :] if mark else text))
-        elif not items:
+        elif not items and was_open:
             head.append(text)
     return " ".join(head), tuple(items)
