@@ -66,6 +66,8 @@ def check(context: typer.Context, file: File, home: Home = None, json: Json = Fa
     _print_counts(guideline)
     for problem in guideline.problems:
         typer.echo(printable(f"  ! {problem.message}"))
+    for text, pages in guideline.coverage.left_out.items():
+        typer.echo(printable(f"  - left out on {pages} pages: “{text}”"))
 
 
 @app.command()
@@ -145,5 +147,10 @@ def _print_counts(guideline: Guideline) -> None:
     without = len(guideline.rules) - with_criteria
     typer.echo(f"  {len(guideline.rules)} recommendations: {with_criteria} with criteria; none found in {without}")
     typer.echo(f"  {len(guideline.symptoms)} symptom rows, {len(guideline.definitions)} definitions")
+    coverage, bound = guideline.coverage, {id(table) for rule in guideline.rules for table in rule.tables}
+    typer.echo(f"  {len(guideline.tables)} tables and boxes, {len(bound)} of them named by recommendations")
+    typer.echo(f"  {len(guideline.rules)} of {coverage.numbered} recommendation numbers read")
+    told = ", ".join(f"{count:,} {kind}" for kind, count in coverage.characters.items() if kind != "unread")
+    typer.echo(f"  characters read: {coverage.read_characters:,} ({told}); not read: {coverage.unread_characters:,}")
     kinds = Counter(problem.kind.replace("_", " ") for problem in guideline.problems)
     typer.echo("  problems: " + (", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"))

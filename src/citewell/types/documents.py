@@ -88,6 +88,8 @@ class Layout:
 
     pages: tuple[Page, ...] = ()
     lines: tuple[PageLine, ...] = ()
+    left_out: tuple[tuple[int, str], ...] = ()
+    """Running heads and page numbers, with their page, which are not part of the text."""
 
     def boxes(self, start: int, end: int) -> list[Box]:
         """One box per line touched by the span; characters that stand nowhere on the page have none."""

@@ -117,10 +117,14 @@ class PdfParser:
             media_type=media_type,
             text=composer.canonical.text,
             blocks=tuple(composer.canonical.blocks),
-            layout=Layout(_page_spans(sheets, composer), tuple(composer.lines)),
+            layout=Layout(_page_spans(sheets, composer), tuple(composer.lines), _left_out(pages)),
             metadata=with_imprint(facts.metadata, drafts),
             notes=(*notes, *_size_notes(sheets)),
         )
+
+
+def _left_out(pages: Sequence[PageLayout]) -> tuple[tuple[int, str], ...]:
+    return tuple((page.number, text) for page in pages for text in page.left_out)
 
 
 def _check_end(data: bytes) -> None:

@@ -186,15 +186,19 @@ def _draft(lines: list[TextLine]) -> Draft:
 
 def _runs_on(current: Sequence[TextLine], line: TextLine, edge: float, typography: Typography) -> bool:
     """Whether a line belongs to the block above it."""
-    last, first = current[-1], current[0]
+    last, _first = current[-1], current[0]
     step = line.base - last.base
     usual = typography.usual_step(max(line.size, last.size))
     if abs(line.size - last.size) > 0.12 * max(line.size, last.size) or step > 1.25 * usual + 1 or step < 0:
         return False
     if _LEADER.search(last.text) or (last.tabular and line.tabular) or starts_item(line, current):
         return False
-    if ends_bracket(last.text, line.text):
-        return True
+    return ends_bracket(last.text, line.text) or _is_same_paragraph(current, line, edge)
+
+
+def _is_same_paragraph(current: Sequence[TextLine], line: TextLine, edge: float) -> bool:
+    """Whether a line that opens nothing of its own goes on with the words above it."""
+    last, first = current[-1], current[0]
     is_item = bool(_BULLET.match(first.text) or _ORDERED.match(first.text))
     outdented = line.left < min(row.left for row in current) - 0.8 * line.size
     if is_item and len(current) == 1:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from citewell.adapters.parsers.pdf_blocks import Draft, LineBlock, Typography, folded_title
+from citewell.adapters.parsers.pdf_blocks import DATE_TAG, Draft, LineBlock, Typography, folded_title
 
 MAX_HEADING_CHARACTERS = 220
 _NUMBER = re.compile(r"^(?:(?:Part|Chapter|Section|Annex|Appendix)\s+)?(\d+(?:\.\d+)*)\.?\s+\S", re.IGNORECASE)
@@ -133,7 +133,7 @@ def _is_heading(draft: Draft, typography: Typography) -> bool:
     lines = draft.lines[1:] if _LONE_NUMBER.fullmatch(draft.lines[0].text) else draft.lines
     if not any(letter.isalpha() for letter in text) or len(text) > MAX_HEADING_CHARACTERS or len(lines) > 4:
         return False
-    if text.endswith((".", ";", ",")) or text[0] in "•▪–◦":
+    if text.endswith((".", ";", ",")) or text[0] in "•▪–◦" or DATE_TAG.fullmatch(text):
         return False
     smallest = min(line.size for line in lines)
     if smallest >= 1.12 * typography.body_size:

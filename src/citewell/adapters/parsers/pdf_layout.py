@@ -54,9 +54,10 @@ def without_furniture(
     suspects = [
         {id(line) for line in lines if is_furniture(line, paper)} for lines, paper in zip(pages, papers, strict=True)
     ]
-    for lines, found in zip(pages, suspects, strict=True):
-        found -= _read_on(lines, found)
-    return [_peeled(lines, found, tables) for lines, found, tables in zip(pages, suspects, fixed, strict=True)]
+    return [
+        _peeled(lines, found - _read_on(lines, found), tables)
+        for lines, found, tables in zip(pages, suspects, fixed, strict=True)
+    ]
 
 
 def _read_on(lines: Sequence[TextLine], suspects: set[int]) -> set[int]:
@@ -150,6 +151,8 @@ class PageLayout:
     tables: list[PdfTable] = field(default_factory=list)
     banners: list[Banner] = field(default_factory=list)
     """Coloured headers whose table is still to be built."""
+    left_out: tuple[str, ...] = ()
+    """Running heads and page numbers."""
 
 
 def laid_out(sheets: Sequence[Sheet]) -> list[PageLayout]:
@@ -166,6 +169,7 @@ def laid_out(sheets: Sequence[Sheet]) -> list[PageLayout]:
     cut: Banner | None = None
     for page, sheet, lines in zip(pages, sheets, kept, strict=True):
         furniture = [line.box for line in page.lines if not any(line is other for other in lines)]
+        page.left_out = tuple(line.text for line in page.lines if not any(line is other for other in lines))
         page.lines = lines
         if cut and page.lines:
             page.banners.insert(0, cut.at(min(line.box.top for line in page.lines) - 1))

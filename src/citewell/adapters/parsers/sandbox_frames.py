@@ -112,6 +112,7 @@ def _document_packed(document: Document) -> tuple[dict[str, Any], bytes]:
             [page_line.start, page_line.page, page_line.top, page_line.bottom, len(page_line.lefts)]
             for page_line in layout.lines
         ],
+        "left_out": layout.left_out,
         "metadata": meta,
         "notes": document.notes,
     }
@@ -133,7 +134,11 @@ def _document_unpacked(head: dict[str, Any], body: bytes) -> Document:
         head["media_type"],
         head["text"],
         tuple(Block(kind, start, end, tuple(section), page) for kind, start, end, section, page in head["blocks"]),
-        Layout(tuple(Page(*page) for page in head["pages"]), tuple(lines)),
+        Layout(
+            tuple(Page(*page) for page in head["pages"]),
+            tuple(lines),
+            tuple((page, text) for page, text in head["left_out"]),
+        ),
         Metadata(**{**meta, "published": published, "identifiers": identifiers}),
         tuple(head["notes"]),
     )

@@ -44,6 +44,7 @@ def pack_layout(layout: Layout) -> bytes:
         "lines": [[ln.start, ln.page, round(ln.top, 2), round(ln.bottom, 2), len(ln.lefts)] for ln in lines],
         "low": low,
         "step": step,
+        "left_out": layout.left_out,
     }
     head = json.dumps(header).encode()
     body = (np.concatenate([lefts - low, rights - low]) / step).round().clip(0, 65_535).astype("<u2").tobytes()
@@ -62,7 +63,8 @@ def unpack_layout(data: bytes) -> Layout:
         part = slice(at, at + length)
         lines.append(PageLine(start, page, top, bottom, _floats(lefts[part]), _floats(rights[part])))
         at += length
-    return Layout(tuple(Page(*page) for page in header["pages"]), tuple(lines))
+    left_out = tuple((page, text) for page, text in header.get("left_out", ()))  # none in older libraries
+    return Layout(tuple(Page(*page) for page in header["pages"]), tuple(lines), left_out)
 
 
 def pack_vectors(vectors: Vectors) -> bytes:

@@ -180,6 +180,9 @@ class GuidelineRowResponse(EditionResponse):
     rules_with_criteria: int
     symptoms: int
     definitions: int
+    tables: int
+    unread: int
+    """Characters among the recommendations that belong to nothing that was read."""
     problems: int
 
 
@@ -199,10 +202,24 @@ class RuleResponse(ResponseBody):
     page_end: int
     text: str
     table: str | None
+    """All its tables, as one text."""
+    tables: list[dict[str, Any]]
     date: str | None
     boxes: list[dict[str, Any]]
     action: str
     criteria: dict[str, Any] | None
+
+
+class CoverageResponse(ResponseBody):
+    """To what each character of the recommendations belongs, and which words belong to nothing."""
+
+    recommendations: int
+    numbered: int
+    """Recommendation numbers at the beginning of a line."""
+    characters: dict[str, int]
+    unread: list[dict[str, Any]]
+    left_out: list[dict[str, Any]]
+    """Running heads and page numbers."""
 
 
 class GuidelineResponse(ResponseBody):
@@ -214,6 +231,11 @@ class GuidelineResponse(ResponseBody):
     rules: list[RuleResponse]
     symptoms: list[dict[str, Any]]
     definitions: list[dict[str, Any]]
+    tables: list[dict[str, Any]]
+    """Tables, boxes and checklists, each with the recommendations that it belongs to."""
+    notes: list[dict[str, Any]]
+    """Words between the recommendations: introductions, and what stands below one."""
+    coverage: CoverageResponse
     problems: list[dict[str, Any]]
 
 

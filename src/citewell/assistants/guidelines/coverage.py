@@ -65,23 +65,36 @@ def account(
         if kind == "rule":
             above = _rule_at(passages.rules, block.end)
         if kind is None:
-            kind = "note" if _is_note(document, block, passages, above) else "unread"
             page = document.layout.page_at(block.start) or block.page or 0
             words = document.text[block.start : block.end]
+            kind = "note" if above is None or _is_note(document, block, passages) else "unread"
+            beside = above.id if above and not is_pointer(words) else None
             place = (page, block.start, block.end)
             if kind == "note":
                 title = block.section[-1] if block.section else ""
-                notes.append(GuidelineNote(words, *place, title, above.id if above else None))
+                notes.append(GuidelineNote(words, *place, title, beside))
             else:
-                unread.append(UnreadText(words, *place, above.id if above else None))
+                unread.append(UnreadText(words, *place, beside))
         characters[kind] += block.end - block.start
     numbered = _numbered(document, passages)
     stray = tuple(
-        UnreadText(document.text[place : place + SHOWN], document.layout.page_at(place) or 0, place, place + SHOWN, None)
+        UnreadText(
+            document.text[place : place + SHOWN], document.layout.page_at(place) or 0, place, place + SHOWN, None
+        )
         for number, place in numbered
         if place not in opening
     )
-    return Account(tuple(notes), Coverage(dict(characters), len(numbered), tuple(unread), stray))
+    coverage = Coverage(dict(characters), len(numbered), tuple(unread), stray, _left_out(document))
+    return Account(tuple(notes), coverage)
+
+
+def _left_out(document: Document) -> dict[str, int]:
+    """What pages repeat at their edges, under its first wording; numbers differ from page to page."""
+    first: dict[str, str] = {}
+    counted: Counter[str] = Counter()
+    for _, text in document.layout.left_out:
+        counted[first.setdefault(re.sub(r"\d+", "#", text), text)] += 1
+    return dict(counted)
 
 
 class _Held:
@@ -109,7 +122,9 @@ def _part(
     document: Document, rules: Sequence[RawRule], symptoms: Sequence[SymptomRow], definitions: Sequence[Definition]
 ) -> Iterator[Block]:
     """The blocks of the recommendations: all of the outermost sections in which rules, rows or definitions stand."""
-    places = sorted(each.start for each in (*rules, *symptoms, *definitions))
+    places = sorted(
+        [*(rule.start for rule in rules), *(row.start for row in symptoms), *(term.start for term in definitions)]
+    )
     if not places:
         return
     inside = [block for block in document.blocks if places[0] <= block.end and block.start <= places[-1]]
@@ -135,11 +150,11 @@ def _shared(sections: Sequence[tuple[str, ...]]) -> int:
     return depth
 
 
-def _is_note(document: Document, block: Block, passages: Passages, above: RawRule | None) -> bool:
-    """Whether words between rules are no part of one: below a heading, set further out, or about the reasons."""
+def _is_note(document: Document, block: Block, passages: Passages) -> bool:
+    """Whether words below a rule are no part of it: set further out, or about the reasons."""
     if block.kind in ("table_row", "code"):
         return False
-    if above is None or is_pointer(document.text[block.start : block.end]):
+    if is_pointer(document.text[block.start : block.end]):
         return True
     return passages.indent is not None and not passages.indent.holds(document, block)
 

@@ -181,6 +181,16 @@ class Coverage:
     unread: tuple[UnreadText, ...] = ()
     stray: tuple[UnreadText, ...] = ()
     """Lines that begin with such a number and opened no rule."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Running heads and page numbers that the reading leaves out, each with how many pages have it."""
+
+    @property
+    def unread_characters(self) -> int:
+        return sum(len(text.text) for text in self.unread)
+
+    @property
+    def read_characters(self) -> int:
+        return sum(self.characters.values()) - self.characters.get("unread", 0)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from citewell.assistants.guidelines.criteria import as_json, render
-from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule, SymptomRow
+from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule, RuleTable, SymptomRow
 
 
 def guideline_json(guideline: Guideline) -> dict[str, Any]:
@@ -21,8 +21,33 @@ def guideline_json(guideline: Guideline) -> dict[str, Any]:
             {"term": definition.term, "text": definition.text, "page": definition.page}
             for definition in guideline.definitions
         ],
+        "tables": [_table(table, guideline) for table in guideline.tables],
+        "notes": [
+            {"text": note.text, "page": note.page, "section": note.section, "rule": note.rule}
+            for note in guideline.notes
+        ],
+        "coverage": coverage_json(guideline),
         "problems": [asdict(problem) for problem in guideline.problems],
     }
+
+
+def coverage_json(guideline: Guideline) -> dict[str, Any]:
+    """How much of the recommendations was read, and which words were not."""
+    coverage = guideline.coverage
+    return {
+        "recommendations": len(guideline.rules),
+        "numbered": coverage.numbered,
+        "characters": dict(coverage.characters),
+        "unread": [
+            {"page": text.page, "rule": text.rule, "text": text.text} for text in (*coverage.unread, *coverage.stray)
+        ],
+        "left_out": [{"text": text, "pages": pages} for text, pages in coverage.left_out.items()],
+    }
+
+
+def _table(table: RuleTable, guideline: Guideline) -> dict[str, Any]:
+    rules = [rule.id for rule in guideline.rules if table in rule.tables]
+    return {"name": table.name, "page": table.page, "text": table.whole, "rules": rules}
 
 
 def counts_json(guideline: Guideline) -> dict[str, Any]:
@@ -38,6 +63,8 @@ def counts_json(guideline: Guideline) -> dict[str, Any]:
         "rules_with_criteria": sum(rule.criteria is not None for rule in guideline.rules),
         "symptoms": len(guideline.symptoms),
         "definitions": len(guideline.definitions),
+        "tables": len(guideline.tables),
+        "unread": guideline.coverage.unread_characters,
         "problems": len(guideline.problems),
     }
 
@@ -52,7 +79,8 @@ def rule_json(rule: GuidelineRule) -> dict[str, Any]:
         "page": rule.page,
         "page_end": rule.page_end,
         "text": rule.text,
-        "table": None if rule.table is None else rule.table.text,
+        "table": "\n\n".join(table.whole for table in rule.tables) or None,
+        "tables": [{"name": table.name, "page": table.page, "text": table.whole} for table in rule.tables],
         "date": rule.date,
         "boxes": [asdict(box) for box in rule.boxes],
         "action": rule.action.label,

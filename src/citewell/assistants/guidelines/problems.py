@@ -127,7 +127,9 @@ def _missing_sections(document: Document, rules: Sequence[GuidelineRule]) -> Ite
 def _left_unread(coverage: Coverage) -> Iterator[GuidelineProblem]:
     for stray in coverage.stray:
         yield GuidelineProblem(
-            "unread", None, f"Page {stray.page}: “{_short(stray.text)}” begins with a number, but was not read as a rule."
+            "unread",
+            None,
+            f"Page {stray.page}: “{_short(stray.text)}” begins with a number, but was not read as a rule.",
         )
     for text in coverage.unread:
         after = f", after recommendation {text.rule}" if text.rule else ""

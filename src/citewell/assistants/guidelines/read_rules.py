@@ -13,9 +13,7 @@ from citewell.types import Block, Box, Document
 NUMBERED = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s+(?=[^\W\d_a-z]|['‘“\"(])")
 """A rule opens with its number, and its sentence with a capital: “1.3.1 to 1.3.4 are adapted” is prose."""
 SECTION = re.compile(r"(\d{1,2}\.\d{1,3})\s+\S")
-DATED = re.compile(
-    r"\[(?P<date>(?:[A-Za-z]+[ /,&-]+){0,10}(?:19|20)\d\d\b(?:[^\[\]]{0,100})?)\]\.?\s*$"
-)
+DATED = re.compile(r"\[(?P<date>(?:[A-Za-z]+[ /,&-]+){0,10}(?:19|20)\d\d\b(?:[^\[\]]{0,100})?)\]\.?\s*$")
 """“[2015, amended 2020]”, “[new 2015]”, “[May 2023]”, “[BTS/NICE/SIGN 2024]”."""
 _ALONE = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s*")
 MARKER = re.compile(r"(?P<mark>[•–—◦▪‣o*-]|\(?[a-z0-9]{1,2}[.)])\s+")
@@ -110,8 +108,9 @@ class Passages:
 
 def read_passages(document: Document) -> Passages:
     """Every rule once, in order; a number that does not continue the numbering opens no rule."""
-    starts = _starts(document)
-    indent = Indent.of(document, starts)
+    starts = _starts(document, None)
+    if (indent := Indent.of(document, starts)) is not None:
+        starts = _starts(document, indent)
     ends = [*starts[1:], len(document.blocks)]
     raw_rules = []
     intros: dict[tuple[str, ...], str] = {}
@@ -122,14 +121,14 @@ def read_passages(document: Document) -> Passages:
     return Passages(tuple(raw_rules), tuple(starts), indent)
 
 
-def _starts(document: Document) -> list[int]:
+def _starts(document: Document, indent: Indent | None) -> list[int]:
     """The blocks that open a rule."""
     starts: list[int] = []
     last: tuple[int, ...] = ()
     for index, block in enumerate(document.blocks):
         if block.kind not in ("paragraph", "list_item", "box"):
             continue
-        match = _numbered(document, index)
+        match = _numbered(document, index) or _hanging(document, block, indent)
         if match is None:
             continue
         number = tuple(int(part) for part in match.group("id").split("."))
@@ -148,6 +147,16 @@ def _numbered(document: Document, index: int) -> re.Match[str] | None:
     following = document.blocks[index + 1]
     opens = following.kind == "paragraph" and document.text[following.start].isupper()
     return _ALONE.fullmatch(document.text, block.start, block.end) if opens else None
+
+
+def _hanging(document: Document, block: Block, indent: Indent | None) -> re.Match[str] | None:
+    """The number of a rule that opens with a small letter, such as “eGFR”: it stands where those of others do."""
+    match = _ALONE.match(document.text, block.start, block.end)
+    if indent is None or match is None or match.end() == block.end:
+        return None
+    left, opening = left_of(document, block), document.layout.boxes(match.end(), match.end() + 1)
+    is_out = left is not None and abs(left - indent.number) < _SAME_EDGE
+    return match if is_out and opening and abs(opening[0].left - indent.words) < _SAME_EDGE else None
 
 
 def _belongs(number: str, headings: Sequence[str]) -> bool:
@@ -170,11 +179,9 @@ def _passage(
 ) -> RawRule:
     """The rule that opens with the first block: its list, and what follows it as far as it goes."""
     first = blocks[0]
-    match = NUMBERED.match(document.text, first.start, first.end)
-    below = blocks if match else blocks[1:]
-    if match is None:  # the number stands alone, the words begin in the next block
-        match = _ALONE.match(document.text, first.start, first.end)
+    match = _ALONE.match(document.text, first.start, first.end)
     assert match is not None
+    below = blocks if match.end() < first.end else blocks[1:]  # a number may stand alone above its words
     last = _last_by_date(document, below) if indent is None else _last_by_indent(document, below, indent)
     blocks = [block for block in below[: last + 1] if block.kind not in ("table_row", "caption", "footnote")]
     start, end = max(match.end(), blocks[0].start), below[last].end

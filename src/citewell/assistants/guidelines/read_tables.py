@@ -50,9 +50,9 @@ class _Reader:
             if self.at in starts or block.start in self.index or (block.section and CONTENTS.match(block.section[-1])):
                 self.at += 1
             elif block.kind == "table_row":
-                tables.append(self._table(self.at, None))
+                self._add(tables, self._table(self.at, self._title(block)))
             elif (caption := _CAPTION.match(self._text(block))) and self._opens(block):
-                self._add(tables, self._captioned(block, _name(caption["kind"], caption["number"])))
+                self._add(tables, self._captioned(_name(caption["kind"], caption["number"])))
             elif block.kind == "heading" and self._is_panel(block):
                 self._panel(tables)
             else:
@@ -78,13 +78,13 @@ class _Reader:
     def _add(self, tables: list[RuleTable], table: RuleTable) -> None:
         """The table, or the rest of the one before it."""
         last = tables[-1] if tables else None
-        if last and last.name == table.name and not self.document.text[last.end : table.start].strip():
+        if last and last.name and last.name == table.name and not self.document.text[last.end : table.start].strip():
             rows = (*last.rows, *table.rows)
             tables[-1] = replace(last, text=self.document.text[last.start : table.end], end=table.end, rows=rows)
         else:
             tables.append(table)
 
-    def _captioned(self, caption: Block, name: str) -> RuleTable:
+    def _captioned(self, name: str) -> RuleTable:
         """The table below a caption; a box of words where there are no rows."""
         blocks, first = self.document.blocks, self.at
         for row in range(first + 1, min(first + 2 + BETWEEN, len(blocks))):
@@ -115,7 +115,7 @@ class _Reader:
     def _table(self, first: int, name: str | None) -> RuleTable:
         """The rows from here on, with the notes on them."""
         blocks, last = self.document.blocks, self.at
-        while last + 1 < len(blocks) and _is_row(blocks[last + 1]):
+        while last + 1 < len(blocks) and _is_row(blocks[last + 1]) and self._title(blocks[last + 1]) in (name, None):
             last += 1
         rows = tuple(self._joined_rows(blocks[self.at : last + 1]))
         self.at = last + 1
@@ -124,12 +124,17 @@ class _Reader:
             self.at = last + 1
         return self._made(first, last, name, rows=rows)
 
+    def _title(self, row: Block) -> str | None:
+        """The table that a row names as its own: a caption close between two tables is printed as a title in them."""
+        caption = _CAPTION.match(self._text(row))
+        return _name(caption["kind"], caption["number"]) if caption else None
+
     def _joined_rows(self, rows: Sequence[Block]) -> Iterator[tuple[int, int]]:
         """The places of rows; one that the page cuts repeats its first cell on the next page."""
         before: tuple[int, int] | None = None
         label, page = "", None
         for row in rows:
-            opening = self._text(row).partition(";")[0]
+            opening = self._text(row).removeprefix(row_title(self._text(row))).partition(";")[0]
             if before and row.page != page and opening == label:
                 before = before[0], row.end
             else:
@@ -186,11 +191,26 @@ class _Reader:
         return says(rule.text, title) and (is_above or _SCORE.search(title) is not None)
 
     def _made(
-        self, first: int, last: int, name: str | None, *, rows: tuple[tuple[int, int], ...] = (), is_picture: bool = False
+        self,
+        first: int,
+        last: int,
+        name: str | None,
+        *,
+        rows: tuple[tuple[int, int], ...] = (),
+        is_picture: bool = False,
     ) -> RuleTable:
         start, end = self.document.blocks[first].start, self.document.blocks[last].end
         page = self.document.layout.page_at(start) or self.document.blocks[first].page or 0
         return RuleTable(self.document.text[start:end], page, start, end, name, rows, is_picture=is_picture)
+
+
+def row_title(text: str) -> str:
+    """The caption that a row repeats, with what parts it from the row.
+
+    >>> row_title("Table 2 Doses; Mild: 5 mg"), row_title("Mild: 5 mg; or rest")
+    ('Table 2 Doses; ', '')
+    """
+    return text[: text.find("; ") + 2] if _CAPTION.match(text) and "; " in text else ""
 
 
 def _is_row(block: Block) -> bool:
@@ -202,7 +222,7 @@ def _name(kind: str, number: str) -> str:
 
 
 _POINTERS = re.compile(
-    r"(?:for a short explanation of why|to find out why|full details of (?:the )?evidence|for more information on why)\b",
+    r"(?:for (?:a short explanation of|more information on) why|to find out why|full details of (?:the )?evidence)\b",
     re.IGNORECASE,
 )
 

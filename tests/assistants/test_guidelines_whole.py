@@ -1,0 +1,171 @@
+"""A recommendation is read to its last word and with its tables; what belongs to nothing is said, with its page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.read_guideline import read
+from citewell.cli.commands import app
+from tests.assistants.conftest import parsed
+from tests.assistants.printed_indented import Line, print_indented
+from tests.assistants.written import document
+
+pytestmark = pytest.mark.slow
+
+LINES: tuple[Line, ...] = (
+    ("section", "1.1 Assessment"),
+    ("margin", "These recommendations are for people with purple fever."),
+    ("rule", "1.1.1 Work out the purple score (see box 1) for everyone with purple fever before a place of care is "
+     "chosen with them. [May 2023]"),
+    ("panel title", "Box 1 Purple score"),
+    ("panel", "Give 1 point for each of these:"),
+    ("item", "a rash"),
+    ("item", "a temperature over 39°C."),
+    ("rule", "1.1.2 Offer an oral painkiller to people with purple fever and take account of:"),
+    ("item", "their kidneys"),
+    ("item", "their other medicines."),
+    ("more", "Offer a stomach medicine for as long as they take it."),
+    ("panel", "For a short explanation of why the committee made these recommendations, see the rationale."),
+    ("rule", "1.1.3 Refer people to hospital if a purple rash spreads although they have been treated (see "
+     "recommendations 1.1.1 and 1.1.2 for how to go about it)."),
+    ("words", "[2019, amended April 2022]"),
+    ("panel", "In May 2024, this was an off-label use."),
+    ("section", "1.2 Medicines"),
+    ("rule", "1.2.1 When a medicine for purple fever is prescribed, see the following tables:"),
+    ("item", "table 1 for adults [2019]"),
+    ("item", "table 2 for babies and children. [2025]"),
+    ("rule", "1.2.2 Weighted checklists help. Use the purple rash checklist in people with a rash. [2019]"),
+    ("panel title", "Purple rash checklist"),
+    ("panel", "It spreads: 2 points. It itches: 1 point."),
+    ("rule", "1.2.3 eGFR is measured before a second course, and after it. [2019]"),
+    ("rule", "1.2.5 See table 7 for what to do after that. [2019]"),
+    ("caption", "Table 1 Medicines for purple fever in adults"),
+    ("row", "Severity|Medicine and dose"),
+    ("row", "Mild|Violetin 500 mg a day"),
+    ("row", "Severe|Violetin 1 g a day"),
+    ("caption", "Table 2 Medicines for purple fever in babies and children"),
+    ("row", "Severity|Medicine and dose"),
+    ("row", "Mild|Under 1 year, Violetin 50 mg a day"),
+    ("page", ""),
+    ("row", "Severity|Medicine and dose"),
+    ("row", "Severe|1 to 4 years, Violetin 100 mg a day"),
+    ("panel title", "Notes for tables 1 and 2"),
+    ("panel", "Ask a pharmacist about pregnancy."),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return print_indented(tmp_path_factory.mktemp("whole") / "purple.pdf", LINES)
+
+
+@pytest.fixture(scope="module")
+def purple(printed: Path) -> Guideline:
+    return read(parsed(printed))
+
+
+def test_every_rule_is_found_whole_with_its_dates(purple: Guideline) -> None:
+    assert [rule.id for rule in purple.rules] == ["1.1.1", "1.1.2", "1.1.3", "1.2.1", "1.2.2", "1.2.3", "1.2.5"]
+    words = {rule.id: " ".join(rule.text.split()) for rule in purple.rules}
+    assert words["1.1.1"].endswith("is chosen with them.")
+    assert words["1.1.2"].endswith("Offer a stomach medicine for as long as they take it.")
+    assert words["1.1.3"].endswith("(see recommendations 1.1.1 and 1.1.2 for how to go about it).")
+    assert words["1.2.1"].endswith("• table 2 for babies and children.")
+    dates = {rule.id: rule.date for rule in purple.rules}
+    assert (dates["1.1.1"], dates["1.1.3"], dates["1.2.1"]) == ("May 2023", "2019, amended April 2022", "2019; 2025")
+
+
+def test_a_table_belongs_to_the_rules_that_name_it_wherever_it_stands(purple: Guideline) -> None:
+    tables = {rule.id: [table.name for table in rule.tables] for rule in purple.rules}
+    assert tables == {
+        "1.1.1": ["box 1"],
+        "1.1.2": [],
+        "1.1.3": [],
+        "1.2.1": ["table 1", "table 2"],
+        "1.2.2": ["purple rash checklist"],
+        "1.2.3": [],
+        "1.2.5": [],
+    }
+    adults, children = purple.by_id["1.2.1"].tables
+    assert "1 g a day" in adults.text
+    assert "babies" not in adults.text
+    assert "Under 1 year" in children.text
+    assert "1 to 4 years, Violetin 100 mg" in children.text, "also the part on the next page"
+    assert all("Ask a pharmacist" in table.whole for table in (adults, children))
+    assert "a temperature over 39°C." in purple.by_id["1.1.1"].tables[0].text
+
+
+def test_what_stands_between_is_a_note_and_nothing_is_unread(purple: Guideline) -> None:
+    notes = {note.text: note.rule for note in purple.notes}
+    assert notes["These recommendations are for people with purple fever."] is None
+    assert notes["In May 2024, this was an off-label use."] == "1.1.3"
+    assert purple.coverage.unread == ()
+    assert purple.coverage.numbered == 7
+    assert "Purple fever: treatment" in purple.coverage.left_out
+
+
+def test_what_is_missing_is_said(purple: Guideline) -> None:
+    messages = [problem.message for problem in purple.problems if problem.kind in ("gap", "table", "incomplete")]
+    assert messages == [
+        "The numbering jumps to 1.2.5; 1.2.4 is missing.",
+        "Recommendation 1.2.5 refers to table 7, which was not found in this file.",
+        "Recommendation 1.1.2 has no date tag. Check that it is complete.",
+    ]
+
+
+def test_words_that_belong_to_nothing_are_shown_with_their_page(tmp_path: Path, printed: Path) -> None:
+    found = read(
+        document(
+            ("heading", "# Recommendations"),
+            ("heading", "## 1.1 Spots"),
+            ("paragraph", "1.1.1 Refer people with spots. [2020]"),
+            ("paragraph", "They need a letter too."),
+            ("paragraph", "1.1.2 Offer rest to people with spots and [2020]"),
+        )
+    )
+    assert [(text.page, text.rule, text.text) for text in found.coverage.unread] == [
+        (1, "1.1.1", "They need a letter too.")
+    ]
+    told = [problem.message for problem in found.problems]
+    assert "Page 1, after recommendation 1.1.1: “They need a letter too.” belongs to nothing that was read." in told
+    assert any(message.startswith("Recommendation 1.1.2 ends in the middle of a sentence") for message in told)
+    shown = _check(tmp_path, printed)
+    assert shown["coverage"]["recommendations"] == shown["coverage"]["numbered"] == 7
+    assert shown["coverage"]["unread"] == []
+    assert [(table["name"], table["rules"]) for table in shown["tables"]] == [
+        ("box 1", ["1.1.1"]),
+        ("purple rash checklist", ["1.2.2"]),
+        ("table 1", ["1.2.1"]),
+        ("table 2", ["1.2.1"]),
+    ]
+    said = CliRunner().invoke(app, ["--home", str(tmp_path), "guidelines", "check", str(printed)]).output
+    assert "7 of 7 recommendation numbers read" in said
+    assert "not read: 0" in said
+
+
+def _check(home: Path, file: Path) -> dict[str, Any]:
+    told = CliRunner().invoke(app, ["--home", str(home), "guidelines", "check", str(file), "--json"])
+    found: dict[str, Any] = json.loads(told.output)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [("ng12-2025-05", 110), ("ng136-hypertension", 78), ("ng226-osteoarthritis", 35), ("ng238-cardiovascular", 102),
+     ("ng250-pneumonia", 57)],
+)  # fmt: skip
+def test_real_guidelines_are_read_without_a_rest(shared_data: Path, name: str, rules: int) -> None:
+    path = shared_data / "guidelines" / f"nice-{name}.pdf"
+    if not path.is_file():
+        pytest.skip("the guideline is not here (../shared/data/guidelines)")
+    found = read(parsed(path))
+    assert len(found.rules) == found.coverage.numbered == rules
+    assert found.coverage.unread == found.coverage.stray == ()
+    assert not [problem for problem in found.problems if problem.kind in ("table", "unread")]
+    assert not [problem for problem in found.problems if "middle of a sentence" in problem.message]
