@@ -14,8 +14,9 @@ from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.answer.audit import Versions
 from citewell.answer.generate import LocalWriter
-from citewell.assistants.consult.assess import RULES, AssessmentParts
+from citewell.assistants.consult.assess import RULES
 from citewell.assistants.consult.from_record import findings_of
+from citewell.assistants.consult.plan_evidence import AssessmentParts
 from citewell.assistants.consult.service import ConsultService
 from citewell.errors import InputError, MissingExtra, ModelError
 from citewell.ingest.file_bytes import read_source
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from citewell.config import Settings
     from citewell.history import AuditRecord
     from citewell.ports import Writer
-    from citewell.types import Context, Emergency, User
+    from citewell.types import Context, Emergency, LibraryEntry, Scope, User
     from citewell.types.consult import Consult, Differential, Finding
     from citewell.types.facts import Fact
 
@@ -111,20 +112,29 @@ class Consultations:
 
     def parts(self, asker: User) -> AssessmentParts:
         """What an assessment needs, over what is current now."""
-        return self._parts(asker, self._search)
+        return self._parts(asker, self._search, self.library.stamp(), None)
 
     @cached_property
     def _search(self) -> Search:
         search = self.search()
         return replace(search, embedder=CachedNames(search.embedder))
 
-    def _parts(self, asker: User, search: Search) -> AssessmentParts:
+    def _parts(self, asker: User, search: Search, stamp: int, only: Collection[int] | None) -> AssessmentParts:
         return AssessmentParts(
             search=search,
             verify=self.verify,
             entry=lambda document_id: self.library.entry(document_id, asker.scope),
+            shelf=lambda: self._shelf(asker.scope, stamp, only),
+            opened=lambda document_id: self.library.opened(document_id, asker.scope)[1],
             writer=None if self._is_quoting else self._writer(),
         )
+
+    def _shelf(self, scope: Scope, stamp: int, only: Collection[int] | None) -> list[tuple[int, LibraryEntry]]:
+        """The documents that were current at a stamp and are no papers of a patient, each with its generation."""
+        public = replace(scope, subject=None)
+        generations = {document: number for number, document in self.library.at(stamp, only=only).versions(public)}
+        entries = (entry for entry in self.library.entries(public) if entry.subject is None)
+        return [(generations[entry.id], entry) for entry in entries if entry.id in generations]
 
     def _writer(self) -> Writer:
         """The model; one that cannot be had fails when it is to write, and the plan quotes and says why."""
@@ -179,7 +189,7 @@ class Consultations:
         from citewell.assistants.consult.reassess import again
 
         def parts(stamp: int, only: Collection[int] | None) -> AssessmentParts:
-            return self._parts(asker, search_at(self._search, self.library, stamp, only))
+            return self._parts(asker, search_at(self._search, self.library, stamp, only), stamp, only)
 
         return again(record, asker, parts=parts, library=self.library, setup=self.setup(asker))
 

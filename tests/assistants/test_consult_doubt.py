@@ -309,7 +309,7 @@ def test_a_dose_whose_paragraph_may_begin_before_the_passage_says_so(
     service.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
     for is_cut in (False, True):
         if is_cut:
-            monkeypatch.setattr("citewell.assistants.consult.assess.gather", cut)
+            monkeypatch.setattr("citewell.assistants.consult.plan_evidence.gather", cut)
         plan: Any = service.assess(consult_id, asker).consult.plan
         offered = plan["diagnoses"][0]["offered"]
         doubted = [one["text"] for one in offered if CUT in one["reservations"]]

@@ -206,7 +206,7 @@ def test_that_something_is_for_research_alone_stands_with_what_it_is_said_of() -
     cuts = (text.index("["), text.index("Rest"))
     near = tuple((start, end, 0.0) for start, end in ((0, cuts[0] - 1), (cuts[0], cuts[1] - 1), (cuts[1], len(text))))
     whole = hit("Treatment", at=1, text=text)
-    told = [one for one, _ in told_in(replace(whole, end=len(text), why=replace(whole.why, near=near)))]
+    told = [one for one, *_ in told_in(replace(whole, end=len(text), why=replace(whole.why, near=near)))]
     assert told == [text[: cuts[1] - 1], "Rest helps."]
 
 

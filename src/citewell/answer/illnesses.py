@@ -112,10 +112,10 @@ def _joined(text: str, spans: Sequence[tuple[int, int]]) -> int:
 
 
 @cache
-def _wider(name: str) -> frozenset[str]:
+def wider(name: str) -> frozenset[str]:
     """An illness and all that it is a kind of."""
     above = _table().broader.get(name, frozenset())
-    return frozenset((name,)).union(*(_wider(one) for one in above))
+    return frozenset((name,)).union(*(wider(one) for one in above))
 
 
 def are_related(one: str, other: str) -> bool:
@@ -124,7 +124,7 @@ def are_related(one: str, other: str) -> bool:
     >>> are_related("pneumonia", "community-acquired pneumonia"), are_related("type 1 diabetes", "type 2 diabetes")
     (True, False)
     """
-    return one in _wider(other) or other in _wider(one)
+    return one in wider(other) or other in wider(one)
 
 
 def other_names(name: str) -> tuple[str, ...]:
@@ -145,11 +145,11 @@ def speaks_of(text: str, illness: str) -> bool:
     >>> speaks_of("In diabetes", "type 2 diabetes"), speaks_of("In infections", "malaria")
     (True, False)
     """
-    return any(illness in _wider(name) or _is_shorter(name, illness) for name in named_illnesses(text))
+    return any(illness in wider(name) or _is_shorter(name, illness) for name in named_illnesses(text))
 
 
 def _is_shorter(name: str, illness: str) -> bool:
-    return name in _wider(illness) and set(name.split()) <= set(re.split(r"[ -]", illness))
+    return name in wider(illness) and set(name.split()) <= set(re.split(r"[ -]", illness))
 
 
 def is_of_another_illness(asked: frozenset[str], text: str, titles: Iterable[str]) -> bool:

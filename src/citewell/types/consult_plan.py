@@ -56,6 +56,8 @@ class PlanStatement:
     doses: tuple[WorkedDose, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     reservations: tuple[str, ...] = ()
+    role: str = "treat"
+    """The part of the plan that it belongs to."""
 
     @property
     def is_held_back(self) -> bool:
@@ -126,3 +128,5 @@ class Plan:
     notes: tuple[str, ...]
     model: str
     prompt_hash: str
+    warnings: tuple[Conflict, ...] = ()
+    """What speaks against the medicines that the patient takes: the record, and the guidelines on the diagnoses."""

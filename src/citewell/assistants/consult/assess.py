@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
@@ -18,15 +18,13 @@ from citewell.answer.gate import (
     Judge,
     Policy,
     Verify,
-    abstain,
     finish,
     of_people,
     whole_sentences,
 )
-from citewell.answer.retrieve import Search
 from citewell.assistants.consult.advice_sentences import MIN_WORDS
 from citewell.assistants.consult.applicability import applicability_of
-from citewell.assistants.consult.conflicts import PatientMedicines, conflicts, given
+from citewell.assistants.consult.conflicts import PatientMedicines, given
 from citewell.assistants.consult.doses import AMOUNTS, has_dose, worked_doses
 from citewell.assistants.consult.extractive_plan import (
     GRADE,
@@ -36,22 +34,21 @@ from citewell.assistants.consult.extractive_plan import (
     headings_at,
     is_nameless,
     lists,
-    quotes,
     sentences_of,
-    shut_out,
 )
-from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence, gather
+from citewell.assistants.consult.gather import ApplicablePassage
+from citewell.assistants.consult.guideline_cautions import against, of_guideline, of_taken
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.named_findings import key_of, named_in
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
-from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.patient_conditions import KnownConditions, known_of
+from citewell.assistants.consult.plan_evidence import AssessmentParts, DiagnosisEvidence, evidence_for, plan_patient
+from citewell.assistants.consult.plan_lines import FoundLines, PlannedLine, joined, lines_on
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import quantities
 from citewell.errors import ModelError
-from citewell.ports import Writer
 from citewell.prompts import Template
 from citewell.types import (
     Answer,
@@ -68,6 +65,7 @@ from citewell.types import (
 )
 from citewell.types.consult import Category, Consult, Differential, Patient, Polarity
 from citewell.types.consult_plan import (
+    Conflict,
     DiagnosisPlan,
     Disagreement,
     ExcludedPassage,
@@ -124,18 +122,18 @@ def said_once(plans: Sequence[DiagnosisPlan]) -> list[DiagnosisPlan]:
     known: dict[tuple[str, str], str] = {}
     diagnosis_plans = []
     for number, plan in enumerate(plans, 1):
-        disputed = {statement for pair in plan.disagreements for statement in pair.statements}
-        every = (*plan.offered, *plan.held_back)
-        shared = {
-            plan_statement.id: known[_key(plan_statement)]
-            for plan_statement in every
-            if _key(plan_statement) in known and plan_statement.id not in disputed
-        }
+        every = {one.id: one for one in (*plan.offered, *plan.held_back)}
+        still = tuple(
+            pair for pair in plan.disagreements if not all(_key(every[one]) in known for one in pair.statements)
+        )
+        disputed = {statement for pair in still for statement in pair.statements}
+        shared = {one.id: known[_key(one)] for one in every.values() if _key(one) in known and one.id not in disputed}
         offered = tuple(statement for statement in plan.offered if statement.id not in shared)
         held_back = tuple(statement for statement in plan.held_back if statement.id not in shared)
         for one in (*offered, *held_back):
             known.setdefault(_key(one), f"{number}.{one.id}")
-        diagnosis_plans.append(replace(plan, offered=offered, held_back=held_back, shared=tuple(shared.values())))
+        told = replace(plan, offered=offered, held_back=held_back, disagreements=still, shared=tuple(shared.values()))
+        diagnosis_plans.append(told)
     return diagnosis_plans
 
 
@@ -195,7 +193,17 @@ def _is_signpost(sentence: str) -> bool:
 
 
 NO_GUIDELINE = (
+    "No guideline found for {condition}: none of the {looked_at} documents in your library covers it. Nothing is "
+    "recommended, and no dose is given."
+)
+NOTHING_APPLIES = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
+)
+OTHER_ILLNESS = "on another illness"
+SEVERE_LEFT_OUT = "for severe disease"
+SEVERE_NOTE = (
+    "Red flags were raised, and what the guidelines say of severe disease is under “left out”, because no diagnosis is "
+    "entered as severe. If it is, enter it as “Severe …” and draft the plan again."
 )
 NO_LIBRARY = (
     "There are no guidelines you have access to. Add some (`citewell add`, or Library on the page), then draft the "
@@ -214,41 +222,38 @@ POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevan
 """A plan shows only what its words carry fully; how near a passage must be was decided when it was gathered."""
 
 
-@dataclass(frozen=True, slots=True)
-class AssessmentParts:
-    """What an assessment needs."""
-
-    search: Search
-    verify: Verify
-    entry: Callable[[str], LibraryEntry]
-    """The library's entry of a document."""
-    writer: Writer | None = None
-    """A model behind a prompt; None quotes."""
-
-
-def assess(
-    consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags: Sequence[str] = ()
-) -> tuple[Plan, list[Answer]]:
-    """The plan for a consult's differentials, and the answer that the gate made of each."""
-    patient = patient_of(consult)
+def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags: Sequence[str] = ()) -> Plan:
+    """The plan for a consult's differentials."""
     held = PatientMedicines.of(consult)
     conditions = [other.condition for other in consult.differentials]
-    gathered, alone = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
+    found, alone = evidence_for(conditions, consult, scope=scope, parts=parts)
     notes: list[str] = []
-    plans, answers = [], []
-    for differential, evidence in zip(consult.differentials, gathered, strict=True):
-        plan, answer = _diagnosis(differential, evidence, held, parts, notes)
-        plans.append(plan)
-        answers.append(answer)
-    taken = {passage.hit.source_id for gathered_evidence in gathered for passage in gathered_evidence.passages}
-    leads = lead(alone, consult, patient, taken=taken)
+    plans, warnings = [], list(of_taken(held))
+    for differential, evidence in zip(consult.differentials, found, strict=True):
+        who = plan_patient(differential.condition, consult, held)
+        lines = joined(lines_on(guideline, evidence.gathered, who) for guideline in evidence.guidelines)
+        warnings += of_guideline((*lines.lines, *lines.cautions), held)
+        written = _written(evidence, lines, held, parts, notes)
+        plans.append(_diagnosis(differential, evidence, lines, held, written))
+    taken = {passage.hit.source_id for evidence in found for passage in evidence.gathered.passages}
+    if red_flags and any(SEVERE_LEFT_OUT in one.reason for plan in plans for one in plan.left_out):
+        notes.append(SEVERE_NOTE)
+    leads = lead(alone, consult, held.patient, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
-    if not any(gathered_evidence.passages for gathered_evidence in gathered) and not parts.search.library.visible(
-        scope
-    ):
+    if not parts.search.library.visible(scope):
         notes.append(NO_LIBRARY)
     told = (*dict.fromkeys(notes), *_open_points(consult))
-    return Plan(summary(consult), tuple(said_once(plans)), leads, tuple(red_flags), told, model, RULES.hash), answers
+    return Plan(
+        summary(consult), tuple(said_once(plans)), leads, tuple(red_flags), told, model, RULES.hash, _once(warnings)
+    )
+
+
+def _once(warnings: Sequence[Conflict]) -> tuple[Conflict, ...]:
+    """Each medicine taken with each kind of warning once, the grave ones first."""
+    found: dict[tuple[str, str], Conflict] = {}
+    for conflict in sorted(warnings, key=lambda conflict: not conflict.is_grave):
+        found.setdefault((conflict.kind, conflict.medicine), conflict)
+    return tuple(found.values())
 
 
 def _open_points(consult: Consult) -> list[str]:
@@ -261,49 +266,76 @@ def _open_points(consult: Consult) -> list[str]:
 
 def _diagnosis(
     differential: Differential,
-    evidence: GatheredEvidence,
+    evidence: DiagnosisEvidence,
+    lines: FoundLines,
+    held: PatientMedicines,
+    written: tuple[list[PlanStatement], int],
+) -> DiagnosisPlan:
+    """What a model wrote and the gate let through, else the lines of the guidelines, word for word."""
+    statements, withheld = written
+    if not statements:
+        told = [_stated(line, lines.cautions, held, differential.condition) for line in lines.lines]
+        statements = [replace(statement, id=f"{number}") for number, statement in enumerate(told, 1)]
+    looked_at = [ExcludedPassage(entry.title, (), OTHER_ILLNESS) for entry in evidence.others]
+    missing = NOTHING_APPLIES if evidence.guidelines else NO_GUIDELINE
+    return DiagnosisPlan(
+        condition=differential.condition,
+        confidence=differential.confidence,
+        said="\n".join(statement.text for statement in statements)
+        or missing.format(condition=differential.condition, looked_at=len(looked_at)),
+        is_found=bool(statements),
+        offered=tuple(statement for statement in statements if not statement.is_held_back),
+        held_back=tuple(statement for statement in statements if statement.is_held_back),
+        disagreements=disagreements(statements),
+        left_out=tuple(dict.fromkeys((*lines.left_out, *evidence.gathered.left_out, *looked_at))),
+        withheld=withheld,
+    )
+
+
+def _written(
+    evidence: DiagnosisEvidence,
+    lines: FoundLines,
     held: PatientMedicines,
     parts: AssessmentParts,
     notes: list[str],
-) -> tuple[DiagnosisPlan, Answer]:
-    context = context_of(evidence.passages)
+) -> tuple[list[PlanStatement], int]:
+    """What a model writes, as far as the gate lets it through; nothing without one, or where nothing is left."""
+    gathered, condition = evidence.gathered, evidence.gathered.condition
+    if parts.writer is None or not gathered.passages:
+        return [], 0
     asked = AnswerRequest(
         id=str(uuid.uuid4()),
-        question=f"{differential.condition}: what is recommended for this patient?",
-        context=context,
-        model=parts.writer.name if parts.writer is not None else "extractive",
+        question=f"{condition}: what is recommended for this patient?",
+        context=context_of(gathered.passages),
+        model=parts.writer.name,
         prompt_hash=RULES.hash,
         policy=POLICY,
         rules=RULES.text,
         frame=AnswerWording(gap="\n"),
     )
-    known = known_of(differential.condition, held.settled)
-    answer = _answered(asked, evidence, (held.patient, known), replace(parts, verify=_of_findings(parts, held)), notes)
-    missing = NO_GUIDELINE.format(condition=differential.condition)
+    who = (held.patient, known_of(condition, held.settled))
+    verify = partial(_applicable, _of_findings(parts, held), asked.context, who)
+    try:
+        pieces = parts.writer.write(asked.question, asked.context, rules=asked.rules)
+        answer = _finished(pieces, asked, verify, _judge(asked))
+    except ModelError as error:
+        notes.append(MODEL_FAILED.format(reason=str(error).rstrip(".")))
+        return [], 0
     shown = [claim for claim in answer.claims if claim.is_shown]
-    statements = [
-        _statement(at, claim, _cited(claim, answer, evidence.passages, held.patient), held, parts)
-        for at, claim in enumerate(shown, 1)
-    ]
-    others = [
-        ExcludedPassage(
-            quote.evidence.hit.document, quote.evidence.hit.section, "; ".join(quote.fit.reasons), quote.text
+    if not shown:
+        notes.append(MODEL_REFUSED.format(condition=condition))
+    told = [
+        _statement(
+            claim,
+            _cited(claim, answer, gathered.passages, held.patient),
+            against(claim.text, lines.cautions, held, condition),
+            held.patient,
+            parts,
         )
-        for quote in shut_out(evidence.passages, context, held.patient, known)
+        for claim in shown
     ]
-    left_out = tuple(dict.fromkeys((*evidence.left_out, *others)))
-    plan = DiagnosisPlan(
-        condition=differential.condition,
-        confidence=differential.confidence,
-        said=answer.text if shown else missing,
-        is_found=bool(shown),
-        offered=tuple(statement for statement in statements if not statement.is_held_back),
-        held_back=tuple(plan_statement for plan_statement in statements if plan_statement.is_held_back),
-        disagreements=disagreements(statements),
-        left_out=left_out,
-        withheld=sum(not claim.is_shown for claim in answer.claims),
-    )
-    return plan, answer
+    statements = [replace(statement, id=f"{number}") for number, statement in enumerate(told, 1)]
+    return statements, sum(not claim.is_shown for claim in answer.claims) if shown else 0
 
 
 def _of_findings(parts: AssessmentParts, held: PatientMedicines) -> Verify:
@@ -314,42 +346,8 @@ def _of_findings(parts: AssessmentParts, held: PatientMedicines) -> Verify:
     return of_people(parts.verify, record=[EvidenceSpan("findings", 0, len(word), word) for word in words])
 
 
-def _answered(
-    asked: AnswerRequest,
-    evidence: GatheredEvidence,
-    who: tuple[Patient, KnownConditions],
-    parts: AssessmentParts,
-    notes: list[str],
-) -> Answer:
-    """A model's prose as far as the gate lets it through; else quotes; else nothing."""
-    judge = _judge(asked)
-    if not evidence.passages:
-        return abstain(asked, "no guideline applies", judge=judge)
-    verify = partial(_applicable, parts.verify, asked.context, who)
-    if parts.writer is not None:
-        try:
-            pieces = parts.writer.write(asked.question, asked.context, rules=asked.rules)
-            answer = _finished(pieces, asked, verify, judge, cut=whole_sentences)
-            if any(claim.is_shown for claim in answer.claims):
-                return answer
-            notes.append(MODEL_REFUSED.format(condition=evidence.condition))
-        except ModelError as error:
-            notes.append(MODEL_FAILED.format(reason=str(error).rstrip(".")))
-        asked = replace(asked, model="extractive")
-    chosen = quotes(evidence.passages, asked.context, who[0], evidence.condition, who[1])
-    pieces = (f"{quote.text} [{quote.evidence.alias}]" for quote in chosen)
-    return _finished(pieces, asked, verify, judge, cut=lambda several: several)
-
-
-def _finished(
-    pieces: Iterable[str],
-    asked: AnswerRequest,
-    verify: Verify,
-    judge: Judge,
-    *,
-    cut: Callable[[Iterable[str]], Iterable[str]],
-) -> Answer:
-    *_, last = finish(pieces, asked, verify=verify, judge=judge, cut=cut)
+def _finished(pieces: Iterable[str], asked: AnswerRequest, verify: Verify, judge: Judge) -> Answer:
+    *_, last = finish(pieces, asked, verify=verify, judge=judge, cut=whole_sentences)
     assert isinstance(last, AnswerDone)
     return last.answer
 
@@ -407,40 +405,55 @@ def _cited(
 
 
 def _statement(
-    number: int, claim: Claim, cited: tuple[Citation, tuple[str, ...]], held: PatientMedicines, parts: AssessmentParts
+    claim: Claim,
+    cited: tuple[Citation, tuple[str, ...]],
+    speaking: tuple[Conflict, ...],
+    patient: Patient,
+    parts: AssessmentParts,
 ) -> PlanStatement:
     """A claim that passed, with its place, its doses worked out, and what speaks against it."""
     citation, reservations = cited
-    entry = parts.entry(citation.document_id)
+    place = _placed(parts.entry(citation.document_id), citation.section, citation.page, citation.quote)
+    place = replace(place, version=citation.version, start=citation.start, end=citation.end)
+    return replace(
+        _weighed(claim.text, place, speaking, patient), support=claim.check.support, reservations=reservations
+    )
+
+
+def _stated(
+    planned: PlannedLine, cautions: Sequence[PlannedLine], held: PatientMedicines, condition: str
+) -> PlanStatement:
+    """A line of a guideline word for word, with its place, its doses worked out, and what speaks against it."""
+    line, document = planned.line, planned.guideline.document
+    page = document.layout.page_at(line.start)
+    place = _placed(planned.guideline.entry, line.section, page, document.text[line.start : line.end])
+    place = replace(place, start=line.start, end=line.end)
+    speaking = against(line.text, cautions, held, condition)
+    stated = _weighed(line.text, place, speaking, held.patient)
+    return replace(stated, reservations=planned.reasons, role=planned.role)
+
+
+def _placed(entry: LibraryEntry, section: tuple[str, ...], page: int | None, quote: str) -> StatementPlace:
     metadata = entry.metadata
     about = " ".join(filter(None, (metadata.publisher, entry.title, metadata.source_url)))
-    place = StatementPlace(
-        citation.document_id,
-        citation.document,
-        citation.version,
-        citation.section,
-        citation.page,
-        citation.start,
-        citation.end,
-        citation.quote,
-        metadata.published.isoformat() if metadata.published else None,
-        metadata.publisher,
-        country_of(about),
-        metadata.source_url,
-    )
-    against = conflicts(claim.text, held)
-    is_grave = any(conflict.is_grave for conflict in against)
-    words = (claim.text, GRADE.sub("", citation.quote, count=1) if GRADE.match(citation.quote) else citation.quote)
+    published = metadata.published.isoformat() if metadata.published else None
+    where = (entry.id, entry.title, entry.version, section, page, 0, 0, quote, published, metadata.publisher)
+    return StatementPlace(*where, country_of(about), metadata.source_url)
+
+
+def _weighed(text: str, place: StatementPlace, speaking: tuple[Conflict, ...], patient: Patient) -> PlanStatement:
+    """A statement with its doses worked out and what speaks against it."""
+    is_grave = any(conflict.is_grave for conflict in speaking)
+    words = (text, GRADE.sub("", place.quote, count=1) if GRADE.match(place.quote) else place.quote)
     return PlanStatement(
-        id=f"{number}",
-        text=claim.text,
+        id="",
+        text=text,
         place=place,
-        support=claim.check.support,
+        support=1.0,
         strength=_graded("strength", *words),
         certainty=_graded("certainty", *words),
-        doses=() if is_grave else worked_doses(claim.text, held.patient),
-        conflicts=against,
-        reservations=reservations,
+        doses=() if is_grave else worked_doses(text, patient),
+        conflicts=speaking,
     )
 
 

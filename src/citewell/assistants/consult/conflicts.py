@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from citewell.answer.illnesses import named_illnesses, wider
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import may_be_pregnant, patient_of, possible
 from citewell.assistants.consult.tables import rows
@@ -30,6 +31,8 @@ _WARNS_BEHIND = re.compile(
     re.IGNORECASE,
 )
 NOT_SETTLED = " (contradictory information)"
+RENAL = "has:kidney disease"
+LOW_EGFR = 60.0
 _WHEN = re.compile(r"(?P<what>pregnant|age)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?")
 
 
@@ -65,8 +68,9 @@ class PatientMedicines:
         return [finding for finding in self._present(Category.MEDICATION) if finding.name != "any"]
 
     def has(self, name: str) -> list[Finding]:
-        """What says that the patient has an illness, now, earlier or perhaps."""
+        """What says that the patient has an illness or a kind of it, now, earlier or perhaps."""
         wanted = concept_of(name)
+        illnesses = named_illnesses(name)
         return [
             finding
             for finding in self.findings
@@ -74,6 +78,7 @@ class PatientMedicines:
             and (
                 finding.name.casefold() == name.casefold()
                 or (finding.concept is not None and finding.concept == wanted[1])
+                or any(name in wider(own) for own in named_illnesses(finding.name) for name in illnesses)
             )
         ]
 
@@ -93,7 +98,7 @@ def conflicts(statement: str, held: PatientMedicines) -> tuple[Conflict, ...]:
     """What speaks against each medicine that a statement tells to give; one that it warns of is none."""
     found: list[Conflict] = []
     for medicine in given(statement):
-        found += [*_allergies(medicine, held), *_cautions(medicine, held), *_interactions(medicine, held)]
+        found += [*_allergies(medicine, held), *listed_cautions(medicine, held), *_interactions(medicine, held)]
     found.sort(key=lambda conflict: not conflict.is_grave)
     once: dict[tuple[str, str, str], Conflict] = {}
     for told in found:
@@ -111,7 +116,7 @@ def advised_against(statement: str, quoted: Iterable[tuple[str, str]]) -> Iterat
     every = list(quoted)
     for medicine in given(statement):
         for text, document in every:
-            warned = [other for other in medicines(text) if _is_warned_of(text, other)]
+            warned = [other for other in medicines(text) if is_warned_of(text, other)]
             if any(
                 other.name == medicine.name or (other.is_class and other.family == medicine.family) for other in warned
             ):
@@ -128,10 +133,11 @@ def given(statement: str) -> list[Medicine]:
     >>> given("We recommend against the use of ibuprofen.")
     []
     """
-    return [medicine for medicine in medicines(statement) if not _is_warned_of(statement, medicine)]
+    return [medicine for medicine in medicines(statement) if not is_warned_of(statement, medicine)]
 
 
-def _is_warned_of(statement: str, medicine: Medicine) -> bool:
+def is_warned_of(statement: str, medicine: Medicine) -> bool:
+    """Whether a statement plainly advises against a medicine."""
     return bool(_WARNS_BEFORE.search(statement[: medicine.start]) or _WARNS_BEHIND.match(statement[medicine.end :]))
 
 
@@ -148,12 +154,13 @@ def _allergies(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]
             yield Conflict("allergy", medicine.name, text, "record", is_grave=False)
 
 
-def _cautions(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
+def listed_cautions(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
+    """What the table of cautions says of a medicine for this patient."""
     for names, when, grave, concern, source in rows("cautions.tsv"):
         if not _is_among(medicine, names):
             continue
         kind = "pregnancy" if when.startswith("pregnant") else when.partition(":")[0].partition("<")[0]
-        kind = {"has": "illness"}.get(kind, kind)
+        kind = {"has": "renal" if when == RENAL else "illness"}.get(kind, kind)
         if told := _holds(when, held):
             yield Conflict(kind, medicine.name, f"{_opening(medicine.name)} {concern}; {told}.", source, grave == "yes")
         elif kind == "pregnancy" and may_be_pregnant(held.patient):
@@ -198,6 +205,9 @@ def _holds(when: str, held: PatientMedicines) -> str | None:
     if when.startswith("has:"):
         name = when.removeprefix("has:")
         having = held.has(name)
+        egfr = held.patient.egfr
+        if not having and when == RENAL and egfr is not None and egfr[0] < LOW_EGFR:
+            return f"the eGFR is {egfr[0]:g}"
         return f"the patient has {name.lower()}{held.doubt(*having)}" if having else None
     if (known := _met(when, held.patient)) is not None:
         return known

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from citewell.assistants.consult.assess import AssessmentParts
-from citewell.assistants.consult.gather import gather
 from citewell.assistants.consult.named_findings import key_of, named_in
-from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.plan_evidence import AssessmentParts, evidence_for
 from citewell.assistants.consult.tables import rows
 from citewell.errors import InputError
 from citewell.types import Hit, Scope
@@ -73,11 +71,10 @@ def weighed(
 ) -> list[Differential]:
     """Each differential with the findings that passages on it name: present ones for, absent ones against."""
     conditions = [differential.condition for differential in differentials]
-    patient = patient_of(consult)
-    gathered, _ = gather(conditions, consult.settled, patient, scope=scope, search=parts.search)
+    found, _ = evidence_for(conditions, consult, scope=scope, parts=parts)
     return [
-        _weighed(differential, consult, _named([passage.hit for passage in evidence.passages]))
-        for differential, evidence in zip(differentials, gathered, strict=True)
+        _weighed(differential, consult, _named([passage.hit for passage in evidence.gathered.passages]))
+        for differential, evidence in zip(differentials, found, strict=True)
     ]
 
 

@@ -49,11 +49,18 @@ _PRONOUN = re.compile(r"\s*(?:it|this|they|these)\s+(?:is|are|can|may|should|mus
 
 @dataclass(frozen=True, slots=True)
 class PatientQuote:
-    """A sentence to quote, and whether it is for this patient."""
+    """A sentence to quote, where it stands, and whether it is for this patient and whole."""
 
-    evidence: Evidence
     text: str
+    headings: tuple[str, ...]
+    start: int
+    end: int
+    hit: Hit
+    rank: int
+    """The place of its passage among those found."""
     fit: Applicable
+    why_not: str | None = None
+    """Why it cannot be quoted though it is for this patient."""
 
 
 def context_of(passages: Sequence[ApplicablePassage]) -> Context:
@@ -65,44 +72,23 @@ def context_of(passages: Sequence[ApplicablePassage]) -> Context:
 
 
 def quotes(
-    passages: Sequence[ApplicablePassage],
-    context: Context,
-    patient: Patient,
-    condition: str,
-    known: KnownConditions,
+    passages: Sequence[ApplicablePassage], patient: Patient, condition: str, known: KnownConditions
 ) -> list[PatientQuote]:
-    """The sentences that tell what to do and apply, best passage first, each once."""
+    """The sentences that tell what to do, each once; those that apply first, in the order of the guideline."""
     asked = frozenset(terms(condition))
     found: dict[str, PatientQuote] = {}
-    for passage, evidence in zip(passages, context.evidence, strict=True):
-        for text, headings in told_in(evidence.hit):
-            key = " ".join(text.casefold().split())
-            if key in found or not _may_stand(text, passage.hit.section) or text.endswith(":") or is_nameless(text):
-                continue
-            found[key] = PatientQuote(evidence, text, applicability_of(headings, text, patient, known))
-    fitting = [quote for quote in found.values() if quote.fit.applies]
-    fitting.sort(
-        key=lambda patient_quote: -_weight(patient_quote, asked) + SEVERE * is_for_severe(patient_quote.text, condition)
-    )
+    for rank, passage in enumerate(passages, 1):
+        for text, headings, start, end in told_in(passage.hit):
+            if _may_stand(text, passage.hit.section):
+                why_not = CUT_OFF if text.endswith(":") else NAMELESS if is_nameless(text) else None
+                fit = applicability_of(headings, text, patient, known)
+                quote = PatientQuote(text, headings, start, end, passage.hit, rank, fit, why_not)
+                found.setdefault(" ".join(GRADE.sub("", text).casefold().split()), quote)
+    fitting = [quote for quote in found.values() if quote.fit.applies and quote.why_not is None]
+    fitting.sort(key=lambda quote: -_weight(quote, asked) + SEVERE * is_for_severe(quote.text, condition))
+    others = [quote for quote in found.values() if quote not in fitting]
     kept = fitting[:MAX_QUOTED]
-    return sorted(kept, key=_reading_order(kept))
-
-
-def shut_out(
-    passages: Sequence[ApplicablePassage], context: Context, patient: Patient, known: KnownConditions
-) -> list[PatientQuote]:
-    """The sentences that tell what to do and are not for this patient or not whole, with the reason."""
-    patient_quotes = []
-    for passage, evidence in zip(passages, context.evidence, strict=True):
-        for text, headings in told_in(evidence.hit):
-            applicable = applicability_of(headings, text, patient, known)
-            if applicable.applies and text.endswith(":"):
-                applicable = Applicable(applies=False, reasons=(CUT_OFF,))
-            elif applicable.applies and is_nameless(text):
-                applicable = Applicable(applies=False, reasons=(NAMELESS,))
-            if _may_stand(text, passage.hit.section) and not applicable.applies:
-                patient_quotes.append(PatientQuote(evidence, text, applicable))
-    return patient_quotes
+    return [*sorted(kept, key=_reading_order(kept)), *others]
 
 
 def _weight(quote: PatientQuote, asked: frozenset[str]) -> float:
@@ -112,30 +98,18 @@ def _weight(quote: PatientQuote, asked: frozenset[str]) -> float:
         2.0 * (has_dose(quote.text) or is_warning(quote.text))
         + 1.0 * quote.fit.is_specific
         + names
-        - 0.3 * quote.evidence.number
+        - 0.3 * quote.rank
         + 0.5 * _is_plain(quote.text)
     )
 
 
-def _reading_order(kept: Sequence[PatientQuote]) -> Callable[[PatientQuote], tuple[int, int, int]]:
+def _reading_order(kept: Sequence[PatientQuote]) -> Callable[[PatientQuote], tuple[int, int]]:
     """The best section first; within a section as the guideline has it, whichever of its passages was found first."""
     best: dict[tuple[str, tuple[str, ...]], int] = {}
     for quote in kept:
-        place = (quote.evidence.hit.document_id, quote.evidence.hit.section)
-        best[place] = min(best.get(place, quote.evidence.number), quote.evidence.number)
-
-    def order(patient_quote: PatientQuote) -> tuple[int, int, int]:
-        return (
-            best[patient_quote.evidence.hit.document_id, patient_quote.evidence.hit.section],
-            patient_quote.evidence.hit.chunk_index,
-            _at(patient_quote),
-        )
-
-    return order
-
-
-def _at(quote: PatientQuote) -> int:
-    return " ".join(quote.evidence.text.split()).find(quote.text)
+        place = (quote.hit.document_id, quote.hit.section)
+        best[place] = min(best.get(place, quote.rank), quote.rank)
+    return lambda quote: (best[quote.hit.document_id, quote.hit.section], quote.start)
 
 
 def _is_plain(text: str) -> bool:
@@ -164,7 +138,7 @@ def _may_stand(text: str, section: Sequence[str]) -> bool:
 
 def sentences_of(hit: Hit) -> Iterator[str]:
     """The sentences of a passage, as `told_in` reads them."""
-    return (text for text, _ in told_in(hit))
+    return (text for text, *_ in told_in(hit))
 
 
 def headings_at(hit: Hit, at: int) -> tuple[str, ...]:
@@ -189,8 +163,8 @@ def is_nameless(text: str) -> bool:
     return leans and not medicines(text)
 
 
-def told_in(hit: Hit) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The sentences of a passage, each with the headings over it; a dose is read with the sentence that names of what.
+def told_in(hit: Hit) -> Iterator[tuple[str, tuple[str, ...], int, int]]:
+    """The sentences of a passage, each with the headings over it and its place; a dose goes with what it is of.
 
     What ends with a colon goes on with the items of its list, as one. Items that each state a recommendation stand for
     themselves, and how strong one is stands behind it.
@@ -198,7 +172,8 @@ def told_in(hit: Hit) -> Iterator[tuple[str, tuple[str, ...]]]:
     imprint = imprint_of(hit.text)
     for start, end in _joined(hit):
         if _paragraph(hit, start) not in imprint:
-            yield " ".join(hit.text[start - hit.start : end - hit.start].split()), headings_at(hit, start)
+            words = " ".join(hit.text[start - hit.start : end - hit.start].split())
+            yield words, headings_at(hit, start), start, end
 
 
 def dosed(spans: Sequence[EvidenceSpan], context: Context) -> Iterator[EvidenceSpan]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import groupby, islice
 
 from citewell.answer.rank import CONTROLS, Controls, ScoredCandidate, is_near, without_copies
@@ -90,12 +90,27 @@ class GatheredEvidence:
     condition: str
     passages: tuple[ApplicablePassage, ...]
     left_out: tuple[ExcludedPassage, ...]
+    every: tuple[ApplicablePassage, ...] = ()
+    """All that apply, in their order."""
+
+
+Chosen = Mapping[int, str]
+"""The generations of the documents that are on a diagnosis, with their ids."""
 
 
 def gather(
-    conditions: Sequence[str], findings: Sequence[Finding], patient: Patient, *, scope: Scope, search: Search
+    conditions: Sequence[str],
+    findings: Sequence[Finding],
+    patient: Patient,
+    *,
+    scope: Scope,
+    search: Search,
+    chosen: Sequence[Chosen] | None = None,
 ) -> tuple[list[GatheredEvidence], tuple[Hit, ...]]:
-    """The passages of every diagnosis, and those that the findings alone point at; all embedded in one batch."""
+    """The passages of every diagnosis, and those that the findings alone point at; all embedded in one batch.
+
+    They stand in the documents that were chosen for it; where none were, in those that are near to its name.
+    """
     told = describe(findings, patient)
     asked: list[str | tuple[str, ...]] = [
         query for condition in conditions for query in (condition, (condition, told, WANTED) if told else condition)
@@ -106,7 +121,13 @@ def gather(
         return [], ()
     public = replace(scope, subject=None)  # another patient's papers are no guideline, whoever may read them
     every = retrieve_all(
-        asked, scope=public, search=search, limit=FETCHED, controls=WIDE, with_terms=False, choose=_within_documents
+        asked,
+        scope=public,
+        search=search,
+        limit=FETCHED,
+        controls=WIDE,
+        with_terms=False,
+        choose=partial(_within_documents, chosen=chosen),
     )
     wide = [[hit for hit in search_result.hits if may_advise(hit.section)] for search_result in every]
     calibration = search.calibration
@@ -117,26 +138,30 @@ def gather(
             (hitses[2 * at], hitses[2 * at + 1], hitses[-1] if told else []),
             patient,
             known_of(condition, findings),
+            None if chosen is None else frozenset(chosen[at].values()),
         )
         for at, condition in enumerate(conditions)
     ]
     return gathered, tuple(hit for hit in alone if applicability_of(_headings(hit), "", patient).applies)
 
 
-def _within_documents(ranked: list[list[ScoredCandidate]]) -> list[list[ScoredCandidate]]:
+def _within_documents(
+    ranked: list[list[ScoredCandidate]], *, chosen: Sequence[Chosen] | None
+) -> list[list[ScoredCandidate]]:
     """Of the orders of each diagnosis, what stands in documents that may be about it; of those alone, leads too."""
-    chosen: list[list[ScoredCandidate]] = []
+    within: list[list[ScoredCandidate]] = []
     every: set[int] = set()
     for at in range(0, len(ranked) - 1, 2):
-        about = {candidate.candidate.generation for candidate in ranked[at] if candidate.relevance >= MIN_RELEVANCE}
-        chosen += [
+        near = {candidate.candidate.generation for candidate in ranked[at] if candidate.relevance >= MIN_RELEVANCE}
+        about = near if chosen is None else set(chosen[at // 2])
+        within += [
             [scored_candidate for scored_candidate in order if scored_candidate.candidate.generation in about]
             for order in ranked[at : at + 2]
         ]
         every |= about
-    return chosen + [
+    return within + [
         [candidate for at, candidate in enumerate(order) if candidate.candidate.generation in every or at < LEADING]
-        for order in ranked[len(chosen) :]
+        for order in ranked[len(within) :]
     ]
 
 
@@ -238,11 +263,20 @@ def _any_tells(text: str, spans: tuple[tuple[int, int], ...]) -> bool:
     return any(is_telling(text[start:end]) for start, end in spans)
 
 
-def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, known: KnownConditions) -> GatheredEvidence:
+def _fused(
+    found: tuple[list[Hit], list[Hit], list[Hit]],
+    patient: Patient,
+    known: KnownConditions,
+    chosen: frozenset[str] | None = None,
+) -> GatheredEvidence:
     """One order of three, within the documents that are about the condition."""
     condition = known.names[0]
     about = {hit.document_id: hit.relevance for hit in reversed(found[0]) if hit.relevance >= MIN_RELEVANCE}
-    strange = _on_others([hit for ordered in found for hit in ordered if hit.document_id in about], known)
+    if chosen is not None:
+        about = {hit.document_id: hit.relevance for one in reversed(found) for hit in reversed(one)}
+        about = {document: relevance for document, relevance in about.items() if document in chosen}
+    among = [hit for ordered in found for hit in ordered if hit.document_id in about]
+    strange = _on_others(among, known) if chosen is None else {}
     about = {document: relevance for document, relevance in about.items() if document not in strange}
     ranks: dict[tuple[str, int], float] = {}
     hits: dict[tuple[str, int], Hit] = {}
@@ -272,7 +306,8 @@ def _fused(found: tuple[list[Hit], list[Hit], list[Hit]], patient: Patient, know
         for at, applicable_passage in enumerate(passages)
         if at >= LOOKED_AT or not is_imprint(applicable_passage.hit.text)
     ]
-    return GatheredEvidence(condition, tuple(_whole(passage, hits) for passage in _first(advising)), left[:SHOWN])
+    first = tuple(_whole(passage, hits) for passage in _first(advising))
+    return GatheredEvidence(condition, first, left[:SHOWN], tuple(passages))
 
 
 def _whole(passage: ApplicablePassage, hits: dict[tuple[str, int], Hit]) -> ApplicablePassage:

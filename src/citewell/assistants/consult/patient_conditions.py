@@ -25,6 +25,8 @@ _COMMON = (
 )
 """Words that two diseases, or a disease and a title, may share without being about one."""
 
+OVERWEIGHT, OBESE = 25.0, 30.0
+
 
 @cache
 def _common() -> frozenset[str]:
@@ -59,6 +61,8 @@ def known_of(condition: str, findings: Sequence[Finding]) -> KnownConditions:
     names = [finding.name for finding in findings if finding.category in COMPLAINTS and finding.polarity in held]
     taken = {finding.polarity for finding in findings if finding.category is Category.MEDICATION}
     takes_nothing = Polarity.ABSENT in taken and Polarity.PRESENT not in taken
+    mass = next((finding.value for finding in reversed(findings) if finding.name == "BMI" and finding.value), 0.0)
+    names += ["Obesity"] if mass >= OBESE else ["Overweight"] if mass >= OVERWEIGHT else []
     return KnownConditions((condition, *dict.fromkeys(names)), takes_nothing)
 
 

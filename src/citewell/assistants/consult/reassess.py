@@ -8,9 +8,10 @@ from typing import Any
 
 from citewell.answer.replay import EMBEDDED_ANEW, RecordedQuestion, Replay, compare, erased_since
 from citewell.answer.service import ServiceLibrary
-from citewell.assistants.consult.assess import AssessmentParts, assess
+from citewell.assistants.consult.assess import assess
 from citewell.assistants.consult.contradictions import contradictions
 from citewell.assistants.consult.events_json import differential_of, finding_of
+from citewell.assistants.consult.plan_evidence import AssessmentParts
 from citewell.assistants.consult.signed_record import KEY, claims_of
 from citewell.history import AuditRecord
 from citewell.types import User
@@ -43,7 +44,7 @@ def again(
     )
     asked = RecordedQuestion.of(record, asker)
     still = library.at(asked.stamp).versions(asked.scope)
-    plan, _ = assess(consult, scope=asked.scope, parts=parts(asked.stamp, asked.only(still)))
+    plan = assess(consult, scope=asked.scope, parts=parts(asked.stamp, asked.only(still)))
     now = asdict(plan)
     erased = erased_since(words["evidence"], library, asked.scope.tenant)
     notes = [EMBEDDED_ANEW] if asked.is_embedded_anew(still) else []

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from citewell.assistants.consult.assess import AssessmentParts, assess
+from citewell.assistants.consult.assess import assess
 from citewell.assistants.consult.conflicts import PatientMedicines, advised_against, conflicts
 from citewell.assistants.consult.differentials import checked_differentials, weighed
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.messages import Reader, hear
 from citewell.assistants.consult.notebook import Clock, InterviewStep, Notebook, now
+from citewell.assistants.consult.plan_evidence import AssessmentParts
 from citewell.assistants.consult.replay_events import fold
 from citewell.assistants.consult.signed_record import quoted_in, text_now, words_of
 from citewell.assistants.consult.typed_findings import corrected
@@ -245,7 +246,7 @@ class ConsultService:
         before = self.notes.append(consult, [("assessing", {})], asker)
         flags = [f"{flag.title}: {flag.act} {flag.why} ({flag.source})" for flag in self.notes.turn(before).flags]
         try:
-            plan, _ = assess(before, scope=asker.scope, parts=self.parts(asker), red_flags=flags)
+            plan = assess(before, scope=asker.scope, parts=self.parts(asker), red_flags=flags)
         except CitewellError as error:
             self.notes.append(before, [("failed", {"reason": str(error)})], asker)
             raise

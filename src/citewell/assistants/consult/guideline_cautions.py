@@ -1,0 +1,103 @@
+"""Holds what a guideline warns of against the patient: the medicines that they take, the illnesses that they have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from citewell.answer.illnesses import are_related, named_illnesses
+from citewell.assistants.consult.conflicts import PatientMedicines, conflicts, given, is_warned_of, listed_cautions
+from citewell.assistants.consult.plan_lines import PlannedLine
+from citewell.clinical import broader, concept_ids, mentions
+from citewell.clinical.medicines import Medicine, medicines, reacts
+from citewell.clinical.populations import Applies, belongs, populations
+from citewell.types.consult import COMPLAINTS, Polarity
+from citewell.types.consult_plan import Conflict
+
+_FORBIDS = re.compile(
+    r"\bavoid|\bcontra-?indicat|\b(?:do|must|should) not\b|\bnot (?:for use|recommended|be used)\b|\bnever\b"
+    r"|\b(?:recommends?|suggests?|advises?) against\b",
+    re.IGNORECASE,
+)
+"""Words that rule a medicine out, and do not only ask for care."""
+
+
+GROWN = ("adults", "women", "men", "people")
+"""Groups that a caution names without meaning that they are at risk."""
+
+
+def of_taken(held: PatientMedicines) -> Iterator[Conflict]:
+    """What speaks against the medicines that the patient takes, whatever the plan is."""
+    for finding in held.taken:
+        for medicine in medicines(finding.name):
+            for conflict in listed_cautions(medicine, held):
+                text = f"The patient takes {finding.name}. {conflict.text}"
+                yield Conflict(conflict.kind, medicine.name, text, conflict.source, conflict.is_grave)
+
+
+def of_guideline(lines: Sequence[PlannedLine], held: PatientMedicines) -> Iterator[Conflict]:
+    """Medicines taken that a guideline on the illness advises against."""
+    for planned in lines:
+        text = planned.line.own
+        warned = [medicine for medicine in medicines(text) if is_warned_of(text, medicine)]
+        for finding in held.taken:
+            for taken in medicines(finding.name):
+                if any(_is_one_of(taken, other) for other in warned):
+                    told = f"The patient takes {finding.name}. The guideline advises against it: “{planned.line.text}”"
+                    source = planned.guideline.entry.title
+                    yield Conflict("current_medicine", taken.name, told, source, is_grave=True)
+
+
+def _is_one_of(taken: Medicine, warned: Medicine) -> bool:
+    return taken.name == warned.name or (warned.is_class and warned.family == taken.family)
+
+
+def against(
+    statement: str, cautions: Sequence[PlannedLine], held: PatientMedicines, condition: str
+) -> tuple[Conflict, ...]:
+    """What speaks against a statement for this patient: the record, and what its guideline says of its medicines."""
+    found = {(one.kind, one.medicine, one.text): one for one in conflicts(statement, held)}
+    for medicine in given(statement):
+        for planned in cautions:
+            warned = [
+                other
+                for other in medicines(planned.line.text)
+                if _is_one_of(medicine, other) or other.name == medicine.name
+            ]
+            if warned:
+                for conflict in _met(planned, medicine.name, held, condition):
+                    found.setdefault((conflict.kind, conflict.medicine, conflict.text), conflict)
+    return tuple(sorted(found.values(), key=lambda conflict: not conflict.is_grave))
+
+
+def _met(planned: PlannedLine, medicine: str, held: PatientMedicines, condition: str) -> Iterator[Conflict]:
+    """What a caution names that this patient has, is, or is allergic to."""
+    line = planned.line
+    is_grave = _FORBIDS.search(line.own) is not None
+    source = planned.guideline.entry.title
+    for kind, told in _named_of(line.own, held, condition):
+        yield Conflict(kind, medicine, f"“{line.text}” ({source}); {told}.", source, is_grave)
+
+
+def _named_of(text: str, held: PatientMedicines, condition: str) -> Iterator[tuple[str, str]]:
+    for population in populations(text):
+        is_plain = population.name in GROWN or population.is_without or population.condition is not None
+        if not is_plain and belongs(population, held.patient)[0] is Applies.YES:
+            kind = "pregnancy" if population.is_pregnant else "age"
+            yield kind, f"the patient is {'pregnant' if population.is_pregnant else held.patient.age_told}"
+    if held.patient.is_pregnant and re.search(r"\bpregnan", text, re.IGNORECASE):
+        yield "pregnancy", "the patient is pregnant"
+    named = {id_ for mention in mentions(text) for id_ in mention.ids}
+    illnesses, own_illness = named_illnesses(text), named_illnesses(condition)
+    held_now = (Polarity.PRESENT, Polarity.PAST, Polarity.UNCLEAR)
+    for finding in held.findings:
+        own, kinds = concept_ids(finding.name), named_illnesses(finding.name)
+        if finding.category not in COMPLAINTS or finding.polarity not in held_now or kinds & own_illness:
+            continue
+        is_named = not named.isdisjoint(own | broader(own))
+        is_kind = any(are_related(one, other) for one in illnesses for other in kinds)
+        if is_named or is_kind:
+            yield "illness", f"the patient has {finding.name.lower()}"
+    for allergy in held.allergies:
+        if reacts(allergy.name, [other.name for other in medicines(text)]) is not None and "hypersensitiv" in text:
+            yield "allergy", f"the patient is allergic to {allergy.name}"

@@ -1,0 +1,181 @@
+"""Chooses the guidelines on a diagnosis: by the illness that a title names, else by the sections that are on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from citewell.answer.illnesses import are_related, named_illnesses, other_names, speaks_of
+from citewell.assistants.consult.advice_sections import NUMBER, may_advise
+from citewell.clinical import mentions
+from citewell.sentences import terms
+from citewell.types import Document, LibraryEntry
+
+_QUALIFYING = (
+    "suspected possible probable likely confirmed acute chronic severe mild moderate simple uncomplicated "
+    "complicated recurrent persistent known new primary secondary essential early late lower upper first "
+    "episode exacerbation attack flare crisis relapse disease disorder syndrome infection infections "
+    "illness condition left right both bilateral adult adults child children young people patient "
+    "patients woman women man men infant infants baby babies"
+)
+"""Words that say which form of an illness it is, or whom it befalls: without them it is the same illness."""
+_LITTLE = "high low raised elevated increased in of the with and for from"
+"""Words of a name without which it is still the name: blood pressure is what is raised in hypertension."""
+_AROUND = (
+    "treatment treating management managing diagnosis diagnosing assessment assessing investigation investigations "
+    "clinical features referral recognition care therapy guideline guidelines recommendation recommendations "
+    "pathway initial drug medical standard"
+)
+"""Words that a heading puts round the name of an illness."""
+MAX_PART_WORDS = 8
+CHAPTER_DEPTH = 2
+"""Where the title names another illness, only a chapter is on this one: further down it is named beside the other."""
+OPENING = 600
+"""Characters in which a guideline says what it is on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenGuideline:
+    """A guideline on a diagnosis: all of it, or the sections that are on the illness."""
+
+    entry: LibraryEntry
+    document: Document
+    headings: frozenset[str] | None
+    """The headings of the sections on the illness; None where the whole document is on it."""
+    closeness: float
+    """Which part of a name of the illness its title has."""
+
+    def covers(self, section: Sequence[str]) -> bool:
+        """Whether words under these headings are on the illness."""
+        return self.headings is None or any(title in self.headings for title in section)
+
+
+def guidelines_on(
+    condition: str, shelf: Iterable[tuple[LibraryEntry, Document]]
+) -> tuple[tuple[ChosenGuideline, ...], tuple[LibraryEntry, ...]]:
+    """The guidelines on a diagnosis, and the others that were looked at; of several, those that name most of it."""
+    chosen, others = [], []
+    for entry, document in shelf:
+        guideline = _chosen(condition, entry, document)
+        if guideline is None:
+            others.append(entry)
+        else:
+            chosen.append(guideline)
+    best = max((guideline.closeness for guideline in chosen), default=0)
+    others += [guideline.entry for guideline in chosen if guideline.closeness < best]
+    return tuple(guideline for guideline in chosen if guideline.closeness == best), tuple(others)
+
+
+def _chosen(condition: str, entry: LibraryEntry, document: Document) -> ChosenGuideline | None:
+    title = document.title or entry.title
+    asked, told = named_illnesses(condition), named_illnesses(title)
+    is_whole = bool(asked & told) or names_illness(title, condition)
+    is_other = bool(told) and not is_whole and not any(are_related(one, other) for one in told for other in asked)
+    deepest = CHAPTER_DEPTH if is_other else None
+    headings = [heading for heading in headings_of(document, deepest) if may_advise((heading,))]
+    own = frozenset(heading for heading in headings if is_heading_on(heading, condition))
+    if told and not own and not is_other:
+        own = frozenset(heading for heading in headings if _names_part(heading, condition))
+    if is_whole or (
+        told and not is_other and (_is_told_at_the_start(document, asked) or (not own and _speaks_of_any(title, asked)))
+    ):
+        return ChosenGuideline(entry, document, None, _closeness(condition, title))
+    return ChosenGuideline(entry, document, own, max(_closeness(condition, one) for one in own)) if own else None
+
+
+@lru_cache(maxsize=50_000)
+def may_be_on(condition: str, title: str) -> bool:
+    """Whether a document may be on a diagnosis by its title alone, so that it is worth opening."""
+    asked, told = named_illnesses(condition), named_illnesses(title)
+    return names_illness(title, condition) or any(are_related(one, other) for one in told for other in asked)
+
+
+def _speaks_of_any(title: str, asked: Iterable[str]) -> bool:
+    return any(speaks_of(title, illness) for illness in asked)
+
+
+def _is_told_at_the_start(document: Document, asked: frozenset[str]) -> bool:
+    """Whether the words with which a guideline begins name the illness as one of those that it is on."""
+    bodies = [block for block in document.blocks if block.kind == "paragraph" and may_advise(block.section)]
+    opening = (document.text[block.start : block.end] for block in bodies if block.section == bodies[0].section)
+    return bool(asked & named_illnesses(" ".join(opening)[:OPENING]))
+
+
+def headings_of(document: Document, deepest: int | None = None) -> tuple[str, ...]:
+    """Every heading of a document, once, down to a depth."""
+    return tuple(dict.fromkeys(title for block in document.blocks for title in block.section[:deepest]))
+
+
+@lru_cache(maxsize=20_000)
+def is_heading_on(heading: str, condition: str) -> bool:
+    """Whether a heading is the name of an illness, with nothing beside it but what is done about it.
+
+    >>> is_heading_on("1.3 Colorectal cancer", "Suspected colorectal cancer")
+    True
+    >>> is_heading_on("Treatment review when type 2 diabetes is diagnosed", "Type 2 diabetes")
+    False
+    """
+    bare = NUMBER.sub("", heading)
+    beside = set(terms(bare)) - _words(_AROUND) - _words(_QUALIFYING) - _words(_LITTLE)
+    if not beside:
+        return False
+    asked, told = named_illnesses(condition), named_illnesses(bare)
+    named = frozenset(word for name in told & asked for other in (name, *other_names(name)) for word in terms(other))
+    is_same = bool(told & asked) and told <= asked and beside <= named | set(terms(condition))
+    return is_same or any(beside == telling for telling in _telling_names(condition))
+
+
+@lru_cache(maxsize=20_000)
+def names_illness(title: str, condition: str) -> bool:
+    """Whether a title has every word of a name of the illness that tells it from others.
+
+    >>> names_illness("Self-monitoring of blood pressure during pregnancy", "Gestational hypertension")
+    True
+    >>> names_illness("Pneumonia: diagnosis and management", "Acute bronchitis")
+    False
+    """
+    held = set(terms(title))
+    return any(name <= held for name in _telling_names(condition))
+
+
+def _names_part(heading: str, condition: str) -> bool:
+    """Whether a heading of a guideline on a group of illnesses names this one among others."""
+    return len(heading.split()) <= MAX_PART_WORDS and names_illness(heading, condition)
+
+
+@lru_cache(maxsize=1_000)
+def names_of(condition: str) -> tuple[str, ...]:
+    """A diagnosis as it was entered, and what else the illness is called."""
+    others = (name for illness in named_illnesses(condition) for name in (illness, *other_names(illness)))
+    concepts = (mention.name for mention in mentions(condition) if len(mention.name.split()) > 1)
+    return tuple(dict.fromkeys((condition, *(name.rstrip("?") for name in others if name[-1:] != "?"), *concepts)))
+
+
+@lru_cache(maxsize=1_000)
+def _telling_names(condition: str) -> tuple[frozenset[str], ...]:
+    """The words of each name that tell the illness from others; of the one that was entered, without its form."""
+    entered, *others = names_of(condition)
+    told = [frozenset(terms(entered)) - _words(_QUALIFYING) - _words(_LITTLE)]
+    told += [frozenset(terms(name)) - _words(_LITTLE) for name in others]
+    return tuple(words for words in told if words)
+
+
+@cache
+def _words(several: str) -> frozenset[str]:
+    return frozenset(terms(several)) | frozenset(several.split())
+
+
+def _closeness(condition: str, title: str) -> float:
+    held = set(terms(title))
+    parts = (len(words & held) / len(words) for name in names_of(condition) if (words := set(terms(name))))
+    return round(max(parts, default=0.0), 2)
+
+
+_SPACE = re.compile(r"\s+")
+
+
+def plain(text: str) -> str:
+    """Words on one line."""
+    return _SPACE.sub(" ", text).strip()

@@ -1,0 +1,118 @@
+"""Finds what a plan rests on: the guidelines on each diagnosis with their passages, and the patient as a record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from citewell.answer.gate import Verify
+from citewell.answer.retrieve import Search, retrieve
+from citewell.assistants.consult.conflicts import PatientMedicines
+from citewell.assistants.consult.gather import GatheredEvidence, gather
+from citewell.assistants.consult.guideline_choice import ChosenGuideline, guidelines_on, may_be_on
+from citewell.assistants.consult.patient import patient_of
+from citewell.assistants.consult.patient_conditions import known_of
+from citewell.assistants.consult.plan_lines import PlanPatient
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
+from citewell.assistants.guidelines.patient import MAX_TOLD, Complaint, PatientInput, Sex
+from citewell.clinical.medicines import medicines
+from citewell.ports import Writer
+from citewell.types import Document, Hit, LibraryEntry, Scope
+from citewell.types.consult import COMPLAINTS, Consult, Patient, Polarity
+
+LOOKED_AT = 20
+"""Passages nearest to the name of a diagnosis, whose documents are opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentParts:
+    """What an assessment needs."""
+
+    search: Search
+    verify: Verify
+    entry: Callable[[str], LibraryEntry]
+    """The library's entry of a document."""
+    shelf: Callable[[], Sequence[tuple[int, LibraryEntry]]] = tuple
+    """The current documents that may be guidelines, each with its generation."""
+    opened: Callable[[str], Document] | None = None
+    """A document's text and structure."""
+    writer: Writer | None = None
+    """A model behind a prompt; None quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosisEvidence:
+    """What was found for one diagnosis: the guidelines on it, their passages, and what else was looked at."""
+
+    guidelines: tuple[ChosenGuideline, ...]
+    others: tuple[LibraryEntry, ...]
+    gathered: GatheredEvidence
+
+
+def evidence_for(
+    conditions: Sequence[str], consult: Consult, *, scope: Scope, parts: AssessmentParts
+) -> tuple[list[DiagnosisEvidence], tuple[Hit, ...]]:
+    """The guidelines on each diagnosis with their passages, and the passages that the findings alone point at."""
+    shelf = parts.shelf()
+    choices = [_choice(condition, shelf, scope, parts) for condition in conditions]
+    generations = {entry.id: generation for generation, entry in shelf}
+    chosen = [{generations[one.entry.id]: one.entry.id for one in guidelines} for guidelines, _ in choices]
+    patient = patient_of(consult)
+    gathered, alone = gather(conditions, consult.settled, patient, scope=scope, search=parts.search, chosen=chosen)
+    return [DiagnosisEvidence(*choice, found) for choice, found in zip(choices, gathered, strict=True)], alone
+
+
+def _choice(
+    condition: str, shelf: Sequence[tuple[int, LibraryEntry]], scope: Scope, parts: AssessmentParts
+) -> tuple[tuple[ChosenGuideline, ...], tuple[LibraryEntry, ...]]:
+    """The guidelines on a diagnosis: by their titles, or by a section that the search finds."""
+    if not shelf or parts.opened is None:
+        return (), ()
+    found = retrieve(condition, scope=replace(scope, subject=None), search=parts.search, limit=LOOKED_AT)
+    near = {hit.document_id for hit in found.hits}
+    likely = [entry for _, entry in shelf if entry.id in near or may_be_on(condition, entry.title)]
+    chosen, others = guidelines_on(condition, ((entry, parts.opened(entry.id)) for entry in likely))
+    return chosen, (*others, *(entry for _, entry in shelf if entry not in likely))
+
+
+def plan_patient(condition: str, consult: Consult, held: PatientMedicines) -> PlanPatient:
+    """The patient as lines of a plan are held against them."""
+    named = [medicine for finding in held.taken for medicine in medicines(finding.name)]
+    lasting = [
+        finding.duration_days
+        for finding in held.settled
+        if finding.category in COMPLAINTS and finding.polarity is Polarity.PRESENT and finding.duration_days is not None
+    ]
+    return PlanPatient(
+        held.patient,
+        known_of(condition, held.settled),
+        PatientRecord(patient_input(consult, held.patient)),
+        frozenset(name for medicine in named for name in (medicine.name, medicine.family)),
+        max(lasting, default=None),
+    )
+
+
+def patient_input(consult: Consult, patient: Patient) -> PatientInput:
+    """The patient as the criteria of guidelines are held against them: what was said, without what was taken back."""
+    held = {finding.id for finding in consult.findings}
+    gone = [finding.words for finding, _ in consult.gone if finding.words is not None and finding.id not in held]
+    texts = []
+    for message in consult.messages:
+        if message.role == "user":
+            text = message.text
+            for words in sorted((one for one in gone if one.message == message.position), key=lambda one: -one.start):
+                text = text[: words.start] + text[words.end :]
+            texts.append(text)
+    typed = [
+        f"{'no ' if finding.polarity is Polarity.ABSENT else ''}{finding.name}"
+        for finding in consult.settled
+        if finding.words is None and finding.polarity in (Polarity.PRESENT, Polarity.ABSENT)
+    ]
+    age = None if patient.age_years is None else math.floor(patient.age_years)
+    sex: Sex | None = "female" if patient.sex == "female" else "male" if patient.sex == "male" else None
+    complaints, room = [], MAX_TOLD
+    for text in (*texts, *typed):
+        complaints += [Complaint(text[:room])] if room and text.strip() else []
+        room -= min(len(text), room)
+    return PatientInput(consult.id, age=age, sex=sex, complaints=tuple(complaints))

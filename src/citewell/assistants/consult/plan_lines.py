@@ -1,0 +1,332 @@
+"""Chooses the lines of the guidelines on a diagnosis that are for this patient, in the order of a plan."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from citewell.answer.illnesses import named_illnesses
+from citewell.assistants.consult.advice_sentences import is_empty, is_warning, states
+from citewell.assistants.consult.applicability import Applicable, applicability_of
+from citewell.assistants.consult.chapter_lines import GuidelineLine, as_label, chapter_lines, is_chapter, role_of
+from citewell.assistants.consult.disease_stages import is_for_severe, line_of, other_stage
+from citewell.assistants.consult.doses import has_dose
+from citewell.assistants.consult.extractive_plan import quotes
+from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence
+from citewell.assistants.consult.guideline_choice import ChosenGuideline
+from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
+from citewell.assistants.consult.patient_conditions import KnownConditions
+from citewell.assistants.consult.recommendation_lines import recommendation_lines, recommendations_of
+from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState
+from citewell.assistants.guidelines.evaluate import evaluate
+from citewell.assistants.guidelines.evaluate_finding import PatientRecord
+from citewell.assistants.guidelines.guideline import Guideline
+from citewell.clinical.medicines import medicines
+from citewell.types.consult import Patient
+from citewell.types.consult_plan import ExcludedPassage
+
+ORDER = ("now", "investigate", "treat", "support", "avoid", "caution", "safety", "refer", "follow", "prevent")
+"""The parts of a plan, in the order in which a colleague reads them."""
+MOST = {"now": 6, "investigate": 3, "treat": 7, "support": 4, "avoid": 4, "safety": 4, "refer": 2, "follow": 3}
+"""How many of many numbered recommendations stand in each part; a chapter is short and stands whole."""
+_STEP = re.compile(r"\bstep (\d)\b", re.IGNORECASE)
+_SAFETY = re.compile(
+    r"\bsafety[- ]net|\bdanger signs?\b|\bright away\b|\b(?:seek|return|come back|contact)\b[^.;]{0,60}"
+    r"\b(?:if|immediately|urgent|medical|health)\b",
+    re.IGNORECASE,
+)
+_REFERS = re.compile(r"\W*\*?(?:refer|admit|arrange admission|transfer)\b", re.IGNORECASE)
+FURTHER = "further from this patient than the others of its part"
+NOT_MET = "its criteria are not met"
+MET, SPECIFIC, UNREAD = 0.3, 0.15, -0.1
+"""What counts beside how near a recommendation is in meaning: its criteria are met, it is for a group of this patient,
+or a person has to read them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLine:
+    """A line for this patient, and the guideline that it is from."""
+
+    line: GuidelineLine
+    guideline: ChosenGuideline
+    role: str
+    reasons: tuple[str, ...] = ()
+    """For whom it may be only."""
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPatient:
+    """The patient of a plan: who they are, what they have and take, and the record that criteria are held against."""
+
+    patient: Patient
+    known: KnownConditions
+    record: PatientRecord
+    taken: frozenset[str] = frozenset()
+    """Names and families of the medicines taken."""
+    days: float | None = None
+    """For how long the longest of the complaints has lasted."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLines:
+    """What guidelines hold for a patient, and what they hold that is not for them, with the reason."""
+
+    lines: tuple[PlannedLine, ...] = ()
+    left_out: tuple[ExcludedPassage, ...] = ()
+    cautions: tuple[PlannedLine, ...] = ()
+    """What to keep in mind about medicines: held against what is given and taken."""
+    features: tuple[PlannedLine, ...] = ()
+    """How the illness shows itself."""
+
+
+def lines_on(chosen: ChosenGuideline, gathered: GatheredEvidence, who: PlanPatient) -> FoundLines:
+    """The lines of one guideline for a patient, whichever way it is written; prose is quoted from its best passages."""
+    guideline = recommendations_of(chosen.document)
+    if guideline is not None:
+        numbered = _of_recommendations(chosen, guideline, gathered.every, who)
+        return joined((numbered, _stated_beside(guideline, _of_prose(chosen, gathered.passages, who))))
+    return _of_chapter(chosen, who) if is_chapter(chosen) else _of_prose(chosen, gathered.passages, who)
+
+
+def _stated_beside(guideline: Guideline, prose: FoundLines) -> FoundLines:
+    """Of the sentences of a guideline those that state a recommendation and are none of its numbered ones."""
+    rules = [(rule.start, rule.end) for rule in guideline.rules]
+
+    def is_beside(planned: PlannedLine) -> bool:
+        line = planned.line
+        return states(line.text) and not any(start < line.end and line.start < end for start, end in rules)
+
+    return FoundLines(tuple(filter(is_beside, prose.lines)))
+
+
+def joined(several: Iterable[FoundLines]) -> FoundLines:
+    """The lines of several guidelines as one, each part of a plan together; the same words stand once."""
+    found = list(several)
+    every = [line for one in found for line in one.lines]
+    once: dict[str, PlannedLine] = {}
+    for line in every:
+        once.setdefault(" ".join(line.line.text.casefold().split()), line)
+    ordered = sorted(once.values(), key=lambda line: ORDER.index(line.role))
+    return FoundLines(
+        tuple(ordered),
+        tuple(dict.fromkeys(one for each in found for one in each.left_out)),
+        tuple(one for each in found for one in each.cautions),
+        tuple(one for each in found for one in each.features),
+    )
+
+
+def left(chosen: ChosenGuideline, line: GuidelineLine, why: str) -> ExcludedPassage:
+    """A line that is left out, and why."""
+    return ExcludedPassage(chosen.entry.title, line.section, why, line.text)
+
+
+# ------------------------------------------------------------------------------------------------------------- chapters
+
+
+def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
+    every = chapter_lines(chosen)
+    lines, left_out, cautions, features = [], [], [], []
+    acute = [line for line in every if _is_acute(line.section)]
+    for line in every:
+        if line.role in ("none", "feature"):
+            features += [PlannedLine(line, chosen, "feature")] if line.role == "feature" else []
+            continue
+        if line.role == "caution":
+            cautions.append(PlannedLine(line, chosen, "avoid" if is_warning(line.own) else "caution"))
+            continue
+        fit = _fit(line, who)
+        why = "; ".join(fit.reasons) if not fit.applies else None
+        why = why or other_stage(who.known.names[0], line.section)
+        why = why or (_other_acuity(line, who) if acute and len(acute) < len(every) else None)
+        if why:
+            left_out.append(left(chosen, line, why))
+        else:
+            role = "refer" if _REFERS.match(line.own) else line.role
+            lines.append(PlannedLine(line, chosen, role, fit.reasons))
+    return FoundLines(tuple(lines), tuple(left_out), tuple(cautions), tuple(features))
+
+
+def _fit(line: GuidelineLine, who: PlanPatient) -> Applicable:
+    words = _HEEDED.split(line.own, maxsplit=1)[0] if line.rule else line.own
+    return applicability_of(tuple(map(as_label, line.section)), as_label(words), who.patient, who.known)
+
+
+LASTING_DAYS = 21
+_HEEDED = re.compile(r"\b(?:tak(?:e|ing) (?:into )?account of?|for example|such as|including)\b", re.IGNORECASE)
+"""Behind these words people stand as examples, or as risks to think of: they do not say for whom it is."""
+_ACUTE = re.compile(r"\bacute\b|\battacks?\b|\bemergency\b|\bexacerbations?\b", re.IGNORECASE)
+_LASTING = re.compile(r"\bpersistent\b|\bintermittent\b|\bchronic\b|\bmaintenance\b|\blong[- ]term\b", re.IGNORECASE)
+
+
+def _is_acute(section: Sequence[str]) -> bool:
+    return any(_ACUTE.search(title) for title in section[1:])
+
+
+def _other_acuity(line: GuidelineLine, who: PlanPatient) -> str | None:
+    """Why a line is for the acute illness, or for the lasting one, and this patient has the other."""
+    condition = who.known.names[0]
+    is_acute = bool(_ACUTE.search(condition))
+    if is_acute and any(_LASTING.search(title) for title in line.section[1:]):
+        return "for the lasting illness; this is acute"
+    is_lasting = not is_acute and who.days is not None and who.days >= LASTING_DAYS
+    return "for an acute episode" if is_lasting and _is_acute(line.section) else None
+
+
+# --------------------------------------------------------------------------------------------- numbered recommendations
+
+
+def _of_recommendations(
+    chosen: ChosenGuideline, guideline: Guideline, passages: Sequence[ApplicablePassage], who: PlanPatient
+) -> FoundLines:
+    every = recommendation_lines(chosen, guideline)
+    near = _nearness(chosen, passages, every)
+    step = _step(every, who)
+    lines, left_out, cautions = [], [], []
+    for line in every:
+        if line.rule is None or line.role == "caution":
+            cautions.append(PlannedLine(line, chosen, "avoid"))
+            continue
+        rule = guideline.by_id[line.rule]
+        outcome = _outcome(line, guideline, who)
+        fit = _fit(line, who)
+        why = "; ".join(fit.reasons) if not fit.applies else None
+        why = why or _not_now(line, outcome, who, step)
+        if why:
+            left_out.append(left(chosen, line, why))
+            continue
+        is_met = outcome is not None and outcome.state in (CriterionState.MET, CriterionState.ASSUMED)
+        score = near.get(line.start, 0.0) + (MET if is_met and outcome and outcome.is_relevant else 0.0)
+        score += (SPECIFIC if fit.is_specific or line_of(line.section) == "first" else 0.0) - 0.2 * bool(fit.reasons)
+        score += UNREAD if outcome is not None and outcome.state is CriterionState.UNKNOWN else 0.0
+        is_referring = guideline_is_on_referral(guideline)
+        role = "now" if (is_met and rule.action.urgency) or is_referring else line.role
+        role = "safety" if _SAFETY.search(line.own) else role
+        lines.append(PlannedLine(line, chosen, role, fit.reasons, score))
+    kept, further = _closest(lines)
+    left_out += [left(chosen, one.line, FURTHER) for one in further]
+    return FoundLines(tuple(kept), tuple(left_out), tuple(cautions))
+
+
+def guideline_is_on_referral(guideline: Guideline) -> bool:
+    """Whether most of what a guideline recommends is whom to refer and to test: its criteria are what matters."""
+    deeds = Counter(rule.action.deed for rule in guideline.rules if rule.criteria is not None)
+    with_criteria = sum(deeds.values())
+    return 2 * with_criteria > len(guideline.rules) and 2 * deeds["advice"] < with_criteria
+
+
+def _outcome(line: GuidelineLine, guideline: Guideline, who: PlanPatient) -> CriteriaOutcome | None:
+    rule = guideline.by_id[line.rule or ""]
+    return None if rule.criteria is None else evaluate(rule.criteria, who.record, guideline, seen=frozenset({rule.id}))
+
+
+def _not_now(line: GuidelineLine, outcome: CriteriaOutcome | None, who: PlanPatient, step: int | None) -> str | None:
+    """Why a recommendation is not for this patient now."""
+    condition = who.known.names[0]
+    if outcome is not None and outcome.state is CriterionState.NOT_MET:
+        lacking = "; ".join(criterion.text for criterion in outcome.missing)
+        return f"{NOT_MET}: {lacking}" if lacking else NOT_MET
+    if is_empty(line.text):
+        return "it tells nothing to do for a patient"
+    if re.search(rf"\bif {re.escape(condition)} is not (?:diagnosed|suspected)\b", line.own, re.IGNORECASE):
+        return f"for people without {condition.lower()}"
+    own = next((int(match[1]) for title in reversed(line.section) if (match := _STEP.search(title))), None)
+    if own is not None and step is not None and own != step:
+        return f"for step {own}; the medicines taken make it step {step}"
+    return other_stage(condition, line.section)
+
+
+def _step(lines: Sequence[GuidelineLine], who: PlanPatient) -> int | None:
+    """The step of treatment that comes next: one more than the kinds of medicines taken that the steps name."""
+    stepped = [line for line in lines if any(_STEP.search(title) for title in line.section)]
+    if not stepped:
+        return None
+    families = {medicine.family for line in stepped for medicine in medicines(line.own)}
+    return min(len(families & who.taken), 3) + 1
+
+
+def _nearness(
+    chosen: ChosenGuideline, passages: Sequence[ApplicablePassage], lines: Sequence[GuidelineLine]
+) -> Mapping[int, float]:
+    """How near each line is in meaning to the patient and the diagnosis, by the sentences that the search scored."""
+    found: dict[int, float] = {}
+    for passage in passages:
+        if passage.hit.document_id != chosen.entry.id:
+            continue
+        for start, end, nearness in passage.hit.why.near:
+            for line in lines:
+                if start < line.end and line.start < end:
+                    found[line.start] = max(found.get(line.start, 0.0), nearness)
+    return found
+
+
+def _closest(lines: Sequence[PlannedLine]) -> tuple[list[PlannedLine], list[PlannedLine]]:
+    """As many of each part as a plan has room for, those nearest to the patient; in the order of the guideline."""
+    kept, further = [], []
+    for role in dict.fromkeys(line.role for line in lines):
+        own = sorted((line for line in lines if line.role == role), key=lambda line: -line.score)
+        kept += own[: MOST.get(role, 2)]
+        further += own[MOST.get(role, 2) :]
+    return sorted(kept, key=lambda line: line.line.start), further
+
+
+# ---------------------------------------------------------------------------------------------------------------- prose
+
+
+def _of_prose(chosen: ChosenGuideline, passages: Sequence[ApplicablePassage], who: PlanPatient) -> FoundLines:
+    own = [
+        passage
+        for passage in passages
+        if passage.hit.document_id == chosen.entry.id and chosen.covers(passage.hit.section)
+    ]
+    headless = {passage.hit.source_id for passage in own if not passage.is_whole}
+    told = quotes(own, who.patient, who.known.names[0], who.known)
+    lines, left_out = [], []
+    for quote in told:
+        line = GuidelineLine(
+            quote.text, quote.text, _role(quote.text, quote.headings), quote.headings, quote.start, quote.end
+        )
+        why = "; ".join(quote.fit.reasons) if not quote.fit.applies else quote.why_not
+        if not why and _is_for_severe_illness((*quote.headings, quote.text), who.known.names[0]):
+            why = f"for severe disease, not {who.known.names[0]}"
+        if why:
+            left_out.append(left(chosen, line, why))
+        else:
+            is_cut = quote.hit.source_id in headless and in_first_paragraph(quote.hit, quote.start)
+            kept = (*quote.fit.reasons, *([CUT] if is_cut and has_dose(quote.text) else []))
+            lines.append(PlannedLine(line, chosen, line.role, kept))
+    return FoundLines(tuple(lines), tuple(left_out))
+
+
+_SEVERE = re.compile(r"\bsevere\b(?P<what>[^.;:]{0,60})", re.IGNORECASE)
+
+
+def _is_for_severe_illness(texts: Iterable[str], condition: str) -> bool:
+    """Whether a heading or a sentence is for the severe form of the illness; severe pain is no form of it."""
+    illnesses = named_illnesses(condition)
+    for text in texts:
+        what = match["what"] if (match := _SEVERE.search(text)) else ""
+        is_illness = re.search(r"\b(?:disease|illness)\b", what) is not None or bool(named_illnesses(what) & illnesses)
+        if is_illness and is_for_severe(text, condition):
+            return True
+    return False
+
+
+def _role(text: str, headings: Sequence[str]) -> str:
+    """What a sentence is for: by what it tells to do, else by its headings."""
+    if is_warning(text):
+        return "avoid"
+    if _REFERS.match(text):
+        return "refer"
+    if _SAFETY.search(text):
+        return "safety"
+    under: Iterator[str] = (role for title in reversed(headings) if (role := role_of(title)) in ORDER)
+    role = next(under, "treat")
+    return "treat" if role == "caution" else role
+
+
+def with_role(line: PlannedLine, role: str) -> PlannedLine:
+    """The same line in another part of the plan."""
+    return replace(line, role=role)
