@@ -60,9 +60,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+gc.disable()  # while tests are collected: what that makes stays
+
+
 def pytest_collection_finish() -> None:
-    """What collecting has made stays until the end: a vault that is locked need not look for rubbish in it."""
+    """What collecting has made stays until the end: nobody need look for rubbish in it, nor often in what tests make."""
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
