@@ -64,7 +64,7 @@ gc.disable()  # while tests are collected: what that makes stays
 
 
 def pytest_collection_finish() -> None:
-    """What collecting has made stays until the end: nobody need look for rubbish in it, nor often in what tests make."""
+    """What collecting has made stays: nobody need look for rubbish in it, nor often in what tests make."""
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 20)

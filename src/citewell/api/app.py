@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from fastapi import APIRouter, Depends, FastAPI
@@ -141,6 +141,37 @@ def shortened(router: APIRouter) -> APIRouter:
     return short
 
 
+@cache
+def _routers() -> tuple[list[APIRouter], list[APIRouter], list[APIRouter]]:
+    """The routers that are documented, those without a version, and those of the pages."""
+    return (
+        [*(part.router for part in API), status.exposition],
+        [shortened(part.router) for part in SHORT],
+        [page.router for page in PAGES],
+    )
+
+
+@cache
+def _routes() -> APIRouter:
+    """Every route but the files; FastAPI analyses their parameters once for all sites of a process."""
+    documented, short, pages = _routers()
+    every = APIRouter()
+    for router in documented:
+        every.include_router(router, dependencies=[Depends(known_names)])
+    for router in short:
+        every.include_router(router, dependencies=[Depends(known_names)], include_in_schema=False)
+    for router in pages:
+        every.include_router(router, include_in_schema=False)
+    return every
+
+
+@cache
+def _endpoints() -> tuple[APIRoute, ...]:
+    return tuple(
+        route for routers in _routers() for router in routers for route in router.routes if isinstance(route, APIRoute)
+    )
+
+
 def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     """The web site of an open library; whoever shows the token is its owner."""
     MultiPartParser.spool_max_size = NEVER  # other forms are in memory already; a patient's file must touch no disk
@@ -164,24 +195,14 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
+        routes=_routes().routes,
     )
     site.state.site = here
     site.state.safe = safe
     site.state.health = Health.of(here)
-    documented, short = [*(part.router for part in API), status.exposition], [shortened(part.router) for part in SHORT]
-    pages = [page.router for page in PAGES]
-    for router in documented:
-        site.include_router(router, dependencies=[Depends(known_names)])
-    for router in short:
-        site.include_router(router, dependencies=[Depends(known_names)], include_in_schema=False)
-    for router in pages:
-        site.include_router(router, include_in_schema=False)
     site.openapi = partial(described, site)  # type: ignore[method-assign]
     site.mount("/static", Assets(directory=STATIC), name="static")
-    routes = [
-        route for router in (*documented, *short, *pages) for route in router.routes if isinstance(route, APIRoute)
-    ]
-    problem_responses.install(site, routes)
+    problem_responses.install(site, _endpoints())
     records_pages.install(site)
     site.add_middleware(Guard, site=here, host=host or app.settings.host)
     return site
