@@ -960,6 +960,23 @@ _PREGNANCY = re.compile(
     r"|expecting a baby|gravid)\b",
     re.IGNORECASE,
 )
+_GRAVIDA = re.compile(
+    r"\b(?:G\s?\d{1,2}\s?P\s?\d{1,2}(?:\s?\+\s?\d)?|primip\w*|primigravida|multip(?:arous|ara|gravida)?)\b[\s,;:-]{1,3}"
+    r"(?:at |now |currently )?(?P<weeks>\d{1,2})(?:\+\d)?\s?(?:weeks?|wks?|w)\b(?!\s*(?:post|ago|old|after))",
+    re.IGNORECASE,
+)
+FIRST_WEEK, LAST_WEEK = 4, 43
+_OPENING = re.compile(
+    r"\s*(?:(?P<title>(?i:mr|mrs|ms|miss|master))\b\.?,?\s*)?"
+    r"(?:(?P<letter>[MF])\s*[/,]\s*|(?P<name>[A-Z][a-z'’-]+(?:\s+[A-Z][a-z'’-]+)?)?(?P<comma>,)?\s*)"
+    r"(?P<count>\d{1,3})\s*(?P<unit>years?|yrs?|y/?o|y|months?|mths?|mo|weeks?|wks?)?\b(?:\s*old\b)?"
+    r"(?=\s*(?:[,.;:(]|$|\d|[MF]\b|male|female|boy|girl|man|woman))"
+)
+"""Who a note is about, at its very beginning; a bare number is an age only behind a title, or a name and a comma."""
+_NO_NAMES = frozenset(
+    "smoker smoking married works worked lasted onset duration last past over about day week month since for seen "
+    "started known history stage grade type bed room ward para gravida non ex ago aged age temp weight wt".split()
+)
 _UNSURE = re.compile(
     r"\b(?:not sure|might be|may be|could be|don't know|unsure|possibly|if (?:i'm|she's|i am|she is))\b", re.I
 )
@@ -999,7 +1016,32 @@ def find_traits(sentence: str, *, is_adult: bool = False) -> list[Trait]:
     traits = [*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_feeding(flat)]
     known = {trait.name for trait in traits}
     child = () if is_adult else (trait for trait in _child(flat) if trait.name not in known)
-    return sorted([*traits, *child], key=lambda trait: trait.start)
+    opening = () if "age" in known else (trait for trait in _opening(flat) if trait.name not in known)
+    once = {trait.name: trait for trait in (*opening, *child)}
+    return sorted([*traits, *once.values()], key=lambda trait: trait.start)
+
+
+def _opening(flat: str) -> Iterator[Trait]:
+    """Age and sex as a note opens with them: “Mr, 34 yrs”, “Jayden 5 yrs 18kg”, “Bob, 56.”, “F/45”."""
+    match = _OPENING.match(flat)
+    if match is None:
+        return
+    name, unit = match["name"] or "", match["unit"] or ""
+    is_named = bool(name) and not mentions(name) and not medicines(name) and name.casefold() not in _NO_NAMES
+    is_told = bool(match["title"] or match["letter"]) or (is_named and bool(match["comma"] or unit))
+    if not is_told or (name and not is_named) or not (unit or match["letter"] or match["comma"]):
+        return
+    words = f"{match['count']} {unit or 'years'} old"
+    age = next(iter(ages(words)), None)
+    if age is None or age.problem:
+        return
+    arithmetic = None if age.unit == "year" else f"{match['count']} {unit} = {age.years:.2f} years"
+    end = match.end("unit") if unit else match.end("count")
+    yield Trait(match.start("name") if name else match.start("count"), end, "age", age.years, "years", arithmetic)
+    if letter := match["letter"]:
+        yield Trait(*match.span("letter"), "sex", words="female" if letter == "F" else "male")
+    elif (match["title"] or "").casefold() in ("miss", "master"):
+        yield Trait(*match.span("title"), "sex", words="female" if match["title"].casefold() == "miss" else "male")
 
 
 def _child(sentence: str) -> Iterator[Trait]:
@@ -1029,9 +1071,13 @@ def _ages(sentence: str) -> Iterator[Trait]:
         arithmetic = None if age.unit == "year" else f"{age.text.strip()} = {age.years:.2f} years"
         yield Trait(age.start, age.end, "age", age.years, "years", arithmetic)
         letter = re.search(r"(?<![^\W\d_])[MFmf](?![^\W\d_])", age.text)
+        behind = re.match(r"\s*,?\s*(?P<letter>[MF])(?=\s*(?:[,.;:(]|$))", sentence[age.end :])
         if age.sex and letter:
             start = age.start + letter.start()
             yield Trait(start, start + 1, "sex", words=age.sex)
+        elif behind:
+            start = age.end + behind.start("letter")
+            yield Trait(start, start + 1, "sex", words="female" if behind["letter"] == "F" else "male")
 
 
 def _sexes(sentence: str) -> Iterator[Trait]:
@@ -1046,6 +1092,7 @@ def _sexes(sentence: str) -> Iterator[Trait]:
 
 def _pregnancies(sentence: str) -> Iterator[Trait]:
     weeks = [time for time in durations(sentence) if time.kind == "gestation" and time.days is not None]
+    yield from _obstetric(sentence)
     spans = [match.span() for match in _PREGNANCY.finditer(sentence)]
     spans += [(time.start, time.end) for time in weeks if not any(_near(time, span) for span in spans)]
     for start, end in sorted(spans):
@@ -1061,6 +1108,13 @@ def _pregnancies(sentence: str) -> Iterator[Trait]:
         doubtful = _UNSURE.search(before) is not None
         denied = _NOT.search(before) is not None and not doubtful
         yield Trait(low, high, "pregnant", value, "weeks" if value else None, None, denied, doubtful)
+
+
+def _obstetric(sentence: str) -> Iterator[Trait]:
+    """A pregnancy as midwives write it: “G2P1, 28 weeks”, “P0+1 at 34 wks”."""
+    match = _GRAVIDA.search(sentence)
+    if match and FIRST_WEEK <= int(match["weeks"]) <= LAST_WEEK:
+        yield Trait(*match.span(), "pregnant", float(match["weeks"]), "weeks")
 
 
 def _near(weeks: Duration, span: tuple[int, int]) -> bool:

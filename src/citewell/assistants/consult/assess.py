@@ -142,8 +142,8 @@ def _key(statement: PlanStatement) -> tuple[str, str]:
 
 
 MAX_LEADS = 3
-MIN_NAMED = 2
-"""Findings that a section must name, where the patient has as many: one alone, such as fever, points everywhere."""
+MIN_NAMED = 3
+"""Findings that a sentence must name, where the patient has as many: one or two, such as fever, point everywhere."""
 COMPLAINTS = (Category.SYMPTOM, Category.ASSOCIATED)
 
 
@@ -168,10 +168,7 @@ def lead(hits: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Coll
         place = (hit.document, hit.section)
         if section_lead is not None and (place not in leads or len(section_lead.names) > len(leads[place].names)):
             leads[place] = section_lead
-    least = max(min(MIN_NAMED, len(present)), 1)
-    return tuple(
-        sorted((other for other in leads.values() if len(other.names) >= least), key=lambda one: -len(one.names))
-    )[:MAX_LEADS]
+    return tuple(sorted(leads.values(), key=lambda one: -len(one.names)))[:MAX_LEADS]
 
 
 def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> SectionLead | None:
@@ -184,7 +181,10 @@ def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> SectionLea
             names |= own
             if len(own) > best:
                 best, quote = len(own), sentence
-    return SectionLead(hit.document, hit.section, round(hit.relevance, 3), quote, tuple(names)) if names else None
+    least = max(min(MIN_NAMED, len(present)), 1)
+    return (
+        SectionLead(hit.document, hit.section, round(hit.relevance, 3), quote, tuple(names)) if best >= least else None
+    )
 
 
 def _is_signpost(sentence: str) -> bool:

@@ -30,6 +30,8 @@ _REACTION = re.compile(
     re.IGNORECASE,
 )
 """What stands between an allergen and what it did."""
+_ALLERGIES = re.compile(r"(?:^|[.;]\s*)\W*(?:known\s+|drug\s+)*allerg(?:y|ies|ic)(?:\s+to)?\s*[:=–-]\s*", re.IGNORECASE)
+_LISTED = re.compile(r"(?:[\w/-]+(?:\s*\([^)]*\))?\s*(?:,|/|&|\band\b|\+)\s*)*", re.IGNORECASE)
 _OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
 """Whom a parent speaks of: the patient."""
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
@@ -232,6 +234,9 @@ class _Sentence:
     def _mention(self, mention: SentenceMention, details: Sequence[Detail]) -> Finding:
         polarity = self._polarity(mention.start, mention.end)
         category = mention.category
+        if category is Category.MEDICATION and mention.name != ANY and self._is_labelled_allergen(mention):
+            category = Category.ALLERGY
+            polarity = Polarity.ABSENT if polarity is Polarity.ABSENT else Polarity.PRESENT
         if category is Category.SYMPTOM and polarity is Polarity.PRESENT and self._is_reaction(mention):
             polarity = Polarity.PAST
         if category is Category.SYMPTOM and (self.has_complaint or mention is not _first(self.mentions)):
@@ -251,6 +256,11 @@ class _Sentence:
         """Whether a symptom is what an allergen did: “allergic to ramipril, got angioedema”."""
         allergens = [other for other in self.mentions if other.category is Category.ALLERGY and other.name != ANY]
         return any(_REACTION.fullmatch(self.text, other.end, mention.start) for other in allergens)
+
+    def _is_labelled_allergen(self, mention: SentenceMention) -> bool:
+        """Whether a medicine stands in a list under “Allergies:”; when it happened does not end an allergy."""
+        label = _ALLERGIES.search(self.text, 0, mention.start)
+        return label is not None and _LISTED.fullmatch(self.text, label.end(), mention.start) is not None
 
     def _about(self, detail: Detail) -> SentenceMention | None:
         """The complaint that a detail is about: the nearest one, of two the one before it.

@@ -20,6 +20,7 @@ _TAKEN = frozenset(
         "glucose",
         "eGFR",
         "creatinine clearance",
+        "BMI",
     )
 )
 VITALS = (_TAKEN - {"blood pressure"}) | {SYSTOLIC, DIASTOLIC}

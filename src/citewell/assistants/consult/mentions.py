@@ -56,6 +56,8 @@ _LEAD = re.compile(
 )
 _TAIL = re.compile(r"(?:\s+(?:at|in|on|with|of|and|or|to|for|the|an?|my|his|her))+$", re.IGNORECASE)
 """What stands before and behind a complaint: “He's come about funny turns at”."""
+PENICILLIN = "penicillin"
+"""What “pen” is where somebody is allergic to it."""
 _ALLERGY = re.compile(r"allerg|\bnkd?a\b", re.IGNORECASE)
 _MEDICINES = re.compile(
     r"(?:regular |current |any |other )*(?:medic\w+|meds|drugs?|tablets?|pills?|anything)", re.IGNORECASE
@@ -147,7 +149,8 @@ def _unlisted(words: str, category: Category) -> tuple[str, str | None, Category
         return ANY, None, category
     if category is Category.MEDICATION and _MEDICINES.fullmatch(words):
         return ANY, None, category
-    return _TAIL.sub("", _LEAD.sub("", " ".join(words.split()))).lower(), None, category
+    name = _TAIL.sub("", _LEAD.sub("", " ".join(words.split()))).lower()
+    return (PENICILLIN if category is Category.ALLERGY and name == "pen" else name), None, category
 
 
 @lru_cache(maxsize=10_000)

@@ -35,13 +35,14 @@ def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
     weeks = pregnant.value if pregnant is not None and pregnant.polarity is Polarity.PRESENT else None
     feeding = _last(sure, "breastfeeding")
     sex = _last(sure, "sex")
+    is_pregnant = _held(pregnant) if pregnant is not None else (False if sex and sex.unit == "male" else None)
     age, weight = _last(sure, "age"), _last(sure, "weight")
     egfr, clearance = _last(sure, "eGFR"), _last(sure, "creatinine clearance")
     illnesses = [finding for finding in sure if finding.category is Category.MEDICAL_HISTORY]
     return Patient(
         age_years=None if age is None else age.value,
-        sex=None if sex is None else sex.unit,
-        is_pregnant=_held(pregnant) if pregnant is not None else (False if sex and sex.unit == "male" else None),
+        sex="female" if sex is None and is_pregnant else None if sex is None else sex.unit,
+        is_pregnant=is_pregnant,
         pregnancy_weeks=weeks,
         is_breastfeeding=False if sex and sex.unit == "male" else _held(feeding),
         weight_kg=None if weight is None else weight.value,

@@ -6,16 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from citewell.answer.illnesses import named_illnesses
-from citewell.assistants.consult.advice_sentences import is_empty, is_warning, states
+from citewell.assistants.consult.advice_sections import NUMBER, may_advise
+from citewell.assistants.consult.advice_sentences import MAX_CHARACTERS, is_empty, is_telling, is_warning, states
 from citewell.assistants.consult.applicability import Applicable, applicability_of
 from citewell.assistants.consult.chapter_lines import GuidelineLine, as_label, chapter_lines, is_chapter, role_of
+from citewell.assistants.consult.conflicts import given
 from citewell.assistants.consult.disease_stages import is_for_severe, line_of, other_stage
-from citewell.assistants.consult.doses import has_dose
-from citewell.assistants.consult.extractive_plan import quotes
+from citewell.assistants.consult.doses import AMOUNTS, has_dose
+from citewell.assistants.consult.extractive_plan import GRADE, quotes, told_in
 from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence
-from citewell.assistants.consult.guideline_choice import ChosenGuideline
+from citewell.assistants.consult.guideline_choice import ChosenGuideline, plain
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
 from citewell.assistants.consult.patient_conditions import KnownConditions
 from citewell.assistants.consult.recommendation_lines import recommendation_lines, recommendations_of
@@ -24,6 +27,9 @@ from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.clinical.medicines import medicines
+from citewell.clinical.populations import populations
+from citewell.clinical.quantities import quantities
+from citewell.sentences import terms
 from citewell.types.consult import Patient
 from citewell.types.consult_plan import ExcludedPassage
 
@@ -38,6 +44,8 @@ _SAFETY = re.compile(
     re.IGNORECASE,
 )
 _REFERS = re.compile(r"\W*\*?(?:refer|admit|arrange admission|transfer)\b", re.IGNORECASE)
+ALIKE = 0.75
+"""The share of their words that two lines have in common when they say the same."""
 FURTHER = "further from this patient than the others of its part"
 NOT_MET = "its criteria are not met"
 MET, SPECIFIC, UNREAD = 0.3, 0.15, -0.1
@@ -87,8 +95,8 @@ def lines_on(chosen: ChosenGuideline, gathered: GatheredEvidence, who: PlanPatie
     guideline = recommendations_of(chosen.document)
     if guideline is not None:
         numbered = _of_recommendations(chosen, guideline, gathered.every, who)
-        return joined((numbered, _stated_beside(guideline, _of_prose(chosen, gathered.passages, who))))
-    return _of_chapter(chosen, who) if is_chapter(chosen) else _of_prose(chosen, gathered.passages, who)
+        return joined((numbered, _stated_beside(guideline, _of_prose(chosen, gathered, who))))
+    return _of_chapter(chosen, who) if is_chapter(chosen) else _of_prose(chosen, gathered, who)
 
 
 def _stated_beside(guideline: Guideline, prose: FoundLines) -> FoundLines:
@@ -145,8 +153,49 @@ def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
             left_out.append(left(chosen, line, why))
         else:
             role = "refer" if _REFERS.match(line.own) else line.role
-            lines.append(PlannedLine(line, chosen, role, fit.reasons))
-    return FoundLines(tuple(lines), tuple(left_out), tuple(cautions), tuple(features))
+            lines.append(_for_child(PlannedLine(line, chosen, role, fit.reasons), who.patient))
+    return FoundLines(tuple(_in_one(lines)), tuple(left_out), tuple(cautions), tuple(features))
+
+
+def _in_one(lines: Sequence[PlannedLine]) -> Iterator[PlannedLine]:
+    """Short items of one list, such as tests, as one line: they stand one after another in the chapter."""
+    for _, several in groupby(lines, key=lambda one: (one.role, one.line.section, _is_short(one))):
+        group = list(several)
+        first, last = group[0], group[-1]
+        words = plain(first.guideline.document.text[first.line.start : last.line.end])
+        if len(group) == 1 or not _is_short(first) or len(words) > sum(len(one.line.own) + MARK for one in group):
+            yield from group
+            continue
+        own = "; ".join(one.line.own for one in group)
+        over = first.line.text.removesuffix(first.line.own)
+        yield replace(first, line=replace(first.line, text=f"{over}{own}", own=own, end=last.line.end))
+
+
+def _is_short(planned: PlannedLine) -> bool:
+    """Whether a line is an item that needs no line of its own: a few words without a medicine or a dose."""
+    line = planned.line
+    is_listed = planned.role in ("investigate", "support", "prevent", "follow")
+    return is_listed and len(line.own.split()) <= SHORT_WORDS and not has_dose(line.own) and not medicines(line.own)
+
+
+def _for_child(planned: PlannedLine, patient: Patient) -> PlannedLine:
+    """A line for a child: an amount that is for no age and no weight is an adult's, and is left out of it."""
+    line, age = planned.line, patient.age_years
+    if age is None or age >= OWN_DOSE_YEARS or not has_dose(line.own) or _PER_KG.search(line.own):
+        return planned
+    if any(
+        population.limits or population.name == "children"
+        for part in (*line.section[1:], line.own)
+        for population in populations(as_label(part))
+    ):
+        return planned
+    amounts = [one for one in quantities(line.own) if one.dimension.partition("/")[0] in AMOUNTS]
+    own = line.own[: amounts[0].start].rstrip(" :(,–-")
+    over = line.text.removesuffix(line.own)
+    dose = line.own[amounts[0].start :]
+    told = f"{over}{own}".rstrip(": ") if own else over.rstrip(": ")
+    why = f"The guideline gives “{dose}” for no age or weight, so it is not taken for a child of {patient.age_told}."
+    return replace(planned, line=replace(line, text=told), reasons=(*planned.reasons, why))
 
 
 def _fit(line: GuidelineLine, who: PlanPatient) -> Applicable:
@@ -155,6 +204,11 @@ def _fit(line: GuidelineLine, who: PlanPatient) -> Applicable:
 
 
 LASTING_DAYS = 21
+SHORT_WORDS, MARK = 7, 6
+"""Words of a short item; characters by which it may be further from the next: its mark and the line break."""
+OWN_DOSE_YEARS = 12
+"""Below this age a dose has to be for an age or a weight."""
+_PER_KG = re.compile(r"/\s*kg\b|\bper kg\b", re.IGNORECASE)
 _HEEDED = re.compile(r"\b(?:tak(?:e|ing) (?:into )?account of?|for example|such as|including)\b", re.IGNORECASE)
 """Behind these words people stand as examples, or as risks to think of: they do not say for whom it is."""
 _ACUTE = re.compile(r"\bacute\b|\battacks?\b|\bemergency\b|\bexacerbations?\b", re.IGNORECASE)
@@ -275,10 +329,10 @@ def _closest(lines: Sequence[PlannedLine]) -> tuple[list[PlannedLine], list[Plan
 # ---------------------------------------------------------------------------------------------------------------- prose
 
 
-def _of_prose(chosen: ChosenGuideline, passages: Sequence[ApplicablePassage], who: PlanPatient) -> FoundLines:
+def _of_prose(chosen: ChosenGuideline, gathered: GatheredEvidence, who: PlanPatient) -> FoundLines:
     own = [
         passage
-        for passage in passages
+        for passage in gathered.passages
         if passage.hit.document_id == chosen.entry.id and chosen.covers(passage.hit.section)
     ]
     headless = {passage.hit.source_id for passage in own if not passage.is_whole}
@@ -297,7 +351,57 @@ def _of_prose(chosen: ChosenGuideline, passages: Sequence[ApplicablePassage], wh
             is_cut = quote.hit.source_id in headless and in_first_paragraph(quote.hit, quote.start)
             kept = (*quote.fit.reasons, *([CUT] if is_cut and has_dose(quote.text) else []))
             lines.append(PlannedLine(line, chosen, line.role, kept))
-    return FoundLines(tuple(lines), tuple(left_out))
+    lines += _doses_of(chosen, [line.line for line in lines], who)
+    lines += _safety_of(chosen, gathered, [line.line for line in lines], who)
+    return FoundLines(tuple(_without_repeats(lines)), tuple(left_out))
+
+
+def _doses_of(chosen: ChosenGuideline, lines: Sequence[GuidelineLine], who: PlanPatient) -> Iterator[PlannedLine]:
+    """The doses of the medicines that lines give without one: rows and sentences under a heading that names them."""
+    document = chosen.document
+    lacking = {one.name for line in lines if not has_dose(line.text) for one in given(line.text) if not one.is_class}
+    for block in document.blocks if lacking else ():
+        if block.kind == "heading" or not chosen.covers(block.section) or not may_advise(block.section):
+            continue
+        over = next(
+            (title for title in reversed(block.section) if lacking & {one.name for one in medicines(title)}), None
+        )
+        words = plain(document.text[block.start : block.end])
+        if over is None or role_of(block.section[-1]) != "treat" or not has_dose(words) or len(words) > MAX_CHARACTERS:
+            continue
+        line = GuidelineLine(f"{NUMBER.sub('', over)}: {words}", words, "treat", block.section, block.start, block.end)
+        if _fit(line, who).applies and other_stage(who.known.names[0], block.section) is None:
+            yield PlannedLine(line, chosen, "treat")
+
+
+def _safety_of(
+    chosen: ChosenGuideline, gathered: GatheredEvidence, lines: Sequence[GuidelineLine], who: PlanPatient
+) -> list[PlannedLine]:
+    """What to watch for and when to come back, wherever the guideline says it near to this patient."""
+    known = {line.start for line in lines}
+    found = []
+    for passage in gathered.every:
+        if passage.hit.document_id == chosen.entry.id and chosen.covers(passage.hit.section):
+            for text, headings, start, end in told_in(passage.hit):
+                line = GuidelineLine(text, text, "safety", headings, start, end)
+                is_told = _SAFETY.search(text) is not None and is_telling(text) and start not in known
+                if is_told and not text.endswith(":") and _fit(line, who).applies:
+                    known.add(start)
+                    found.append(PlannedLine(line, chosen, "safety"))
+    return found[: MOST["safety"]]
+
+
+def _without_repeats(lines: Sequence[PlannedLine]) -> Iterator[PlannedLine]:
+    """The lines without those that say again, in a summary or in a section, what another one says; the longer stays."""
+    told = [(line, frozenset(terms(GRADE.sub("", line.line.text)))) for line in lines]
+    for at, (line, words) in enumerate(told):
+        again = (
+            (other, place)
+            for place, (one, other) in enumerate(told)
+            if place != at and one.role == line.role and len(words & other) > ALIKE * len(words | other)
+        )
+        if not any(len(other) > len(words) or (len(other) == len(words) and place < at) for other, place in again):
+            yield line
 
 
 _SEVERE = re.compile(r"\bsevere\b(?P<what>[^.;:]{0,60})", re.IGNORECASE)
