@@ -142,8 +142,8 @@ def _key(statement: PlanStatement) -> tuple[str, str]:
 
 
 MAX_LEADS = 3
-MIN_NAMED = 3
-"""Findings that a sentence must name, where the patient has as many: one or two, such as fever, point everywhere."""
+MIN_NAMED, LEAST_NAMED = 3, 2
+"""Findings that a sentence must name, where the patient has as many; one, such as fever, points everywhere."""
 COMPLAINTS = (Category.SYMPTOM, Category.ASSOCIATED)
 
 
@@ -181,7 +181,7 @@ def _pointing(hit: Hit, present: dict[str, str], patient: Patient) -> SectionLea
             names |= own
             if len(own) > best:
                 best, quote = len(own), sentence
-    least = max(min(MIN_NAMED, len(present)), 1)
+    least = max(min(MIN_NAMED, len(present)), LEAST_NAMED)
     return (
         SectionLead(hit.document, hit.section, round(hit.relevance, 3), quote, tuple(names)) if best >= least else None
     )

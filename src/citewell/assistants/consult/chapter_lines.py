@@ -262,10 +262,14 @@ def role_under(titles: Sequence[str]) -> str:
     return next((role for title in reversed(titles) if (role := role_of(title)) is not None), "none")
 
 
+def cells_of(row: str) -> Iterator[tuple[str, str]]:
+    """The cells of a row of a table, each with its header."""
+    return ((match["header"].strip(), match["value"].strip()) for match in _CELL.finditer(row))
+
+
 def _row(section: tuple[str, ...], item: _Item) -> GuidelineLine:
     """A row of a table; its first cell says what, or for whom, the others are."""
-    first = _CELL.match(item.text)
-    label = f"{first['header']}: {first['value']}" if first else ""
+    label = next((f"{header}: {value}" for header, value in cells_of(item.text)), "")
     return GuidelineLine(
         item.text, item.text, role_under(section), (*section, label) if label else section, item.start, item.end
     )

@@ -81,7 +81,12 @@ def _met(planned: PlannedLine, medicine: str, held: PatientMedicines, condition:
 
 def _named_of(text: str, held: PatientMedicines, condition: str) -> Iterator[tuple[str, str]]:
     for population in populations(text):
-        is_plain = population.name in GROWN or population.is_without or population.condition is not None
+        is_plain = (
+            population.name in GROWN
+            or population.kind.startswith("not")
+            or population.is_without
+            or population.condition is not None
+        )
         if not is_plain and belongs(population, held.patient)[0] is Applies.YES:
             kind = "pregnancy" if population.is_pregnant else "age"
             yield kind, f"the patient is {'pregnant' if population.is_pregnant else held.patient.age_told}"

@@ -12,11 +12,18 @@ from citewell.answer.illnesses import named_illnesses
 from citewell.assistants.consult.advice_sections import NUMBER, may_advise
 from citewell.assistants.consult.advice_sentences import MAX_CHARACTERS, is_empty, is_telling, is_warning, states
 from citewell.assistants.consult.applicability import Applicable, applicability_of
-from citewell.assistants.consult.chapter_lines import GuidelineLine, as_label, chapter_lines, is_chapter, role_of
+from citewell.assistants.consult.chapter_lines import (
+    GuidelineLine,
+    as_label,
+    cells_of,
+    chapter_lines,
+    is_chapter,
+    role_of,
+)
 from citewell.assistants.consult.conflicts import given
 from citewell.assistants.consult.disease_stages import is_for_severe, line_of, other_stage
 from citewell.assistants.consult.doses import AMOUNTS, has_dose
-from citewell.assistants.consult.extractive_plan import GRADE, quotes, told_in
+from citewell.assistants.consult.extractive_plan import GRADE, quotes
 from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence
 from citewell.assistants.consult.guideline_choice import ChosenGuideline, plain
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
@@ -35,8 +42,12 @@ from citewell.types.consult_plan import ExcludedPassage
 
 ORDER = ("now", "investigate", "treat", "support", "avoid", "caution", "safety", "refer", "follow", "prevent")
 """The parts of a plan, in the order in which a colleague reads them."""
-MOST = {"now": 6, "investigate": 3, "treat": 7, "support": 4, "avoid": 4, "safety": 4, "refer": 2, "follow": 3}
+MOST = {"now": 6, "investigate": 3, "treat": 9, "support": 4, "avoid": 4, "safety": 4, "refer": 2, "follow": 3}
 """How many of many numbered recommendations stand in each part; a chapter is short and stands whole."""
+_TALKS = re.compile(
+    r"\W*(?:if discussing|if the person \w+ asks|if (?:\w+ ){1,6}asks?|when (?:giving|discussing))\b", re.IGNORECASE
+)
+"""A recommendation on how to talk, not on what to do."""
 _STEP = re.compile(r"\bstep (\d)\b", re.IGNORECASE)
 _SAFETY = re.compile(
     r"\bsafety[- ]net|\bdanger signs?\b|\bright away\b|\b(?:seek|return|come back|contact)\b[^.;]{0,60}"
@@ -254,6 +265,7 @@ def _of_recommendations(
         is_met = outcome is not None and outcome.state in (CriterionState.MET, CriterionState.ASSUMED)
         score = near.get(line.start, 0.0) + (MET if is_met and outcome and outcome.is_relevant else 0.0)
         score += (SPECIFIC if fit.is_specific or line_of(line.section) == "first" else 0.0) - 0.2 * bool(fit.reasons)
+        score += UNREAD * (_TALKS.match(line.own) is not None)
         score += UNREAD if outcome is not None and outcome.state is CriterionState.UNKNOWN else 0.0
         is_referring = guideline_is_on_referral(guideline)
         role = "now" if (is_met and rule.action.urgency) or is_referring else line.role
@@ -367,28 +379,46 @@ def _doses_of(chosen: ChosenGuideline, lines: Sequence[GuidelineLine], who: Plan
             (title for title in reversed(block.section) if lacking & {one.name for one in medicines(title)}), None
         )
         words = plain(document.text[block.start : block.end])
-        if over is None or role_of(block.section[-1]) != "treat" or not has_dose(words) or len(words) > MAX_CHARACTERS:
+        is_dose = has_dose(words) and _HOW_OFTEN.search(words) is not None and not _SEE_TABLE.search(words)
+        if over is None or role_of(block.section[-1]) != "treat" or not is_dose or len(words) > MAX_CHARACTERS:
             continue
         line = GuidelineLine(f"{NUMBER.sub('', over)}: {words}", words, "treat", block.section, block.start, block.end)
-        if _fit(line, who).applies and other_stage(who.known.names[0], block.section) is None:
+        cells = [line, *(replace(line, own=value) for _, value in cells_of(words))]
+        is_own = all(_fit(cell, who).applies for cell in cells)
+        if is_own and other_stage(who.known.names[0], block.section) is None:
             yield PlannedLine(line, chosen, "treat")
+
+
+_HOW_OFTEN = re.compile(r"\bevery\b|\bhourly\b|\bdaily\b|\btimes\b|\bonce\b|\bsingle dose\b|/day\b", re.IGNORECASE)
+_SEE_TABLE = re.compile(r"\b(?:table|figure)\s+\d", re.IGNORECASE)
 
 
 def _safety_of(
     chosen: ChosenGuideline, gathered: GatheredEvidence, lines: Sequence[GuidelineLine], who: PlanPatient
 ) -> list[PlannedLine]:
-    """What to watch for and when to come back, wherever the guideline says it near to this patient."""
-    known = {line.start for line in lines}
+    """What to watch for and when to come back, wherever the guideline says it; what the search found comes first."""
+    near = {span[0] for passage in gathered.every for span in passage.hit.why.near}
+    document = chosen.document
     found = []
-    for passage in gathered.every:
-        if passage.hit.document_id == chosen.entry.id and chosen.covers(passage.hit.section):
-            for text, headings, start, end in told_in(passage.hit):
-                line = GuidelineLine(text, text, "safety", headings, start, end)
-                is_told = _SAFETY.search(text) is not None and is_telling(text) and start not in known
-                if is_told and not text.endswith(":") and _fit(line, who).applies:
-                    known.add(start)
-                    found.append(PlannedLine(line, chosen, "safety"))
-    return found[: MOST["safety"]]
+    for block in document.blocks:
+        words = plain(document.text[block.start : block.end])
+        is_advice = block.kind != "heading" and chosen.covers(block.section) and may_advise(block.section)
+        is_advice = is_advice and not re.search(r"= FALSE\b", words)
+        if not is_advice or len(words) > MAX_CHARACTERS or not _SAFETY.search(words) or not is_telling(words):
+            continue
+        line = GuidelineLine(_row_told(words), words, "safety", block.section, block.start, block.end)
+        is_new = not any(one.start < block.end and block.start < one.end for one in lines)
+        if is_new and not words.endswith(":") and _fit(line, who).applies:
+            found.append(PlannedLine(line, chosen, "safety"))
+    found.sort(key=lambda planned: planned.line.start not in near)
+    return sorted(found[: MOST["safety"]], key=lambda planned: planned.line.start)
+
+
+def _row_told(words: str) -> str:
+    """A row of a table without the cells that only a machine or a librarian reads."""
+    cells = list(cells_of(words))
+    kept = [f"{header}: {value}" for header, value in cells if not _NO_CELL.search(f"{header}: {value}")]
+    return "; ".join(kept) if len(cells) > 1 and kept else words
 
 
 def _without_repeats(lines: Sequence[PlannedLine]) -> Iterator[PlannedLine]:
@@ -404,6 +434,7 @@ def _without_repeats(lines: Sequence[PlannedLine]) -> Iterator[PlannedLine]:
             yield line
 
 
+_NO_CELL = re.compile(r"^references?\b|: (?:TRUE|FALSE)$|\bID\b", re.IGNORECASE)
 _SEVERE = re.compile(r"\bsevere\b(?P<what>[^.;:]{0,60})", re.IGNORECASE)
 
 
