@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from citewell.adapters.embedding.minilm import MiniLM
+from citewell.answer.events import AnswerDone
+from citewell.app import App, build
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.read_guideline import read
-from citewell.cli.commands import app
+from citewell.assistants.guidelines.search_entries import pieces
+from citewell.cli.commands import app as cli
+from citewell.config import Settings
 from tests.assistants.conftest import parsed
 from tests.assistants.printed_indented import Line, print_indented
 from tests.assistants.written import document
@@ -45,16 +52,16 @@ LINES: tuple[Line, ...] = (
     ("panel", "It spreads: 2 points. It itches: 1 point."),
     ("rule", "1.2.3 eGFR is measured before a second course, and after it. [2019]"),
     ("rule", "1.2.5 See table 7 for what to do after that. [2019]"),
-    ("caption", "Table 1 Medicines for purple fever in adults"),
+    ("caption", "Table 1 Antibiotics for treating purple fever in adults"),
     ("row", "Severity|Medicine and dose"),
-    ("row", "Mild|Violetin 500 mg a day"),
-    ("row", "Severe|Violetin 1 g a day"),
-    ("caption", "Table 2 Medicines for purple fever in babies and children"),
+    ("row", "Mild|amoxicillin 500 mg three times a day"),
+    ("row", "Severe|amoxicillin 1 g three times a day"),
+    ("caption", "Table 2 Antibiotics for treating purple fever in babies and children"),
     ("row", "Severity|Medicine and dose"),
-    ("row", "Mild|Under 1 year, Violetin 50 mg a day"),
+    ("row", "Mild|Under 1 year, amoxicillin 50 mg twice a day"),
     ("page", ""),
     ("row", "Severity|Medicine and dose"),
-    ("row", "Severe|1 to 4 years, Violetin 100 mg a day"),
+    ("row", "Severe|1 to 4 years, amoxicillin 100 mg twice a day"),
     ("panel title", "Notes for tables 1 and 2"),
     ("panel", "Ask a pharmacist about pregnancy."),
 )  # fmt: skip
@@ -93,10 +100,10 @@ def test_a_table_belongs_to_the_rules_that_name_it_wherever_it_stands(purple: Gu
         "1.2.5": [],
     }
     adults, children = purple.by_id["1.2.1"].tables
-    assert "1 g a day" in adults.text
+    assert "1 g three times a day" in adults.text
     assert "babies" not in adults.text
     assert "Under 1 year" in children.text
-    assert "1 to 4 years, Violetin 100 mg" in children.text, "also the part on the next page"
+    assert "1 to 4 years, amoxicillin 100 mg" in children.text, "also the part on the next page"
     assert all("Ask a pharmacist" in table.whole for table in (adults, children))
     assert "a temperature over 39°C." in purple.by_id["1.1.1"].tables[0].text
 
@@ -144,13 +151,13 @@ def test_words_that_belong_to_nothing_are_shown_with_their_page(tmp_path: Path, 
         ("table 1", ["1.2.1"]),
         ("table 2", ["1.2.1"]),
     ]
-    said = CliRunner().invoke(app, ["--home", str(tmp_path), "guidelines", "check", str(printed)]).output
+    said = CliRunner().invoke(cli, ["--home", str(tmp_path), "guidelines", "check", str(printed)]).output
     assert "7 of 7 recommendation numbers read" in said
     assert "not read: 0" in said
 
 
 def _check(home: Path, file: Path) -> dict[str, Any]:
-    told = CliRunner().invoke(app, ["--home", str(home), "guidelines", "check", str(file), "--json"])
+    told = CliRunner().invoke(cli, ["--home", str(home), "guidelines", "check", str(file), "--json"])
     found: dict[str, Any] = json.loads(told.output)
     return found
 
@@ -169,3 +176,45 @@ def test_real_guidelines_are_read_without_a_rest(shared_data: Path, name: str, r
     assert found.coverage.unread == found.coverage.stray == ()
     assert not [problem for problem in found.problems if problem.kind in ("table", "unread")]
     assert not [problem for problem in found.problems if "middle of a sentence" in problem.message]
+
+
+def test_the_rows_of_tables_for_several_people_are_found_by_themselves_under_their_caption(
+    purple: Guideline, printed: Path
+) -> None:
+    found = [piece for piece in pieces(purple, parsed(printed).text) if piece.kind == "table"]
+    assert any("1 to 4 years, amoxicillin" in piece.text for piece in found)
+    assert {piece.label for piece in found} == {
+        "NG999 §1.2.1, Table 1 Antibiotics for treating purple fever in adults",
+        "NG999 §1.2.1, Table 2 Antibiotics for treating purple fever in babies and children",
+    }
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, shared_data: Path, embedder: MiniLM) -> Iterator[App]:
+    path = shared_data / "guidelines" / "nice-ng250-pneumonia.pdf"
+    if not path.is_file():
+        pytest.skip("the guideline is not here (../shared/data/guidelines)")
+    with closing(build(Settings.model_validate({"home": tmp_path_factory.mktemp("library")}))) as app:
+        app.__dict__["embedder"] = embedder
+        app.guidelines.add(path)
+        yield app
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "table"),
+    [
+        ("What dose of amoxicillin for a 4-year-old with non-severe community-acquired pneumonia?",
+         "1 year to 4 years, 250 mg", "Table 2"),
+        ("What is the dose of amoxicillin for an adult with low-severity pneumonia?",
+         "Amoxicillin: 500 mg three times a day", "Table 1"),
+    ],
+    ids=["child", "adult"],
+)  # fmt: skip
+def test_a_dose_is_answered_from_the_table_for_these_people(library: App, question: str, said: str, table: str) -> None:
+    *_, done = library.chat.ask_service(()).assistant().ask(question, scope=library.scope_of_owner(), history=())
+    assert isinstance(done, AnswerDone)
+    assert said in done.answer.text
+    cited = [citation.section[-1] for citation in done.answer.citations]
+    assert cited
+    assert all(f"§1.6.2, {table} " in label for label in cited), cited
+    assert not any(note["words"] == "amoxicillin" for note in done.answer.notes["unused"])

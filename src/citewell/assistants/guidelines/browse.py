@@ -45,7 +45,7 @@ class BrowseOptions:
 def choices(guideline: Guideline) -> BrowseOptions:
     """What the pieces of a guideline can be told apart by."""
     return BrowseOptions(
-        ("rule", "search", "symptom", "definition"),
+        ("rule", "search", "table", "symptom", "definition"),
         tuple(dict.fromkeys(rule.site for rule in guideline.rules if rule.site)),
         tuple(sorted({rule.action.label for rule in guideline.rules})),
         tuple(dict.fromkeys(row.system for row in guideline.symptoms)),

@@ -62,12 +62,19 @@ class RuleTable:
     end: int
     name: str | None = None
     """By which rules refer to it, such as “table 2” or “weighted 7-point checklist”."""
-    rows: tuple[tuple[int, int], ...] = ()
-    """Where its rows stand; those that a page cuts in two are one."""
+    rows: tuple[tuple[int, int, int], ...] = ()
+    """Where its rows begin and end, and on which page; those that a page cuts in two are one."""
     notes: tuple[GuidelineNote, ...] = ()
     """Notes on it that stand elsewhere, such as those on two tables."""
     is_picture: bool = False
     """Nothing but its caption is text."""
+
+    @property
+    def title(self) -> str:
+        """Its caption, which may stand in its rows."""
+        head = self.text[: self.rows[0][0] - self.start] if self.rows else self.text.partition("\n")[0]
+        in_row = self.text.partition("; ")[0] if self.name else "table"
+        return " ".join((head or in_row).split())
 
     @property
     def whole(self) -> str:
@@ -98,11 +105,9 @@ class GuidelineRule:
     """None: no criteria language found."""
     tables: tuple[RuleTable, ...] = ()
     """What it names, or what stands below it unnamed: it is not whole without."""
-
-    @property
-    def table(self) -> RuleTable | None:
-        """Its one table; of several, each holds for other people or another step, and is quoted alone."""
-        return self.tables[0] if len(self.tables) == 1 else None
+    table: RuleTable | None = None
+    """Its one table, which is quoted with it. Of several, each holds for other people or another step: those, and one
+    that an earlier rule names too, are found and quoted by themselves."""
 
     @property
     def unread(self) -> tuple[str, ...]:

@@ -35,7 +35,9 @@ def parse_rules(passages: Sequence[RawRule], terms: Terms) -> tuple[GuidelineRul
 def _rows(passage: RawRule) -> tuple[str, ...]:
     """The rows of its one table: of several, none is known to be meant."""
     tables = passage.tables if len(passage.tables) == 1 else ()
-    return tuple(table.text[start - table.start : end - table.start] for table in tables for start, end in table.rows)
+    return tuple(
+        table.text[start - table.start : end - table.start] for table in tables for start, end, _ in table.rows
+    )
 
 
 def _rule(passage: RawRule, words: RuleText) -> GuidelineRule:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from citewell.assistants.guidelines.coverage import account
-from citewell.assistants.guidelines.guideline import Definition, Guideline
+from citewell.assistants.guidelines.guideline import Definition, Guideline, GuidelineRule
 from citewell.assistants.guidelines.parse_rules import Terms, parse_rules
 from citewell.assistants.guidelines.problems import problems
 from citewell.assistants.guidelines.read_rules import RawRule, read_passages
@@ -36,7 +37,7 @@ def read(document: Document) -> Guideline:
     tables = read_tables(document, passages, symptoms)
     of_rule = bound(document, passages.rules, tables)
     raw_rules = [replace(rule, tables=of_rule.get(rule.id, ())) for rule in passages.rules]
-    rules = parse_rules(raw_rules, Terms.of(definitions))
+    rules = _with_own_tables(parse_rules(raw_rules, Terms.of(definitions)))
     accounted = account(document, passages, tables=tables, symptoms=symptoms, definitions=definitions)
     front = document.text[:FRONT_CHARACTERS]
     guideline = Guideline(
@@ -51,6 +52,17 @@ def read(document: Document) -> Guideline:
         coverage=accounted.coverage,
     )
     return replace(guideline, problems=problems(document, guideline))
+
+
+def _with_own_tables(rules: Sequence[GuidelineRule]) -> tuple[GuidelineRule, ...]:
+    """The rules, each with its one table unless an earlier rule has it."""
+    taken: set[int] = set()
+    found = []
+    for rule in rules:
+        table = rule.tables[0] if len(rule.tables) == 1 and rule.tables[0].start not in taken else None
+        taken |= {table.start} if table else set()
+        found.append(replace(rule, table=table))
+    return tuple(found)
 
 
 def _recommends(passage: RawRule) -> bool:

@@ -129,18 +129,18 @@ class _Reader:
         caption = _CAPTION.match(self._text(row))
         return _name(caption["kind"], caption["number"]) if caption else None
 
-    def _joined_rows(self, rows: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    def _joined_rows(self, rows: Sequence[Block]) -> Iterator[tuple[int, int, int]]:
         """The places of rows; one that the page cuts repeats its first cell on the next page."""
-        before: tuple[int, int] | None = None
+        before: tuple[int, int, int] | None = None
         label, page = "", None
         for row in rows:
             opening = self._text(row).removeprefix(row_title(self._text(row))).partition(";")[0]
             if before and row.page != page and opening == label:
-                before = before[0], row.end
+                before = before[0], row.end, before[2]
             else:
                 if before:
                     yield before
-                before = row.start, row.end
+                before = row.start, row.end, row.page or 0
             label, page = opening, row.page
         if before:
             yield before
@@ -196,7 +196,7 @@ class _Reader:
         last: int,
         name: str | None,
         *,
-        rows: tuple[tuple[int, int], ...] = (),
+        rows: tuple[tuple[int, int, int], ...] = (),
         is_picture: bool = False,
     ) -> RuleTable:
         start, end = self.document.blocks[first].start, self.document.blocks[last].end

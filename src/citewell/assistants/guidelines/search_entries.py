@@ -9,13 +9,26 @@ from functools import cache
 from typing import Literal
 
 from citewell.assistants.guidelines.criteria import Absence, AgeRange, Exposure, FindingCriterion, Sex, conditions
-from citewell.assistants.guidelines.guideline import Definition, Guideline, GuidelineRule, SymptomRow, Urgency
+from citewell.assistants.guidelines.guideline import (
+    Definition,
+    Guideline,
+    GuidelineRule,
+    RuleTable,
+    SymptomRow,
+    Urgency,
+)
 
-Kind = Literal["rule", "search", "symptom", "definition", "section"]
+Kind = Literal["rule", "search", "symptom", "definition", "section", "table"]
 """A rule is what is cited, a search text what it is matched by; rows of the index and definitions are both.
+
+A table is a row of a table, or a box, that is quoted without the rules that name it.
 
 A section is a part of a guideline that does not number its recommendations.
 """
+
+
+_PLAIN = str.maketrans("[]\n", "() ")
+"""A label stands in brackets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +66,7 @@ def pieces(guideline: Guideline, text: str) -> tuple[SearchEntry, ...]:
     """Everything in a guideline that can be found, in its order; `text` is that of its document."""
     return (
         *(piece for rule in guideline.rules for piece in _of_rule(guideline, rule)),
+        *(piece for table in guideline.tables for piece in _of_table(guideline, table, text)),
         *(_of_row(guideline, number, row, text) for number, row in enumerate(guideline.symptoms, 1)),
         *(_of_definition(guideline, definition) for definition in guideline.definitions),
     )
@@ -72,6 +86,18 @@ def _of_row(guideline: Guideline, number: int, row: SymptomRow, text: str) -> Se
     matched = _sentence(row.symptom, f"Possible cancer: {row.possible_cancer}", row.recommendation)
     words, label = text[row.start : row.end], f"{guideline.name} Part B"
     return SearchEntry("symptom", f"B{number}", words, label, row.page, row.start, row.end, rules, matched)
+
+
+def _of_table(guideline: Guideline, table: RuleTable, text: str) -> Iterator[SearchEntry]:
+    """The rows of a table that no rule has to itself, under its caption, which says for whom it is; a box whole."""
+    rules = [rule for rule in guideline.rules if table in rule.tables]
+    if not rules or any(rule.table == table for rule in rules):
+        return
+    label = f"{guideline.name} §{rules[0].id}, {table.title}".translate(_PLAIN)
+    for number, (start, end, page) in enumerate(table.rows or ((table.start, table.end, table.page),), 1):
+        name = f"{table.name or table.title} row {number}"
+        matched = _sentence(table.title, " ".join(text[start:end].split()))
+        yield SearchEntry("table", name, text[start:end], label, page, start, end, (), matched)
 
 
 def _of_definition(guideline: Guideline, definition: Definition) -> SearchEntry:

@@ -35,7 +35,7 @@ class SearchableGuideline:
     """Where the library's passages begin: a citation opens the one that holds its words."""
 
     def entries_at(self, start: int, end: int) -> list[SearchEntry]:
-        """The rules, rows and definitions that share words with a place; a rule has its table with it."""
+        """The rules, rows, tables and definitions that share words with a place; a rule has its own table with it."""
         return [entry for first, last, entry in self._places if first < end and start < last]
 
     @cached_property
