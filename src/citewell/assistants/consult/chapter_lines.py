@@ -189,7 +189,8 @@ def as_label(text: str) -> str:
     >>> as_label("Under 6 months old: 10 mg per day")
     'under 6 months: 10 mg per day'
     """
-    return re.sub(r"(?<=months) old\b|(?<=years) old\b|(?<=weeks) old\b", "", text[:1].lower() + text[1:])
+    text = re.sub(r"(?<=months) old\b|(?<=years) old\b|(?<=weeks) old\b", "", text[:1].lower() + text[1:])
+    return re.sub(r"(\d\s*(?:–|-|to)\s*\d+ (?:years|months|weeks)) (?=\d)", r"\1: ", text)
 
 
 def _lines_of(section: tuple[str, ...], items: Sequence[_Item]) -> Iterator[GuidelineLine]:
@@ -247,6 +248,7 @@ def _line(section: tuple[str, ...], stack: Sequence[_Item]) -> GuidelineLine:
     *above, own = stack
     titles = (*section, *(item.text.rstrip(":") for item in above))
     role = role_under((*section, *(item.text for item in above if _is_heading(item))))
+    role = "treat" if role == "support" and (has_dose(own.text) or medicines(own.text)) else role
     shown = [item.text for item in above if not _is_heading(item) or role_of(item.text) is None]
     text = ": ".join([*(part.rstrip(":.") for part in shown), _OR_END.sub("", own.text)])
     return GuidelineLine(text, own.text, role, titles, own.start, own.end)

@@ -27,9 +27,12 @@ _WARNS_BEFORE = re.compile(
 _WARNS_BEHIND = re.compile(
     r"[^.;,]{0,60}\b(?:(?:is|are) (?:not (?:recommended|tolerated|available|suitable|effective|an option)"
     r"|contra-?indicated)"
+    r"|(?:is |are )?unsuitable"
     r"|(?:should|must) (?:not be|be avoided|never)|(?:not|cannot) be (?:used|given|taken|tolerated))\b",
     re.IGNORECASE,
 )
+_OF_ALLERGY = re.compile(r"\s(?:allerg\w+|hypersensitiv\w+|intoleran\w+)\b", re.IGNORECASE)
+"""Behind a medicine: “alternatives for penicillin allergy” gives no penicillin."""
 NOT_SETTLED = " (contradictory information)"
 RENAL = "has:kidney disease"
 LOW_EGFR = 60.0
@@ -133,7 +136,11 @@ def given(statement: str) -> list[Medicine]:
     >>> given("We recommend against the use of ibuprofen.")
     []
     """
-    return [medicine for medicine in medicines(statement) if not is_warned_of(statement, medicine)]
+    return [
+        medicine
+        for medicine in medicines(statement)
+        if not is_warned_of(statement, medicine) and not _OF_ALLERGY.match(statement, medicine.end)
+    ]
 
 
 def is_warned_of(statement: str, medicine: Medicine) -> bool:

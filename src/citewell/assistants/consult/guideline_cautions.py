@@ -10,7 +10,7 @@ from citewell.assistants.consult.conflicts import PatientMedicines, conflicts, g
 from citewell.assistants.consult.plan_lines import PlannedLine
 from citewell.clinical import broader, concept_ids, mentions
 from citewell.clinical.medicines import Medicine, medicines, reacts
-from citewell.clinical.populations import Applies, belongs, populations
+from citewell.clinical.populations import Applies, applies, belongs, populations
 from citewell.types.consult import COMPLAINTS, Polarity
 from citewell.types.consult_plan import Conflict
 
@@ -22,6 +22,7 @@ _FORBIDS = re.compile(
 """Words that rule a medicine out, and do not only ask for care."""
 
 
+NSAID, ASPIRIN = "NSAID", "aspirin"
 GROWN = ("adults", "women", "men", "people")
 """Groups that a caution names without meaning that they are at risk."""
 
@@ -39,6 +40,8 @@ def of_guideline(lines: Sequence[PlannedLine], held: PatientMedicines) -> Iterat
     """Medicines taken that a guideline on the illness advises against."""
     for planned in lines:
         text = planned.line.own
+        if not _warns_of_such(text, held):
+            continue
         warned = [medicine for medicine in medicines(text) if is_warned_of(text, medicine)]
         for finding in held.taken:
             for taken in medicines(finding.name):
@@ -48,8 +51,19 @@ def of_guideline(lines: Sequence[PlannedLine], held: PatientMedicines) -> Iterat
                     yield Conflict("current_medicine", taken.name, told, source, is_grave=True)
 
 
+def _warns_of_such(text: str, held: PatientMedicines) -> bool:
+    """Whether a warning is for people like this patient: “not in pregnant women” is for those who are pregnant."""
+    named = populations(text)
+    barred = [population for population in named if population.kind.startswith("not")]
+    if barred:
+        return any(belongs(population, held.patient)[0] is Applies.NO for population in barred)
+    return applies(named, held.patient).answer is not Applies.NO
+
+
 def _is_one_of(taken: Medicine, warned: Medicine) -> bool:
-    return taken.name == warned.name or (warned.is_class and warned.family == taken.family)
+    """Whether a medicine is the one that is warned of, or of its class; aspirin is warned of with the NSAIDs."""
+    is_salicylate = warned.name == NSAID and taken.name == ASPIRIN
+    return taken.name == warned.name or is_salicylate or (warned.is_class and warned.family == taken.family)
 
 
 def against(

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from citewell.answer.illnesses import are_related, named_illnesses, other_names, speaks_of
 from citewell.assistants.consult.advice_sections import NUMBER, may_advise
 from citewell.clinical import mentions
+from citewell.clinical.medicines import medicines
 from citewell.sentences import terms
 from citewell.types import Document, LibraryEntry
 
@@ -30,6 +31,8 @@ _AROUND = (
 )
 """Words that a heading puts round the name of an illness."""
 MAX_PART_WORDS = 8
+MAX_FORMS = 5
+"""Illnesses that the headings of a guideline on one illness and its forms may name."""
 CHAPTER_DEPTH = 2
 """Where the title names another illness, only a chapter is on this one: further down it is named beside the other."""
 OPENING = 600
@@ -72,8 +75,12 @@ def _chosen(condition: str, entry: LibraryEntry, document: Document) -> ChosenGu
     title = document.title or entry.title
     asked, told = named_illnesses(condition), named_illnesses(title)
     is_whole = bool(asked & told) or names_illness(title, condition)
+    if not told and medicines(title):
+        return None  # what is printed with a medicine is on the medicine
     is_other = bool(told) and not is_whole and not any(are_related(one, other) for one in told for other in asked)
     deepest = CHAPTER_DEPTH if is_other else None
+    if told and not is_whole and not is_other and _speaks_of_any(title, asked) and not _is_divided(document):
+        return ChosenGuideline(entry, document, None, _closeness(condition, title))
     headings = [heading for heading in headings_of(document, deepest) if may_advise((heading,))]
     own = frozenset(heading for heading in headings if is_heading_on(heading, condition))
     if told and not own and not is_other:
@@ -90,6 +97,12 @@ def may_be_on(condition: str, title: str) -> bool:
     """Whether a document may be on a diagnosis by its title alone, so that it is worth opening."""
     asked, told = named_illnesses(condition), named_illnesses(title)
     return names_illness(title, condition) or any(are_related(one, other) for one in told for other in asked)
+
+
+def _is_divided(document: Document) -> bool:
+    """Whether a guideline has its sections on many illnesses, one for each, as one on all cancers has."""
+    named = (named_illnesses(heading) for heading in headings_of(document) if may_advise((heading,)))
+    return len(frozenset().union(*named)) > MAX_FORMS
 
 
 def _speaks_of_any(title: str, asked: Iterable[str]) -> bool:

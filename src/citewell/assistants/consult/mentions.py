@@ -58,6 +58,8 @@ _TAIL = re.compile(r"(?:\s+(?:at|in|on|with|of|and|or|to|for|the|an?|my|his|her)
 """What stands before and behind a complaint: “He's come about funny turns at”."""
 PENICILLIN = "penicillin"
 """What “pen” is where somebody is allergic to it."""
+_OF_ECG = re.compile(r"\bST[- ](?:segment )?$")
+"""Before it: “ST depression” is of an ECG, not of a mood."""
 _ALLERGY = re.compile(r"allerg|\bnkd?a\b", re.IGNORECASE)
 _MEDICINES = re.compile(
     r"(?:regular |current |any |other )*(?:medic\w+|meds|drugs?|tablets?|pills?|anything)", re.IGNORECASE
@@ -82,7 +84,7 @@ def find_mentions(sentence: str) -> list[SentenceMention]:
             mention.ids,
         )
         for mention in clinical.mentions(sentence)
-        if mention.kind in FINDINGS
+        if mention.kind in FINDINGS and not _OF_ECG.search(sentence, 0, mention.start)
     ]
 
 

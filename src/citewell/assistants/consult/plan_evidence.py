@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,11 @@ from citewell.ports import Writer
 from citewell.types import Document, Hit, LibraryEntry, Scope
 from citewell.types.consult import COMPLAINTS, Consult, Patient, Polarity
 
+_FORM = re.compile(
+    r"\b(?:NSTEMI|STEMI|ST[- ](?:segment )?(?:depression|elevation)|primary prevention|secondary prevention|QRISK)",
+    re.IGNORECASE,
+)
+"""Words of a note that say which form of an illness it is, where guidelines treat the forms apart."""
 LOOKED_AT = 20
 """Passages nearest to the name of a diagnosis, whose documents are opened."""
 
@@ -88,6 +94,7 @@ def plan_patient(condition: str, consult: Consult, held: PatientMedicines) -> Pl
         held.patient,
         known_of(condition, held.settled),
         PatientRecord(patient_input(consult, held.patient)),
+        " ".join((condition, *_FORM.findall(" ".join(one.text for one in consult.messages if one.role == "user")))),
         frozenset(name for medicine in named for name in (medicine.name, medicine.family)),
         max(lasting, default=None),
     )

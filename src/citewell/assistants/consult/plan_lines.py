@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from citewell.answer.illnesses import named_illnesses
+from citewell.answer.illnesses import are_related, named_illnesses, wider
 from citewell.assistants.consult.advice_sections import NUMBER, may_advise
 from citewell.assistants.consult.advice_sentences import MAX_CHARACTERS, is_empty, is_telling, is_warning, states
 from citewell.assistants.consult.applicability import Applicable, applicability_of
@@ -83,6 +83,8 @@ class PlanPatient:
     patient: Patient
     known: KnownConditions
     record: PatientRecord
+    form: str = ""
+    """The diagnosis, with what was found that says which form of it this is."""
     taken: frozenset[str] = frozenset()
     """Names and families of the medicines taken."""
     days: float | None = None
@@ -157,15 +159,30 @@ def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
             cautions.append(PlannedLine(line, chosen, "avoid" if is_warning(line.own) else "caution"))
             continue
         fit = _fit(line, who)
-        why = "; ".join(fit.reasons) if not fit.applies else None
-        why = why or other_stage(who.known.names[0], line.section)
+        why = "; ".join(fit.reasons) if not fit.applies else _of_others(line, who)
+        why = why or other_stage(who.form, line.section)
         why = why or (_other_acuity(line, who) if acute and len(acute) < len(every) else None)
         if why:
             left_out.append(left(chosen, line, why))
         else:
             role = "refer" if _REFERS.match(line.own) else line.role
             lines.append(_for_child(PlannedLine(line, chosen, role, fit.reasons), who.patient))
-    return FoundLines(tuple(_in_one(lines)), tuple(left_out), tuple(cautions), tuple(features))
+    titled = named_illnesses(chosen.document.title)
+    general = [one for one in lines if not _form(one.line, titled)]
+    of_forms = [_with_form(one, titled) for one in lines if _form(one.line, titled)]
+    return FoundLines(tuple(_in_one((*general, *of_forms))), tuple(left_out), tuple(cautions), tuple(features))
+
+
+def _form(line: GuidelineLine, titled: frozenset[str]) -> str:
+    """The heading of a section that is on one form of the illness alone."""
+    heading = line.section[0] if line.section else ""
+    return heading if named_illnesses(heading) - titled else ""
+
+
+def _with_form(planned: PlannedLine, titled: frozenset[str]) -> PlannedLine:
+    """A line that is for one form of the illness, with the heading that says so."""
+    line = planned.line
+    return replace(planned, line=replace(line, text=f"{plain(_form(line, titled))}: {line.text}"))
 
 
 def _in_one(lines: Sequence[PlannedLine]) -> Iterator[PlannedLine]:
@@ -209,6 +226,15 @@ def _for_child(planned: PlannedLine, patient: Patient) -> PlannedLine:
     return replace(planned, line=replace(line, text=told), reasons=(*planned.reasons, why))
 
 
+def _of_others(line: GuidelineLine, who: PlanPatient) -> str | None:
+    """Why a row of a table is for people with an illness that this patient is not known to have: “HIV infected”."""
+    label = line.section[-1] if line.text == line.own and ": " in line.section[-1:][0] else ""
+    named = [name for name in named_illnesses(label) if not who.known.has(name)]
+    own = named_illnesses(who.known.names[0])
+    other = next((name for name in named if not any(are_related(name, one) for one in own)), None)
+    return f"for people with {other}; the patient is not known to have it" if other else None
+
+
 def _fit(line: GuidelineLine, who: PlanPatient) -> Applicable:
     words = _HEEDED.split(line.own, maxsplit=1)[0] if line.rule else line.own
     return applicability_of(tuple(map(as_label, line.section)), as_label(words), who.patient, who.known)
@@ -249,16 +275,24 @@ def _of_recommendations(
     every = recommendation_lines(chosen, guideline)
     near = _nearness(chosen, passages, every)
     step = _step(every, who)
-    lines, left_out, cautions = [], [], []
+    lines, rows, left_out, cautions = [], [], [], []
     for line in every:
-        if line.rule is None or line.role == "caution":
+        if line.role == "caution":
             cautions.append(PlannedLine(line, chosen, "avoid"))
+            continue
+        if line.rule is None:
+            fit = _fit(line, who)
+            why = "; ".join(fit.reasons) if not fit.applies else _not_now(line, None, who, step, guideline)
+            if why:
+                left_out.append(left(chosen, line, why))
+            else:
+                rows.append(PlannedLine(line, chosen, line.role, fit.reasons))
             continue
         rule = guideline.by_id[line.rule]
         outcome = _outcome(line, guideline, who)
         fit = _fit(line, who)
         why = "; ".join(fit.reasons) if not fit.applies else None
-        why = why or _not_now(line, outcome, who, step)
+        why = why or _not_now(line, outcome, who, step, guideline)
         if why:
             left_out.append(left(chosen, line, why))
             continue
@@ -273,7 +307,8 @@ def _of_recommendations(
         lines.append(PlannedLine(line, chosen, role, fit.reasons, score))
     kept, further = _closest(lines)
     left_out += [left(chosen, one.line, FURTHER) for one in further]
-    return FoundLines(tuple(kept), tuple(left_out), tuple(cautions))
+    in_order = sorted((*kept, *rows), key=lambda planned: planned.line.start)
+    return FoundLines(tuple(in_order), tuple(left_out), tuple(cautions))
 
 
 def guideline_is_on_referral(guideline: Guideline) -> bool:
@@ -288,7 +323,20 @@ def _outcome(line: GuidelineLine, guideline: Guideline, who: PlanPatient) -> Cri
     return None if rule.criteria is None else evaluate(rule.criteria, who.record, guideline, seen=frozenset({rule.id}))
 
 
-def _not_now(line: GuidelineLine, outcome: CriteriaOutcome | None, who: PlanPatient, step: int | None) -> str | None:
+def _sibling(line: GuidelineLine, guideline: Guideline, condition: str) -> str | None:
+    """Why a section is not on this illness: its heading names another form of what the guideline is on."""
+    titled, own = named_illnesses(guideline.title), named_illnesses(condition)
+    for heading in line.section[1:]:
+        for name in named_illnesses(heading):
+            is_form = bool(titled & wider(name)) and name not in titled
+            if is_form and own and not any(are_related(name, one) for one in own):
+                return f"on {name}, not {condition}"
+    return None
+
+
+def _not_now(
+    line: GuidelineLine, outcome: CriteriaOutcome | None, who: PlanPatient, step: int | None, guideline: Guideline
+) -> str | None:
     """Why a recommendation is not for this patient now."""
     condition = who.known.names[0]
     if outcome is not None and outcome.state is CriterionState.NOT_MET:
@@ -301,7 +349,7 @@ def _not_now(line: GuidelineLine, outcome: CriteriaOutcome | None, who: PlanPati
     own = next((int(match[1]) for title in reversed(line.section) if (match := _STEP.search(title))), None)
     if own is not None and step is not None and own != step:
         return f"for step {own}; the medicines taken make it step {step}"
-    return other_stage(condition, line.section)
+    return _sibling(line, guideline, condition) or other_stage(who.form, line.section)
 
 
 def _step(lines: Sequence[GuidelineLine], who: PlanPatient) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from citewell.assistants.consult.advice_sections import may_advise
 from citewell.assistants.consult.advice_sentences import is_warning
 from citewell.assistants.consult.chapter_lines import GuidelineLine, role_of
+from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.guideline_choice import ChosenGuideline, plain
 from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule
 from citewell.assistants.guidelines.read_guideline import read
@@ -34,7 +35,7 @@ def recommendations_of(document: Document) -> Guideline | None:
 
 def recommendation_lines(chosen: ChosenGuideline, guideline: Guideline) -> tuple[GuidelineLine, ...]:
     """The recommendations on the illness, and the warnings that stand between them."""
-    found = [*_numbered(chosen, guideline), *_warnings(chosen, guideline)]
+    found = [*_numbered(chosen, guideline), *_warnings(chosen, guideline), *_rows(chosen, guideline)]
     return tuple(sorted(found, key=lambda line: line.start))
 
 
@@ -59,6 +60,19 @@ def _warnings(chosen: ChosenGuideline, guideline: Guideline) -> Iterator[Guideli
         )
         if is_between and block.kind in ("paragraph", "box") and chosen.covers(block.section) and _is_warning(words):
             yield GuidelineLine(words, words, "caution", block.section, block.start, block.end)
+
+
+def _rows(chosen: ChosenGuideline, guideline: Guideline) -> Iterator[GuidelineLine]:
+    """Rows of tables between the recommendations that give doses, each with the caption that says for whom."""
+    first, last = guideline.rules[0].start, guideline.rules[-1].end
+    caption = ""
+    for block in chosen.document.blocks:
+        words = plain(chosen.document.text[block.start : block.end])
+        caption = words if block.kind == "caption" else caption
+        is_row = block.kind == "table_row" and first < block.start < last and chosen.covers(block.section)
+        if is_row and has_dose(words) and medicines(words):
+            section = (*block.section, caption) if caption else block.section
+            yield GuidelineLine(words, words, "treat", section, block.start, block.end)
 
 
 def _is_warning(words: str) -> bool:
