@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import socket
 import struct
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from citewell.samples import GUIDELINE, LEAFLET, sample_files
+from tests.assistants.printed import FIRST, print_edition
 
 pytestmark = pytest.mark.slow
 
@@ -190,3 +193,19 @@ def test_a_document_is_filed_anew_and_search_follows(writer: httpx.Client) -> No
     found = writer.get("/api/v1/search", params={"q": "scurvy vitamin", "tag": "nobody"}).json()["hits"]
     assert entry["document_id"] not in {hit["document_id"] for hit in found}
     assert writer.patch(address, json={"tags": ["*"]}).status_code >= 400
+
+
+def test_a_guideline_that_was_uploaded_as_any_document_is_offered_and_applied(
+    writer: httpx.Client, tmp_path: Path
+) -> None:
+    printed = print_edition(tmp_path / "spots.pdf", "1 June 2015", FIRST)
+    sent = upload(writer, "spots.pdf", printed.read_bytes())
+    document_id = sent["document_id"]
+    name = settled(writer, document_id)["guideline"]
+    assert name
+    page = writer.get(f"/documents/{document_id}").text
+    assert f"This looks like a guideline: {name}." in html.unescape(page)
+    assert "Apply it to patients" in page
+    applied = writer.post(f"/api/v1/guidelines/{document_id}/refresh").json()
+    assert (applied["name"], applied["rules"], applied["unread"]) == (name, 3, 0)
+    assert writer.get(f"/api/v1/documents/{document_id}").json()["guideline"] is None

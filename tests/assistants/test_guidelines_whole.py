@@ -218,3 +218,19 @@ def test_a_dose_is_answered_from_the_table_for_these_people(library: App, questi
     assert cited
     assert all(f"§1.6.2, {table} " in label for label in cited), cited
     assert not any(note["words"] == "amoxicillin" for note in done.answer.notes["unused"])
+
+
+def test_a_guideline_added_as_any_document_is_recognised_and_offered(
+    tmp_path: Path, printed: Path, model_cache: Path
+) -> None:
+    home = ["--home", str(tmp_path / "home")]
+    told = CliRunner().invoke(cli, [*home, "add", str(printed)]).output
+    assert "This looks like a guideline: NG999. Apply it to patients: citewell guidelines add " in told
+    paper = tmp_path / "paper.md"
+    paper.write_text("# A trial\n\n1.1.1 The trial had two arms.\n\n1.1.2 It ran for a year.\n\n1.1.3 Nobody fell.\n")
+    added = json.loads(CliRunner().invoke(cli, [*home, "add", str(paper), "--json"]).output)["added"]
+    assert [one["guideline"] for one in added] == [None]
+    applied = json.loads(CliRunner().invoke(cli, [*home, "guidelines", "add", str(printed), "--json"]).output)
+    assert (applied["name"], applied["rules"], applied["was_there"]) == ("NG999", 7, True)
+    again = json.loads(CliRunner().invoke(cli, [*home, "add", str(printed), "--json"]).output)["added"]
+    assert [one["guideline"] for one in again] == [None], "it is applied already"

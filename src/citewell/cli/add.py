@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -63,6 +64,7 @@ def add(
             chunking=_chunking(strategy, size, overlap),
         )
         outcomes = []
+        guidelines: dict[Path, str | None] = {}
         names = Counter(path.name for path in paths)
         with (
             closing(app.add_all(paths, filing=filing, watch=watch)) as adding,
@@ -70,14 +72,16 @@ def add(
         ):
             for outcome in chain(adding, sampling if samples else ()):
                 outcomes.append(outcome)
+                name = app.guidelines.recognised(outcome.added.entry, app.scope_of_owner()) if outcome.added else None
+                guidelines[outcome.path] = name
                 watch.end(outcome.path)
                 if not json:
-                    watch.line(_line(outcome, names), err=outcome.error is not None)
+                    watch.line(_line(outcome, names) + _offer(outcome.path, name), err=outcome.error is not None)
     failed = [_failed(outcome) for outcome in outcomes if outcome.error is not None]
     tried = {outcome.path for outcome in outcomes}
     not_tried = [str(path) for path in paths if path not in tried]  # the library itself could not be written
     if json:
-        added = [_added(outcome) for outcome in outcomes if outcome.added]
+        added = [{**_added(outcome), "guideline": guidelines[outcome.path]} for outcome in outcomes if outcome.added]
         print_json({"added": added, "failed": failed, "not_tried": not_tried})
     elif not_tried:
         typer.echo(f"{_counted(len(not_tried), 'more file')} not tried.", err=True)
@@ -126,6 +130,13 @@ def _line(outcome: FileOutcome, names: Mapping[str, int]) -> str:
     version = f", version {entry.version}" if entry.version > 1 else ""
     notes = "".join(f"\n    {note}" for note in entry.notes)
     return f"✓ {entry.title} ({entry.id[:8]}{version}): {pages}{_counted(entry.chunk_count, 'passage')}{notes}"
+
+
+def _offer(file: Path, guideline: str | None) -> str:
+    if guideline is None:
+        return ""
+    command = f"citewell guidelines add {quote(str(file))}"
+    return f"\n    This looks like a guideline: {guideline}. Apply it to patients: {command}"
 
 
 def _counted(count: int, noun: str) -> str:

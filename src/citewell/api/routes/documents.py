@@ -97,7 +97,8 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
 @router.get("/{document_id}", response_model=IndexedResponse)
 def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
     """One document version, with its progress and processing times."""
-    return _indexed(site, site.entry(document_id, visitor.whole))
+    entry = site.entry(document_id, visitor.whole)
+    return {**_indexed(site, entry), "guideline": site.app.guidelines.recognised(entry, visitor.whole)}
 
 
 def _indexed(site: ServerState, entry: LibraryEntry) -> dict[str, Any]:

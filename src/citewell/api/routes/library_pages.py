@@ -147,6 +147,7 @@ def document_page(site: Here, visitor: Reader, document_id: str, first: Annotate
         nav="library",
         entry=entry,
         progress=site.progress(entry),
+        guideline=site.app.guidelines.recognised(entry, visitor.whole),
         versions=sorted(versions, key=lambda version: -version.version),
         chunks=[(chunk, without_title(chunk.section, entry.title)) for chunk in chunks[first : first + PASSAGES_SHOWN]],
         first=first,
@@ -162,7 +163,8 @@ def document_page(site: Here, visitor: Reader, document_id: str, first: Annotate
 def document_row(site: Here, visitor: Reader, document_id: str) -> Response:
     """The document's row in the library, for a script that follows it."""
     entry = site.entry(document_id, visitor.whole)
-    return site.page("row.html", visitor, rows=[(entry, site.progress(entry))])
+    name = site.app.guidelines.recognised(entry, visitor.whole)
+    return site.page("row.html", visitor, rows=[(entry, site.progress(entry))], guideline=name)
 
 
 @router.post("/documents/{document_id}/version")

@@ -167,6 +167,15 @@ def _verbs() -> str:
     return rf"(?:{'|'.join(words for (words,) in rows('verbs.tsv'))})\b"
 
 
+def tells(text: str) -> bool:
+    """Whether words say what to do: a clause of them begins with a verb of recommendations.
+
+    >>> tells("For people with a fever, offer rest"), tells("The trial had two arms")
+    (True, False)
+    """
+    return re.search(rf"(?:^|[.,:;]\s+|\bdo not (?:\w+ )?)(?:routinely )?{_verbs()}", text, re.IGNORECASE) is not None
+
+
 def _after_reason(bare: str) -> str:
     """A sentence without the reason that it begins with: an “if” in there is no criterion.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from citewell.assistants.guidelines.coverage import account
 from citewell.assistants.guidelines.guideline import Definition, Guideline, GuidelineRule
-from citewell.assistants.guidelines.parse_rules import Terms, parse_rules
+from citewell.assistants.guidelines.parse_rules import Terms, parse_rules, tells
 from citewell.assistants.guidelines.problems import problems
 from citewell.assistants.guidelines.read_rules import RawRule, read_passages
 from citewell.assistants.guidelines.read_symptoms import read_symptoms
@@ -23,6 +23,8 @@ _UPDATED = re.compile(r"\blast (?:updated|modified|amended)(?: on)?:?\s*(\d{1,2}
 _PUBLISHED = re.compile(r"\bpublished(?: on)?(?: date)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
 FRONT_CHARACTERS = 1_500
 """Name and dates stand on the first page."""
+FEWEST, MOST = 3, 0.5
+"""So many numbered paragraphs of a guideline, and so great a share of them, say what to do."""
 
 
 def read(document: Document) -> Guideline:
@@ -52,6 +54,14 @@ def read(document: Document) -> Guideline:
         coverage=accounted.coverage,
     )
     return replace(guideline, problems=problems(document, guideline))
+
+
+def guideline_name(document: Document) -> str | None:
+    """The name of the guideline that a document looks like: most of its numbered paragraphs say what to do."""
+    rules = [rule for rule in read_passages(document).rules if _recommends(rule)]
+    telling = [rule for rule in rules if tells(rule.head) or tells(rule.items[0].text if rule.items else "")]
+    looks_like_one = len(telling) >= FEWEST and len(telling) >= MOST * len(rules)
+    return _name(document, document.text[:FRONT_CHARACTERS]) if looks_like_one else None
 
 
 def _with_own_tables(rules: Sequence[GuidelineRule]) -> tuple[GuidelineRule, ...]:

@@ -21,7 +21,7 @@ from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, PatientInput
 from citewell.assistants.guidelines.patients_on_file import Roster, find_patient, roster
 from citewell.assistants.guidelines.problems import check_whole
-from citewell.assistants.guidelines.read_guideline import read
+from citewell.assistants.guidelines.read_guideline import guideline_name, read
 from citewell.assistants.guidelines.saved_assessments import (
     ChangedAssessment,
     again,
@@ -99,6 +99,8 @@ class GuidelineService:
     emergency: Callable[[str], Emergency | None]
     _read: dict[str, Guideline] = field(default_factory=dict)
     """By document: read when first needed."""
+    _names: dict[str, str | None] = field(default_factory=dict)
+    """By document: the guideline that it looks like."""
 
     # ----------------------------------------------------------------------------------------------- the guidelines
 
@@ -114,6 +116,15 @@ class GuidelineService:
     def guideline(self, document_id: str, scope: Scope) -> Guideline:
         """One guideline, by the id of its document; the scope is asked every time, the text read once."""
         return self._of(self.library.entry(document_id, scope), scope)
+
+    def recognised(self, entry: LibraryEntry, scope: Scope) -> str | None:
+        """The guideline that a document looks like, which is not applied to patients yet; None where it is none."""
+        is_open = entry.is_current and entry.state is LifecycleState.COMPLETED and entry.subject is None
+        if not is_open or TAG in entry.tags:
+            return None
+        if entry.id not in self._names:
+            self._names[entry.id] = guideline_name(self.library.opened(entry.id, scope)[1])
+        return self._names[entry.id]
 
     def _of(self, entry: LibraryEntry, scope: Scope) -> Guideline:
         """The guideline of an entry that the scope was asked for."""
