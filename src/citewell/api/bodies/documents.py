@@ -116,7 +116,7 @@ class IndexedResponse(DocumentResponse):
     embedding_ms: float | None
     """Null unless the server that is asked has read it, since it was started."""
     indexing_ms: float | None
-    guideline: str | None = None
+    guideline: str | None
     """The guideline that it looks like; POST /api/v1/guidelines/{document_id}/refresh applies it to patients."""
 
 

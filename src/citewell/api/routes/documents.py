@@ -9,6 +9,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
 
 from citewell.api import document_changes
 from citewell.api.bodies.base import MAX_NUMBER
@@ -28,7 +29,7 @@ from citewell.api.server_state import UNDER_WAY, Here, ServerState
 from citewell.api.uploads import FIELDS, take_in
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
-from citewell.types import Filing, LibraryEntry, LifecycleState
+from citewell.types import Filing, LibraryEntry, LifecycleState, Scope
 from citewell.web.wording import advice
 
 router = APIRouter(prefix="/api/v1/documents")
@@ -80,8 +81,11 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
     taken = await take_in(request, site, visitor)
     if taken.refused and not taken.added:
         raise taken.refused[0].error
+    documents = await run_in_threadpool(
+        lambda: [{**_indexed(site, added.entry, visitor.whole), "was_there": added.was_there} for added in taken.added]
+    )
     body = {
-        "documents": [{**_indexed(site, added.entry), "was_there": added.was_there} for added in taken.added],
+        "documents": documents,
         "refused": [
             {
                 "name": refused.name,
@@ -97,11 +101,10 @@ async def upload(request: Request, site: Here, visitor: Editor) -> JSONResponse:
 @router.get("/{document_id}", response_model=IndexedResponse)
 def one_document(site: Here, visitor: Reader, document_id: str) -> dict[str, Any]:
     """One document version, with its progress and processing times."""
-    entry = site.entry(document_id, visitor.whole)
-    return {**_indexed(site, entry), "guideline": site.app.guidelines.recognised(entry, visitor.whole)}
+    return _indexed(site, site.entry(document_id, visitor.whole), visitor.whole)
 
 
-def _indexed(site: ServerState, entry: LibraryEntry) -> dict[str, Any]:
+def _indexed(site: ServerState, entry: LibraryEntry, scope: Scope) -> dict[str, Any]:
     took = site.took(entry.id)
     return {
         **entry_json(entry, site.progress(entry)),
@@ -109,6 +112,7 @@ def _indexed(site: ServerState, entry: LibraryEntry) -> dict[str, Any]:
         "replaced_existing": entry.version > 1,
         "embedding_ms": None if took is None else round(took.embedding_ms, 1),
         "indexing_ms": None if took is None else round(took.indexing_ms, 1),
+        "guideline": site.app.guidelines.recognised(entry, scope),
     }
 
 
