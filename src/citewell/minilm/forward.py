@@ -12,6 +12,8 @@ from threadpoolctl import ThreadpoolController
 from citewell.minilm.weights import DIMENSIONS, EPSILON, HEAD_SIZE, HEADS, LAYERS, Tensors
 
 Array = NDArray[np.float32]
+FEW_ROWS = 100
+"""Up to so many tokens BLAS is a third faster with the weights on the left."""
 Watch = Callable[[str, Array], None]
 """Is shown the input of each linear layer, by the layer's name."""
 
@@ -49,7 +51,11 @@ def _hidden_states(
     def linear(name: str, value: Array) -> Array:
         if watch is not None:
             watch(name, value)
-        result: Array = value @ tensors[f"{name}.weight"].T
+        result: Array
+        if len(value) < FEW_ROWS:
+            result = np.ascontiguousarray((tensors[f"{name}.weight"] @ value.T).T)
+        else:
+            result = value @ tensors[f"{name}.weight"].T
         result += tensors[f"{name}.bias"]
         return result
 
