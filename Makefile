@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # The tests start many processes: each must find the modules compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-postgres check format lint types contracts fast soak faults-many bench samples vocabulary screenshot system audit docs clean
+.PHONY: help run test tests test-postgres check format lint types contracts fast soak faults-many bench samples vocabulary screenshot system audit docs clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -18,8 +18,8 @@ run: .venv/run ## Install, load the sample library, serve the web app and print 
 	@$(BIN)/citewell --home "$(HOME_FOLDER)" serve --samples --port $(PORT)
 
 test: .venv/dev ## Install what is needed and run all checks and tests
-	@$(MAKE) --no-print-directory -j lint types contracts docs
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	@$(MAKE) --no-print-directory -j lint contracts docs
+	@$(MAKE) --no-print-directory -j types tests
 
 test-postgres: .venv/dev ## The same tests with every library in PostgreSQL instead of a file
 	CITEWELL_TESTS_ON=postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests
@@ -34,6 +34,10 @@ lint: .venv/dev ## Lint, and say where the format is off
 	@$(BIN)/ruff format --check -q . || (echo "run make format"; exit 1)
 	@$(BIN)/ruff check -q .
 
+# Three processes on two cores: tests that wait for a disk, a browser or a server leave room for others.
+tests: .venv/dev ## All tests
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
+
 types: .venv/dev ## Types, strictly
 	@$(BIN)/mypy --no-error-summary
 
@@ -44,8 +48,7 @@ docs: .venv/dev ## Check that the generated parts of the docs are true
 	@$(BIN)/python scripts/make_docs.py --check
 
 fast: .venv/dev ## The tests that are fast, some of every folder of rules and of every door among them
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" \
-		--ignore=tests/faults --ignore=tests/llm --ignore=tests/api/test_schema.py
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
 
 soak: .venv/dev ## What `make test` runs in small, in full: 200 kills of a writer, 25 minutes of kills of a network, a hundred people
 	CITEWELL_KILLS=200 CITEWELL_PEOPLE=100 CITEWELL_SCOPES=10000 CITEWELL_EXAMPLES=100 $(BIN)/python -m pytest -q -o timeout=3600 \

@@ -47,6 +47,18 @@ QUICK = {
     "llm": set[str](),
 }
 """What `make check` runs of the folders whose tests go through a server, a database, a process or a model."""
+LATER = {
+    "assistants": {
+        *("test_ask_service", "test_erased", "test_evidence", "test_evidence_journeys", "test_guidelines_account"),
+        *("test_guidelines_described", "test_guidelines_index", "test_knowledge", "test_records_alerts"),
+        *("test_records_kinds", "test_records_open", "test_records_papers", "test_replay"),
+    },
+    "core": {
+        *("test_add_all", "test_backup", "test_cda_records", "test_fhir_export", "test_fhir_records"),
+        *("test_hostile_files", "test_minilm", "test_postings", "test_replica", "test_scopes_work"),
+    },
+}
+"""What `make check` leaves to `make test` of the other folders: whole flows, files and stores."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -55,9 +67,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = Counter(item.path for item in items if any(map(item.get_closest_marker, ("slow", "browser"))))
     items.sort(key=lambda item: -slow[item.path])
     for item in items:
-        quick = QUICK.get(item.path.parent.name)
-        if quick is not None and (item.path.stem not in quick or "postgres" in item.name):
+        if _is_later(item.path) or (item.path.parent.name in QUICK and "postgres" in item.name):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Whether `make check` need not even read a file."""
+    return True if "not slow" in config.option.markexpr and _is_later(collection_path) else None
+
+
+def _is_later(path: Path) -> bool:
+    folder, file = path.parent.name, path.stem
+    if not file.startswith("test_"):
+        return False
+    return (folder in QUICK and file not in QUICK[folder]) or file in LATER.get(folder, ())
 
 
 gc.disable()  # while tests are collected: what that makes stays

@@ -69,6 +69,7 @@ def test_quotes_and_citations_are_the_rules_own_words(patients: dict[str, Patien
     assert all(one["label"] in found["reasoning"] for one in found["citations"])
 
 
+@pytest.mark.slow
 def test_two_guidelines_say_which_is_which(ng12: Guideline, ng136: Guideline) -> None:
     patient = patient_from({"age": 60, "symptoms": ["visible haematuria", "postural dizziness"]})
     found = assessment_json(assess(patient, [ng12, ng136]))

@@ -324,6 +324,7 @@ def test_a_damaged_file_of_the_reader_is_told(tmp_path: Path) -> None:
         broken.tensors()
 
 
+@pytest.mark.slow
 def test_without_its_ranges_the_reader_computes_in_full_precision(tmp_path: Path) -> None:
     opened = LazyPairReader(replace(ANSWERS, ranges=tmp_path / "none.npz"), tmp_path, "auto", 1)
     assert ANSWERS.is_true(opened.run())

@@ -235,6 +235,7 @@ def _paraphrases() -> list[list[str]]:
     return [line.split("\t") for line in lines if not line.startswith("#")]
 
 
+@pytest.mark.slow
 def test_at_most_ten_of_a_hundred_faithful_paraphrases_are_flagged() -> None:
     pairs = _paraphrases()
     flagged = [said for source, said in pairs if _check(said, source).verdict is not Verdict.SUPPORTED]
@@ -242,6 +243,7 @@ def test_at_most_ten_of_a_hundred_faithful_paraphrases_are_flagged() -> None:
     assert len(flagged) <= 10, flagged
 
 
+@pytest.mark.slow
 def test_paraphrases_are_not_carried_by_each_others_sources() -> None:
     pairs = _paraphrases()
     sources = [source for source, _ in pairs]
