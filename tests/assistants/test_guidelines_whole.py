@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pdfplumber
 import pytest
 from typer.testing import CliRunner
 
@@ -176,6 +179,43 @@ def test_real_guidelines_are_read_without_a_rest(shared_data: Path, name: str, r
     assert found.coverage.unread == found.coverage.stray == ()
     assert not [problem for problem in found.problems if problem.kind in ("table", "unread")]
     assert not [problem for problem in found.problems if "middle of a sentence" in problem.message]
+
+
+@pytest.mark.parametrize(
+    "name", ["ng136-hypertension", "ng226-osteoarthritis", "ng238-cardiovascular", "ng250-pneumonia"]
+)
+def test_no_letter_that_another_library_sees_on_a_page_is_lost(shared_data: Path, name: str) -> None:
+    path = shared_data / "guidelines" / f"nice-{name}.pdf"
+    if not path.is_file():
+        pytest.skip("the guideline is not here (../shared/data/guidelines)")
+    document_ = parsed(path)
+    layout = document_.layout
+    with pdfplumber.open(path) as pdf:
+        for page in pdf.pages:
+            seen = Counter(letter for letter in page.extract_text() if letter.isascii() and letter.isalnum())
+            placed = [document_.text[line.start : line.end] for line in layout.lines if line.page == page.page_number]
+            left_out = [text for number, text in layout.left_out if number == page.page_number]
+            read_ = unicodedata.normalize("NFKC", "".join([*placed, *left_out]))  # a raised 2 is written “²”
+            assert not seen - Counter(read_), page.page_number
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["2019", "2019, amended 2023", "May 2023", "April 2022, updated January 2024", "NICE 2017, BTS/SIGN 2019",
+     "updated 6 April 2022", "2004, amended 2011 and 2015", "2012, updated 2018; amended 2021"],
+)  # fmt: skip
+def test_a_date_is_read_in_every_form(date: str) -> None:
+    found = read(
+        document(
+            ("heading", "# 1.1 Spots"),
+            ("paragraph", f"1.1.1 Refer people with spots. [{date}]"),
+            ("paragraph", "1.1.2 Offer rest [particularly in bed]. [2020]"),
+        )
+    )
+    assert [(rule.text, rule.date) for rule in found.rules] == [
+        ("Refer people with spots.", date),
+        ("Offer rest [particularly in bed].", "2020"),
+    ]
 
 
 def test_the_rows_of_tables_for_several_people_are_found_by_themselves_under_their_caption(

@@ -13,8 +13,8 @@ from citewell.types import Block, Box, Document
 NUMBERED = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s+(?=[^\W\d_a-z]|['‘“\"(])")
 """A rule opens with its number, and its sentence with a capital: “1.3.1 to 1.3.4 are adapted” is prose."""
 SECTION = re.compile(r"(\d{1,2}\.\d{1,3})\s+\S")
-DATED = re.compile(r"\[(?P<date>(?:[A-Za-z]+[ /,&-]+){0,10}(?:19|20)\d\d\b(?:[^\[\]]{0,100})?)\]\.?\s*$")
-"""“[2015, amended 2020]”, “[new 2015]”, “[May 2023]”, “[BTS/NICE/SIGN 2024]”."""
+DATED = re.compile(r"\[(?P<date>(?:[\w'’]+[ /,&(-]+){0,10}(?:19|20)\d\d\b[^\[\]]{0,100})\]\.?\s*$")
+"""“[2015, amended 2020]”, “[new 2015]”, “[6 May 2023]”, “[NICE 2017, BTS/SIGN 2019]”."""
 _ALONE = re.compile(r"(?P<id>\d{1,2}(?:\.\d{1,3}){2,3})\s*")
 MARKER = re.compile(r"(?P<mark>[•–—◦▪‣o*-]|\(?[a-z0-9]{1,2}[.)])\s+")
 

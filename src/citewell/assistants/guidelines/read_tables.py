@@ -19,6 +19,8 @@ _NAMED = re.compile(
 )
 _ELSEWHERE = re.compile(r"\s*(?:\)|,)?\s*(?:in|of|from|on)\s+(?:the\s+)?(?:NICE|BNF|MHRA|BTS|WHO|appendix|evidence)\b")
 """“Table 1 in NICE's guideline on …” stands in another document."""
+_OF_ANOTHER = re.compile(r"\bguidelines? on [^.;()]{0,100}[(,]\s*(?:see )?$", re.IGNORECASE)
+"""“NICE's guideline on … (table 1)”."""
 _NOTES = re.compile(r"(?:foot)?notes?\b[^.]{0,20}\b(?:table|box|figure)", re.IGNORECASE)
 CONTENTS = re.compile(r"^(?:table of )?contents$", re.IGNORECASE)
 _SCORE = re.compile(r"\b(?:checklist|scor\w+|scale|criteria|tool|index|chart|table|box)\b", re.IGNORECASE)
@@ -243,12 +245,12 @@ def table_names(text: str) -> list[str]:
 
     >>> table_names("see tables 1 to 3 and box 2")
     ['table 1', 'table 2', 'table 3', 'box 2']
-    >>> table_names("see table 1 in NICE's guideline on fever")
+    >>> table_names("see table 1 in NICE's guideline on fever, and the guideline on sepsis (table 2)")
     []
     """
     found: list[str] = []
     for match in _NAMED.finditer(text):
-        if _ELSEWHERE.match(text, match.end()):
+        if _ELSEWHERE.match(text, match.end()) or _OF_ANOTHER.search(text, 0, match.start()):
             continue
         found.append(_name(match["kind"], match["first"]))
         kind, last = match["kind"], match["first"]
