@@ -315,7 +315,8 @@ def test_whole_rules_are_quoted_and_cited_by_number_and_page(room: App) -> None:
     done = said(room, "lung cancer referral criteria", only=NG12)
     answer, rules = done.answer, room.guidelines.chosen(room.scope())[0].by_id
     assert isinstance(answer.action, Cite)
-    assert [claim.text for claim in answer.claims][:3] == [rules[one].text for one in ("1.1.1", "1.1.2", "1.1.3")]
+    assert answer.claims[0].text == rules["1.1.1"].text
+    assert {claim.text for claim in answer.claims} == {rules[one].text for one in ("1.1.1", "1.1.2", "1.1.3")}
     assert f"{rules['1.1.1'].text} [NG12 §1.1.1, p.9]" in answer.text
     shown = chat_json(done)
     first = shown["citations"][0]
@@ -394,6 +395,30 @@ def test_terms_are_answered_from_their_definitions(room: App) -> None:
     answer = said(room, "What does very urgent mean?", only=NG12).answer
     assert answer.text == "To happen within 48 hours. [NG12 Terms, “Very urgent”, p.84]"
     assert "180/120 mmHg" in said(room, "How is stage 2 hypertension defined?").answer.text
+    for asked, term in (
+        ("What does urgent mean?", "Urgent"),
+        ("What is safety netting?", "Safety netting"),
+        ("what counts as persistent?", "Persistent"),
+    ):
+        assert [one.section[-1] for one in said(room, asked, only=NG12).answer.citations] == [f"NG12 Terms, “{term}”"]
+    for asked in ("What are the safety netting recommendations?", "Who needs very urgent referral?"):
+        labels = [one.section[-1] for one in said(room, asked, only=NG12).answer.citations]
+        assert not any("Terms" in label for label in labels[:1]), "it asks for no meaning"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("message", ["version 1.1.2.3", "1.1.20", "11.1.2", "v1.1.2"])
+def test_a_number_that_no_rule_has_finds_none(room: App, message: str) -> None:
+    answer = said(room, message, only=NG12).answer
+    assert "NG12 §1.1.2" not in [one.section[-1] for one in answer.citations]
+
+
+@pytest.mark.slow
+def test_a_child_is_not_shown_what_is_for_adults_nor_the_other_way_round(room: App) -> None:
+    child = said(room, "Should a 7 year old girl with a mass in her abdomen be referred?", only=NG12).answer
+    adult = said(room, "Should a 70 year old man with a mass in his upper abdomen be referred?", only=NG12).answer
+    assert "Wilms" in child.text
+    assert "Wilms" not in adult.text
 
 
 @pytest.mark.slow
@@ -448,7 +473,7 @@ def test_the_texts_of_the_seed_are_kept(room: App) -> None:
 
 @pytest.mark.slow
 def test_a_weak_find_is_shown_with_its_reservation(room: App) -> None:
-    answer = said(room, "Does the guideline speak of tattoos on a skin lesion?", only=NG12).answer
+    answer = said(room, "Is fatigue a reason for a chest x-ray?", only=NG12).answer
     assert answer.notes["guardrail_result"] == "weak"
     assert isinstance(answer.action, Qualified)
     assert answer.text.startswith(

@@ -51,7 +51,7 @@ def test_a_rule_is_quoted_whole_and_its_label_opens_the_very_words(own: Any, vis
     page.keyboard.press("Escape")
     expect(chip).to_be_focused()
     address = page.url.split("#")[0]
-    second = _say(page, "what about children?")
+    second = _say(page, "how urgent is that?")
     assert page.url.split("#")[0] == address
     second.locator(".why summary").click()
     expect(second.locator(".why p")).to_contain_text("with earlier messages")

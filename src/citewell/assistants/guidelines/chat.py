@@ -29,7 +29,7 @@ from citewell.assistants.guidelines.concept_match import is_clinical, placed
 from citewell.assistants.guidelines.extractive_answer import Quoter, whole, worth_quoting
 from citewell.assistants.guidelines.guideline_topics import GuidelineTopics
 from citewell.assistants.guidelines.retrieval_gate import Quality, quality
-from citewell.assistants.guidelines.retrieve import GuidelineSearch, RetrievedEntry, retrieve
+from citewell.assistants.guidelines.retrieve import GuidelineSearch, RetrievedEntry, retrieve, unknown_numbers
 from citewell.assistants.guidelines.search_entries import SearchEntry
 from citewell.assistants.guidelines.search_index import SearchableGuideline
 from citewell.assistants.guidelines.shared_terms import question_words
@@ -60,6 +60,8 @@ def chat_unused(message: str, books: Sequence[SearchableGuideline]) -> Iterator[
             yield {"words": words, "why": f"not mentioned in {names}"}
         elif content_words(words, without=("function", "talk")) and not any(char.isdigit() for char in words):
             yield {"words": words, "why": NOT_UNDERSTOOD}
+    for number in unknown_numbers(message, books):
+        yield {"words": number, "why": f"no recommendation of {names} has this number"}
     for value in dict.fromkeys([*measured(message), *_beside_tests(message)]):
         yield {"words": value, "why": VALUE}
 
@@ -277,7 +279,8 @@ class Chat:
 
     def _aside(self, turn: ChatExchange, sorted_: ClassifiedMessage, searched: ChatSearch) -> str | None:
         """What is said to what seems to be no question for these guidelines, unless they answer it."""
-        if sorted_.input_class not in ASIDE or (searched.quality != "none" and not sorted_.is_foreign):
+        is_answered = searched.quality != "none" and not (sorted_.is_foreign or sorted_.is_open)
+        if sorted_.input_class not in ASIDE or is_answered:
             return None
         return turn.words.text(ASIDE[sorted_.input_class])
 

@@ -79,7 +79,8 @@ def build_query(message: str, topic: str | None, history: Sequence[Message], rew
         return Query(f"{topic} {message}", "topic_enriched")
     if rewrite is not None and history and (written := rewrite(message, history[-HISTORY_MESSAGES:])):
         return Query(written, "llm_rewrite")
-    return Query(message, "direct")
+    before = _asked_before(message, history)
+    return Query(f"{before} {message}", "rewrite") if before else Query(message, "direct")
 
 
 def rewritten(query: Query, message: str, history: Sequence[Message], rewrite: Rewrite | None) -> Query | None:

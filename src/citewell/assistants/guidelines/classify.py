@@ -45,6 +45,8 @@ class ClassifiedMessage:
     """What it asks for that only some guidelines speak of."""
     is_foreign: bool = False
     """It asks for what none of the guidelines at hand speaks of, such as treatment where all are about referral."""
+    is_open: bool = False
+    """It names too little for anything that is found to be an answer to it."""
 
 
 Nearness = Callable[[str], Mapping[InputClass, float]]
@@ -186,6 +188,12 @@ def _is_foreign(read: ReadMessage, subject: frozenset[str]) -> bool:
     return bool(named) and not any((unit | broader(unit)) & subject for unit in named)
 
 
+def _is_of_another_illness(read: ReadMessage, subject: frozenset[str]) -> bool:
+    """Whether a message names illnesses, and a guideline's words hold none of them."""
+    named = [mention.ids for mention in mentions(read.message) if mention.kind == "condition"]
+    return bool(named) and not any((unit | broader(unit)) & subject for unit in named)
+
+
 def _of_health(read: ReadMessage, loaded: GuidelineTopics) -> tuple[ClassifiedMessage, bool]:
     """Out of scope, too little to go by, or a question that can be looked up."""
     topics = _topics(read)
@@ -193,12 +201,14 @@ def _of_health(read: ReadMessage, loaded: GuidelineTopics) -> tuple[ClassifiedMe
     is_open = not read.is_specific and read.scope < STRONG
     covered = {topic for topic in topics if topic in loaded.topics and not _is_foreign(read, loaded.subjects[topic])}
     if sum(asked for topic, asked in topics.items() if topic not in covered) > read.scope:
-        is_foreign = not set(topics) <= set(loaded.topics)
+        is_foreign = any(
+            topic not in loaded.topics or _is_of_another_illness(read, loaded.subjects[topic]) for topic in topics
+        )
         return ClassifiedMessage("medical_out_of_scope", topics=frozenset(topics), is_foreign=is_foreign), True
     if wants_diagnosis and is_open:
-        return ClassifiedMessage("medical_out_of_scope", wants_diagnosis=True), True
+        return ClassifiedMessage("medical_out_of_scope", wants_diagnosis=True, is_open=True), True
     if has("vague", read.text) and is_open and (read.is_own or not read.has_age):
-        return ClassifiedMessage("needs_clarification"), True
+        return ClassifiedMessage("needs_clarification", is_open=True), True
     is_asked = read.has_age or bool(covered) or (read.names_term and not read.is_own)
     is_named = read.is_specific and (read.scope >= STRONG or all(is_clinical(one) for one in focus(read.message)))
     is_named |= read.names_finding

@@ -14,12 +14,15 @@ from citewell.answer.retrieve import retrieve as passages
 from citewell.answer.select import AnswerScorer, candidates
 from citewell.answer.select import loaded as selection_weights
 from citewell.answer.statements import Statement
-from citewell.assistants.guidelines.boosts import asks_for, boost_for_patient, intent_pattern
+from citewell.assistants.guidelines.boosts import boost_for_patient
+from citewell.assistants.guidelines.chat_cues import has, without
+from citewell.assistants.guidelines.concept_match import Unit, is_clinical, placed
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.search_entries import SearchEntry
 from citewell.assistants.guidelines.search_index import SearchableGuideline
-from citewell.clinical import Lexicon
+from citewell.assistants.guidelines.shared_terms import focus
+from citewell.clinical import broader
 from citewell.ports import Vector, products
 from citewell.types import Evidence, Hit, Scope
 
@@ -31,6 +34,8 @@ MAX_SECTION = 2_500
 """Characters of a section that are quoted together, where a guideline has no numbered recommendations."""
 FETCHED_FOR_EACH = 3
 """So many pieces are looked at for each that is wanted, since several stand for the same rule."""
+HOLDING_ALL = 0.16
+"""The chance of what holds all that a message names, where it asks nothing that could be answered."""
 CHAT_LIMIT = 6
 ASSESSMENT_LIMIT = 8
 
@@ -71,28 +76,23 @@ def retrieve(
     question: str, books: Sequence[SearchableGuideline], search: GuidelineSearch, *, limit: int = CHAT_LIMIT
 ) -> list[RetrievedEntry]:
     """The best entries for a question; what it names by number or term comes first."""
-    named = [*by_number(question, books), *by_term(question, books)]
+    if unknown_numbers(question, books):
+        return []
+    named = [*by_number(question, books), *by_term(question, books), *by_symptom(question, books)]
     keys = {_key(entry) for entry in named}
-    titles = " ".join(book.guideline.title for book in books)
-    question = spelt_out(question, titles, search.search.lexicon)
-    read = _read(question, {book.document_id: book for book in books}, search)
-    others = _collapsed(read, keeps_rows=asks_for(question, "index"))
+    read = list(_read(question, {book.document_id: book for book in books}, search))
+    if not has("asks", question):
+        read += _holding_all(question, books)
+    others = _collapsed(read, keeps_rows=has("asks index", question))
     return [*named, *(entry for entry in others if _key(entry) not in keys)][: max(limit, len(named))]
 
 
-def spelt_out(question: str, titles: str, lexicon: Lexicon) -> str:
-    """A question with the abbreviations in full that only the titles of the guidelines make plain.
-
-    >>> spelt_out("How long is a flare of OA?", "Osteoarthritis in over 16s", Lexicon.load())
-    'How long is a flare of OA (osteoarthritis)?'
-    """
-    plain = {added.from_words for added in expand(question, lexicon=lexicon)}
-    in_company = expand(f"{question}\n{titles}", lexicon=lexicon)
-    for added in sorted(in_company, key=lambda added: added.from_words, reverse=True):
-        end = added.from_words[1]
-        if added.reason == "abbreviation" and end <= len(question) and added.from_words not in plain:
-            question = f"{question[:end]} ({added.phrase}){question[end:]}"
-    return question
+def _holding_all(message: str, books: Sequence[SearchableGuideline]) -> Iterator[RetrievedEntry]:
+    """What holds all that a message names, where it names things and asks nothing: “visible haematuria, 60”."""
+    for book in books if any(map(is_clinical, focus(message))) else ():
+        for entry, share in zip(book.searched, book.shared.shares(message), strict=True):
+            if share >= 1:
+                yield RetrievedEntry(book, entry, HOLDING_ALL)
 
 
 def _read(question: str, books: Mapping[str, SearchableGuideline], search: GuidelineSearch) -> Iterator[RetrievedEntry]:
@@ -168,6 +168,12 @@ def by_number(question: str, books: Iterable[SearchableGuideline]) -> list[Retri
     ]
 
 
+def unknown_numbers(question: str, books: Iterable[SearchableGuideline]) -> list[str]:
+    """The numbers that a question names, where none of the guidelines has any of them."""
+    wanted = list(dict.fromkeys(RULE_ID.findall(question)))
+    return [] if any(number in book.guideline.by_id for book in books for number in wanted) else wanted
+
+
 def by_term(question: str, books: Iterable[SearchableGuideline]) -> list[RetrievedEntry]:
     """The definitions whose terms a question asks the meaning of; the longest term wins where one holds another."""
     left, retrieved_entries = question.casefold(), []
@@ -177,13 +183,26 @@ def by_term(question: str, books: Iterable[SearchableGuideline]) -> list[Retriev
         if re.search(pattern, left):
             left = re.sub(pattern, " ", left)
             retrieved_entries.append(RetrievedEntry(book, piece, 1.0, is_named=True))
-    is_bare = asks_for(left, "what") and not _without("what", left)
-    return retrieved_entries if asks_for(left, "meaning") or is_bare else []
+    is_bare = has("asks what", left) and not re.search(r"\w", without("asks what", left))
+    return retrieved_entries if has("asks meaning", left) or is_bare else []
 
 
-def _without(intent: str, text: str) -> str:
-    """The words of a text beside those that ask."""
-    return " ".join(re.findall(r"\w+", intent_pattern(intent).sub(" ", text)))
+def by_symptom(question: str, books: Iterable[SearchableGuideline]) -> list[RetrievedEntry]:
+    """The rows of an index by symptom that a question asks for: all that open with a symptom that it names."""
+    asked = [unit for unit in focus(question) if is_clinical(unit)] if has("asks index", question) else []
+    rows = [(book, entry) for book in books for entry in book.pieces if asked and entry.kind == "symptom"]
+    return [RetrievedEntry(book, row, 1.0, is_named=True) for book, row in rows if _opens_with(row.matched, asked)]
+
+
+def _opens_with(symptom: str, asked: Sequence[Unit]) -> bool:
+    """Whether a row holds all things asked for, and the first thing of it is one of them.
+
+    >>> wanted = focus("weight loss")
+    >>> _opens_with("Weight loss with cough", wanted), _opens_with("Cough with weight loss", wanted)
+    (True, False)
+    """
+    told = [unit | broader(unit) for _, unit in placed(symptom)]
+    return bool(told) and all(any(unit & one for one in told) for unit in asked) and any(told[0] & one for one in asked)
 
 
 def _nearest(question: str, vector: Vector, books: Sequence[SearchableGuideline], limit: int) -> list[RetrievedEntry]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +14,6 @@ from citewell.assistants.guidelines.guideline import (
     GuidelineRule,
     RuleTable,
     SymptomRow,
-    Urgency,
 )
 
 Kind = Literal["rule", "search", "symptom", "definition", "section", "table"]
@@ -137,11 +135,6 @@ class RuleFacts:
     exposures: tuple[Exposure, ...]
     findings: tuple[FindingCriterion, ...]
     absences: tuple[Absence, ...]
-    urgency: Urgency | None
-    has_duration: bool
-
-
-_DURATION = re.compile(r"\b\d+\s+(?:hour|day|week|month|year)s?\b|\bpersistent\b|\brecurrent\b", re.IGNORECASE)
 
 
 @cache
@@ -154,6 +147,4 @@ def facts(rule: GuidelineRule) -> RuleFacts:
         exposures=tuple(exposure for exposure in leaves if isinstance(exposure, Exposure)),
         findings=tuple(criterion for criterion in leaves if isinstance(criterion, FindingCriterion)),
         absences=tuple(absence for absence in leaves if isinstance(absence, Absence)),
-        urgency=rule.action.urgency,
-        has_duration=_DURATION.search(rule.text) is not None,
     )
