@@ -92,13 +92,49 @@ def test_unknown_patients_and_libraries_without_guidelines_say_what_to_do(
 
 
 def test_what_is_no_guideline_is_refused_and_leaves_nothing(
-    home: Path, shared_data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell = Shell(home, capsys, monkeypatch)
-    status, _, said = shell("guidelines", "add", str(shared_data / "guidelines" / "fda-warfarin.pdf"))
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear Dr Quill,\n\nThank you for seeing this man with gout.\n", "utf-8")
+    status, _, said = shell("guidelines", "add", str(letter))
     assert (status, "No numbered recommendations" in said) == (1, True)
     assert [one["name"] for one in shell.json("guidelines", "list")["guidelines"]] == ["NG12"]
     assert len(shell.json("list")["documents"]) == 1
+
+
+GOUT = """# Gout
+
+## Features
+
+A hot, swollen, very painful joint, often the big toe.
+
+## Treatment
+
+Adults: naproxen 500 mg twice daily by mouth for 5 days.
+
+## When to refer
+
+Refer people with gout and fever to hospital the same day.
+"""
+
+
+def test_a_guideline_of_sections_answers_and_says_that_it_assesses_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell(tmp_path / "home", capsys, monkeypatch)
+    (tmp_path / "gout.md").write_text(GOUT, "utf-8")
+    status, told, _ = shell("guidelines", "add", str(tmp_path / "gout.md"))
+    assert (status, "patients cannot be assessed" in told) == (0, True)
+    (citation,) = shell.json("chat", "What dose of naproxen is given for gout?")["citations"]
+    assert (citation["label"].split(", p.")[0], citation["excerpt"]) == (
+        "Gout, Treatment",
+        "Adults: naproxen 500 mg twice daily by mouth for 5 days.",
+    )
+    patient = tmp_path / "one.json"
+    patient.write_text('{"patient_id": "P1", "age": 41, "symptoms": ["fever"]}', "utf-8")
+    status, _, said = shell("assess", "--patient", str(patient))
+    assert (status, "Patients cannot be assessed against Gout" in said) == (1, True)
 
 
 def test_a_document_that_is_there_is_checked_before_it_is_filed_as_a_guideline(

@@ -133,7 +133,8 @@ def list_guidelines(context: typer.Context, home: Home = None, json: Json = Fals
         print_json({"guidelines": entries})
         return
     for entry in entries:
-        about = f"({entry['edition'] or 'no date'}, {entry['rules']} rules)"
+        read = f"{entry['sections']} sections" if entry["sections"] else f"{entry['rules']} rules"
+        about = f"({entry['edition'] or 'no date'}, {read})"
         typer.echo(printable(f"{entry['document_id'][:8]}  {entry['name']}  {entry['title']}  {about}"))
 
 
@@ -142,8 +143,13 @@ for step in (bookshelf.download, bookshelf.parse, bookshelf.embed):
 
 
 def _print_counts(guideline: Guideline) -> None:
-    with_criteria = sum(rule.criteria is not None for rule in guideline.rules)
     typer.echo(f"  edition {guideline.edition or 'not stated'}")
+    if guideline.headings:
+        typer.echo(f"  {len(guideline.headings)} sections")
+        for problem in guideline.problems:
+            typer.echo(f"  {problem.message}")
+        return
+    with_criteria = sum(rule.criteria is not None for rule in guideline.rules)
     without = len(guideline.rules) - with_criteria
     typer.echo(f"  {len(guideline.rules)} recommendations: {with_criteria} with criteria; none found in {without}")
     typer.echo(f"  {len(guideline.symptoms)} symptom rows, {len(guideline.definitions)} definitions")

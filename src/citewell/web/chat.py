@@ -42,7 +42,8 @@ def examples(guidelines: Sequence[Guideline]) -> list[str]:
         named = (each.phrase for rule in rules for each in facts(rule).findings if len(each.phrase.split()) <= 2)
         found += [f"Which people with {phrase} should be referred?" for phrase in [*named][:1]]
         found += [f"What does “{term.term.lower()}” mean?" for term in guideline.definitions[-2:-1]]
-        found += [f"What does {rules[0].id} say?"]
+        found += [f"What does {rule.id} say?" for rule in rules[:1]]
+        found += [heading.capitalize() for heading in guideline.headings[1:3]]
     return found
 
 

@@ -177,6 +177,8 @@ class GuidelineRowResponse(EditionResponse):
 
     version: int
     rules: int
+    sections: int
+    """Headed sections of a guideline that numbers no recommendations, which assesses nobody; else none."""
     rules_with_criteria: int
     symptoms: int
     definitions: int

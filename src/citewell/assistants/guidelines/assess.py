@@ -78,7 +78,8 @@ class Assessment:
     def risk_level(self) -> str:
         """The highest level of a matched rule."""
         if not self.matched:
-            return f"No {' or '.join(guideline.name for guideline in self.guidelines)} Criteria Met"
+            names = [one.name for one in self.guidelines if any(rule.criteria for rule in one.rules)]
+            return f"No {' or '.join(names or [one.name for one in self.guidelines])} Criteria Met"
         return min((level_of(rule.rule.action) for rule in self.matched), key=_order)
 
 

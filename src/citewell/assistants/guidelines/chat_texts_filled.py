@@ -56,12 +56,13 @@ class ChatTexts:
             "headed": headed(title),
             "editions": " ".join(_edition(book) for book in self.books),
             "sections": ", ".join(self._sections()[:MAX_SECTIONS]),
-            "number": first.guideline.rules[0].id,
+            "number": next((rule.id for book in self.books for rule in book.guideline.rules), "1.1.1"),
             **_called(self.country),
         }
 
     def _sections(self) -> list[str]:
-        found = (rule.section for book in self.books for rule in book.guideline.rules)
+        guidelines = [book.guideline for book in self.books]
+        found = (title for each in guidelines for title in (*(rule.section for rule in each.rules), *each.headings))
         return list(dict.fromkeys(_lower_first(re.sub(r"^[\d.]+\s*", "", one)) for one in found))
 
 

@@ -199,7 +199,8 @@ def _of_health(read: ReadMessage, loaded: GuidelineTopics) -> tuple[ClassifiedMe
     topics = _topics(read)
     wants_diagnosis = has("self-diagnosis", read.text)
     is_open = not read.is_specific and read.scope < STRONG
-    covered = {topic for topic in topics if topic in loaded.topics and not _is_foreign(read, loaded.subjects[topic])}
+    spoken_of = {topic for topic in topics if topic in loaded.topics}
+    covered = {topic for topic in spoken_of if loaded.is_open or not _is_foreign(read, loaded.subjects[topic])}
     if sum(asked for topic, asked in topics.items() if topic not in covered) > read.scope:
         is_foreign = any(
             topic not in loaded.topics or _is_of_another_illness(read, loaded.subjects[topic]) for topic in topics

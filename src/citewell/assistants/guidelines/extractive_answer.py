@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from citewell.answer.generate import LocalWriter
-from citewell.assistants.guidelines.retrieval_gate import limit
+from citewell.assistants.guidelines.retrieval_gate import limit, quality
 from citewell.assistants.guidelines.retrieve import RetrievedEntry
 from citewell.types import Context
 
@@ -32,10 +32,13 @@ def whole(pieces: Iterable[str]) -> Iterable[str]:
 
 
 def worth_quoting(retrieved_entries: Sequence[RetrievedEntry]) -> list[RetrievedEntry]:
-    """What answers: all that was named, or those that come near the best and are open to the person asked about."""
+    """What answers: all that was named, or those that come near the best and are open to the person asked about.
+
+    Where the best is weak itself, none is left out for being weaker.
+    """
     named = [retrieved_entry for retrieved_entry in retrieved_entries if retrieved_entry.is_named]
     if named or not retrieved_entries:
         return named
-    least = limit("further") * retrieved_entries[0].score
+    least = limit("further") * retrieved_entries[0].score if quality(retrieved_entries) == "sufficient" else 0.0
     near = [entry for entry in retrieved_entries if entry.score >= least]
     return [entry for entry in near if not entry.is_for_others][:MAX_QUOTED] or near[:1]

@@ -150,6 +150,7 @@ class GuidelineProblem:
     kind: Literal[
         "gap",
         "reference",
+        "unnumbered",
         "needs_reading",
         "incomplete",
         "no_criteria",
@@ -214,6 +215,8 @@ class Guideline:
     """All that were found, also those that no rule names."""
     notes: tuple[GuidelineNote, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
+    headings: tuple[str, ...] = ()
+    """Of a guideline that numbers no recommendations, which is read by its sections; else none."""
     entry: LibraryEntry | None = None
     """The document version that it was read from; None outside a library."""
 

@@ -26,13 +26,15 @@ class GuidelineTopics:
     """The concepts of all findings that their criteria speak of."""
     subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """For each of the topics, all concepts and words of the guidelines that speak of it."""
+    is_open: bool = False
+    """One of them numbers no recommendations: what it speaks of is told by searching it."""
 
     @classmethod
     def of(cls, guidelines: Iterable[Guideline]) -> GuidelineTopics:
         """Told of titles, headings, terms and sites."""
         found = list(guidelines)
         terms = [definition.term for each in found for definition in each.definitions]
-        titles = [each.title for each in found] + [rule.section for each in found for rule in each.rules]
+        titles = [title for each in found for title in _titles(each)]
         sites = {rule.site.casefold() for each in found for rule in each.rules if rule.site}
         phrases = {finding.phrase for each in found for rule in each.rules for finding in facts(rule).findings}
         findings = {name for phrase in phrases for unit in units(phrase) if is_clinical(unit) for name in unit}
@@ -42,14 +44,19 @@ class GuidelineTopics:
             frozenset(sites),
             frozenset(findings),
             _subjects(found),
+            any(each.headings for each in found),
         )
+
+
+def _titles(guideline: Guideline) -> list[str]:
+    return [guideline.title, *dict.fromkeys(rule.section for rule in guideline.rules), *guideline.headings]
 
 
 def _subjects(guidelines: Iterable[Guideline]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for guideline in guidelines:
         terms = [each.term for each in guideline.definitions]
-        titles = [guideline.title, *dict.fromkeys(rule.section for rule in guideline.rules)]
+        titles = _titles(guideline)
         for topic in topics_covered([*titles, *terms]):
             told = names(unit for text in [*titles, *(rule.text for rule in guideline.rules)] for unit in units(text))
             found[topic] = found.get(topic, frozenset()) | told

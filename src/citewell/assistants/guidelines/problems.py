@@ -21,6 +21,10 @@ from citewell.types import Document
 
 _LISTED = re.compile(r"\s(\d{1,4})\s*$")
 _PAGES = re.compile(r"\bPages? (\d+(?:–\d+)?(?:, \d+(?:–\d+)?)*) (?:was|were)\b")
+UNNUMBERED = (
+    "No recommendation is numbered (1.1.1, 1.1.2, …). The sections answer questions and plans; patients cannot be "
+    "assessed against them."
+)
 FEW_ENTRIES = 2
 SHOWN = 160
 """Characters of a passage that a message quotes."""
@@ -32,6 +36,8 @@ _ELSEWHERE = re.compile(r"NICE(?:'|’)s guideline|guideline on", re.IGNORECASE)
 def problems(document: Document, guideline: Guideline) -> tuple[GuidelineProblem, ...]:
     """What is missing, named and not there, not read or not understood."""
     rules, symptoms = guideline.rules, guideline.symptoms
+    if not rules:
+        return (*_cut_off(document), GuidelineProblem("unnumbered", None, UNNUMBERED), *_rows(symptoms))
     return (
         *_cut_off(document),
         *_scanned(document, rules),

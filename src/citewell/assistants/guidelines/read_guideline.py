@@ -21,6 +21,8 @@ _GUIDANCE = re.compile(r"/guidance/([a-z]{2,4}\d+)\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"\bguideline ([A-Z]{2,4}\d{1,4})\b")
 _UPDATED = re.compile(r"\blast (?:updated|modified|amended)(?: on)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
 _PUBLISHED = re.compile(r"\bpublished(?: on)?(?: date)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
+MIN_HEADINGS = 3
+"""A guideline that numbers no recommendations has at least these: a title and two sections."""
 FRONT_CHARACTERS = 1_500
 """Name and dates stand on the first page."""
 FEWEST, MOST = 3, 0.5
@@ -28,13 +30,17 @@ FEWEST, MOST = 3, 0.5
 
 
 def read(document: Document) -> Guideline:
-    """One document, one guideline; a document without numbered recommendations is refused."""
+    """One document, one guideline, by its numbered recommendations or else by its headed sections."""
     passages = read_passages(document)
+    headings: tuple[str, ...] = ()
     if not any(_recommends(passage) for passage in passages.rules):
-        raise InputError(
-            "No numbered recommendations (1.1.1, 1.1.2, …) were found in this file. Add a guideline that numbers "
-            "them, or add the file as a document with `citewell add`."
-        )
+        passages = replace(passages, rules=(), starts=())
+        headings = tuple(dict.fromkeys(block.section[-1] for block in document.blocks if block.section))
+        if len(headings) < MIN_HEADINGS:
+            raise InputError(
+                "No numbered recommendations (1.1.1, 1.1.2, …) and no headed sections were found in this file. Add a "
+                "guideline that has them, or add the file as a document with `citewell add`."
+            )
     definitions, symptoms = read_definitions(document), read_symptoms(document)
     tables = read_tables(document, passages, symptoms)
     of_rule = bound(document, passages.rules, tables)
@@ -52,6 +58,7 @@ def read(document: Document) -> Guideline:
         tables=tables,
         notes=accounted.notes,
         coverage=accounted.coverage,
+        headings=headings,
     )
     return replace(guideline, problems=problems(document, guideline))
 

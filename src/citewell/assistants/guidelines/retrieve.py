@@ -120,9 +120,9 @@ def _entries(book: SearchableGuideline, statement: Statement, hit: Hit) -> list[
         return book.entries_at(*statement.pieces[-1])
     (start, _), (last, end) = statement.pieces[0], statement.pieces[-1]
     start = start if end - start <= MAX_SECTION else last
-    heading = statement.titles[-1] if statement.titles else book.guideline.title
+    headings = [title for title in dict.fromkeys(statement.titles) if title != book.guideline.title][-2:]
     words = hit.text[start - hit.start : end - hit.start]
-    label = f"{book.guideline.name}, {heading}" if heading != book.guideline.name else heading
+    label = ", ".join((book.guideline.name, *headings))
     return [SearchEntry("section", str(start), words, label, hit.page or 0, start, end, ())]
 
 

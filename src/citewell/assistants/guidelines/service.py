@@ -156,7 +156,14 @@ class GuidelineService:
 
     def assess(self, patient: PatientInput, *, scope: Scope, only: Sequence[str] = ()) -> Assessment:
         """Compare a patient with the guidelines of a scope."""
-        return assess(patient, self.chosen(scope, only))
+        guidelines = self.chosen(scope, only)
+        if not any(guideline.rules for guideline in guidelines):
+            names = " and ".join(guideline.name for guideline in guidelines)
+            raise InputError(
+                f"Patients cannot be assessed against {names}: no recommendation in it is numbered. Add a guideline "
+                "that numbers its recommendations and states their criteria."
+            )
+        return assess(patient, guidelines)
 
     def replay(self, record: AuditRecord, asker: User) -> Replay:
         """Compare the patient of a record with the editions of then; nothing is recorded."""
