@@ -44,8 +44,15 @@ class BrowseOptions:
 
 def choices(guideline: Guideline) -> BrowseOptions:
     """What the pieces of a guideline can be told apart by."""
+    held = {
+        "rule": guideline.rules,
+        "search": guideline.rules,
+        "table": guideline.tables,
+        "symptom": guideline.symptoms,
+        "definition": guideline.definitions,
+    }
     return BrowseOptions(
-        ("rule", "search", "table", "symptom", "definition"),
+        tuple(kind for kind, some in held.items() if some),
         tuple(dict.fromkeys(rule.site for rule in guideline.rules if rule.site)),
         tuple(sorted({rule.action.label for rule in guideline.rules})),
         tuple(dict.fromkeys(row.system for row in guideline.symptoms)),
