@@ -29,6 +29,12 @@ DELIBERATE: dict[str, str] = {
     )
     for route in ANSWERED_WITH_A_CONSULT
     for finding in ("findings[]", "gone[].finding")
+} | {
+    f"{route} 200.{pieces}[].kind: now also section, table": "tables and sections are cited by themselves"
+    for route, pieces in (
+        ("POST /api/v1/chat", "debug.chunks"),
+        ("GET /api/v1/guidelines/{document_id}/pieces", "pieces"),
+    )
 }
 """What may differ from fb3ed9f, as `differences` tells it, and why; one that is no more must leave."""
 
@@ -44,6 +50,12 @@ SHOWN_SINCE = {
         *(f"unused[].{name}" for name in ("field", "index", "kind", "why", "words", "message", "start", "end")),
     ),
     *("unused[].text", "expansions[].from_words"),
+    *(
+        "coverage",
+        *(f"coverage.{name}" for name in ("characters", "left_out", "numbered", "recommendations", "unread")),
+    ),
+    *("documents[].guideline", "guideline", "notes", "rules[].tables"),
+    *(f"{place}{name}" for place in ("", "guidelines[].") for name in ("sections", "tables", "unread")),
 }
 """Fields that are answered and were not in the schema of fb3ed9f; `from_words` was sent then too, undeclared."""
 
