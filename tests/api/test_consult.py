@@ -222,3 +222,23 @@ def test_what_was_said_and_could_not_be_used_is_listed_with_its_words(knock: Kno
     assert ask(ann, "GET", here)["unused"] == told["unused"]
     more = ask(ann, "POST", f"{here}/messages", text="I don't know")
     assert more["unused"] == told["unused"]
+
+
+def test_the_clinician_adds_takes_out_and_moves_lines_of_the_draft(knock: Knock) -> None:
+    ann = knock("pen")
+    here = f"/{ask(ann, 'POST', '', 201)['id']}"
+    ask(ann, "POST", f"{here}/messages", text="30-year-old man, fever for 3 days, 70 kg. No medicines. No allergies.")
+    entered = [{"condition": "Malaria", "confidence": "high"}]
+    ask(ann, "PUT", f"{here}/differentials", entered=entered, despite="a test")
+    ask(ann, "POST", f"{here}/assess")
+    added = ask(ann, "POST", f"{here}/lines", diagnosis=1, text="Ring on Friday.", why="lives alone")
+    assert (added["own"][0]["id"], added["own"][0]["text"]) == ("own1", "Ring on Friday.")
+    moved = ask(ann, "POST", f"{here}/moves", statement="1.own1", before="1.1")
+    assert moved["moves"] == [["1.own1", "1.1"]]
+    assert ask(ann, "POST", f"{here}/removals", statement="1.1", why="done")["removed"] == [["1.1", "done"]]
+    text = ann.get(f"/api/v1/consults{here}/export?kind=txt").text
+    assert "1.own1 Ring on Friday." in text
+    assert "taken out by the clinician: " in text
+    assert ask(ann, "POST", f"{here}/removals", statement="1.1", restore=True)["removed"] == []
+    ask(ann, "POST", f"{here}/lines", 422, diagnosis=0, text="Rest.")
+    ask(ann, "POST", f"{here}/moves", 422, statement="1.own1", before="2.1")

@@ -229,6 +229,56 @@ def edit(
     show_note(turn, json=json)
 
 
+def add(
+    context: typer.Context,
+    consult: ConsultId,
+    text: Annotated[str, typer.Argument(help="The line to add.", show_default=False)],
+    to: Annotated[int, typer.Option(help="The number of the diagnosis it belongs to.")] = 1,
+    why: Annotated[str, typer.Option(help="Why.", show_default=False)] = "",
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Add a line of your own to the draft. It is marked as yours."""
+    with consult_service(context, home) as (flow, asker):
+        turn = flow.add(flow.find(consult, asker), to, text, asker, why=why)
+    show_note(turn, json=json)
+
+
+def remove(
+    context: typer.Context,
+    consult: ConsultId,
+    statement: Annotated[str, typer.Argument(help="The line's number, such as 1.2.", show_default=False)],
+    why: Annotated[str, typer.Option(help="Why.", show_default=False)] = "",
+    restore: Annotated[bool, typer.Option("--restore", help="Put it back instead.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Take a line out of the draft. It stays on record with the reason."""
+    with consult_service(context, home) as (flow, asker):
+        consult_id = flow.find(consult, asker)
+        if restore:
+            turn = flow.restore(consult_id, statement, asker)
+        else:
+            turn = flow.remove(consult_id, statement, asker, why=why)
+    show_note(turn, json=json)
+
+
+def move(
+    context: typer.Context,
+    consult: ConsultId,
+    statement: Annotated[str, typer.Argument(help="The line's number, such as 1.2.", show_default=False)],
+    before: Annotated[
+        str, typer.Option(help="The line to put it before; without it, at the end.", show_default=False)
+    ] = "",
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Put a line of the draft before another one of its diagnosis."""
+    with consult_service(context, home) as (flow, asker):
+        turn = flow.move(flow.find(consult, asker), statement, asker, before=before)
+    show_note(turn, json=json)
+
+
 def show(context: typer.Context, consult: ConsultId, home: Home = None, json: Json = False) -> None:
     """Show a consultation: assessment, differentials, and plan with sources."""
     with consult_service(context, home) as (flow, asker):
@@ -300,6 +350,9 @@ app.command()(acknowledge)
 app.command()(differentials)
 app.command()(assess)
 app.command()(edit)
+app.command()(add)
+app.command()(remove)
+app.command()(move)
 app.command()(show)
 app.command()(sign)
 app.command()(export)

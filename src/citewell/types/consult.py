@@ -262,6 +262,12 @@ class Consult:
     consent: Consent | None = None
     plan: dict[str, object] | None = None
     edits: tuple[dict[str, Any], ...] = ()
+    own: tuple[dict[str, Any], ...] = ()
+    """Lines that the clinician added to the plan."""
+    removed: tuple[tuple[str, str], ...] = ()
+    """Lines that the clinician took out of it, by number, each with why."""
+    moves: tuple[tuple[str, str], ...] = ()
+    """Lines that the clinician put before another one, by number; before none is the end."""
     failure: str | None = None
     signed_by: str | None = None
     signed_at: str | None = None
@@ -299,11 +305,18 @@ class Consult:
             return None
         against = ["a warning about the clinician's own wording"] if self.grave() else []
         against += ["an unresolved contradiction"] if self.is_unexplained else []
+        against += [] if against else ["an empty plan"]
         return f"Signed despite {' and '.join(against)}. Reason given: {self.meant}"
 
     def grave(self) -> list[tuple[str, str]]:
         """Each statement that the clinician wrote against what is known of the patient, with what speaks against it."""
-        last = {str(edit["statement"]): edit for edit in self.edits}
+        own = {f"{line['diagnosis']}.{line['id']}": line for line in self.own}
+        last = {**own, **{str(edit["statement"]): edit for edit in self.edits}}
+        gone = dict(self.removed)
         return [
-            (label, str(told["text"])) for label, edit in last.items() for told in edit["conflicts"] if told["is_grave"]
+            (label, str(told["text"]))
+            for label, edit in last.items()
+            if label not in gone
+            for told in edit["conflicts"]
+            if told["is_grave"]
         ]

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from citewell.assistants.consult.summary import lasting
 from citewell.assistants.consult.view import source_line
 from citewell.types.consult import Category, Consult, Finding, Polarity
+from citewell.types.consult_pen import PenLine, by_part, lines_now, removed_lines
 from citewell.web.source_highlights import SourceTarget
 
 GROUPS: tuple[tuple[str, frozenset[Category]], ...] = (
@@ -79,6 +81,8 @@ class PlanLine:
     doses: tuple[str, ...]
     conflicts: tuple[tuple[str, str, bool], ...]
     reservations: tuple[str, ...]
+    is_own: bool = False
+    is_held_back: bool = False
 
 
 def grouped(consult: Consult) -> list[tuple[str, list[FindingLine]]]:
@@ -98,7 +102,7 @@ def _shown(finding: Finding) -> FindingLine:
             finding.id, *HOLDS[Polarity.PRESENT], NONE[finding.category], "", words, "present", finding.by.value
         )
     value = (finding.unit or "") if finding.value is None else f"{finding.value:g} {finding.unit or ''}".strip()
-    lasted = "" if finding.duration_days is None else f"for {finding.duration_days:g} days"
+    lasted = "" if finding.duration_days is None else f"for {lasting(finding.duration_days)}"
     parts = (
         f"read as {finding.corrected}" if finding.corrected else "",
         value,
@@ -126,17 +130,31 @@ def plan_of(consult: Consult) -> list[dict[str, Any]]:
     return [
         {
             **diagnosis,
-            "offered": [_told(consult, number, one) for one in diagnosis["offered"]],
-            "held_back": [_told(consult, number, one) for one in diagnosis["held_back"]],
+            "offered": [_told(consult, line) for line in lines_now(consult, number) if not line.is_held_back],
+            "held_back": [_told(consult, line) for line in lines_now(consult, number) if line.is_held_back],
+            "parts": [
+                (title, [_told(consult, line) for line in lines])
+                for title, lines in by_part(lines_now(consult, number))
+            ],
+            "removed": [(line.label, line.entry["text"], why) for line, why in removed_lines(consult, number)],
         }
         for number, diagnosis in enumerate(plan["diagnoses"], 1)
     ]
 
 
-def _told(consult: Consult, number: int, entry: Mapping[str, Any]) -> PlanLine:
+def _own(line: PenLine, now: Mapping[str, Any]) -> PlanLine:
+    """A line that the clinician added: no source, and what speaks against it."""
+    against = tuple((told["text"], told["source"], told["is_grave"]) for told in now["conflicts"])
+    return PlanLine(line.label, now["text"], None, now["why"], "", "", "", "", (), against, (), is_own=True)
+
+
+def _told(consult: Consult, line: PenLine) -> PlanLine:
     """A statement as it stands: of one that the clinician wrote, what speaks against their words, and no grade."""
-    label = f"{number}.{entry['id']}"
-    edit, place = consult.edit_of(label), entry["place"]
+    label, entry = line.label, line.entry
+    edit = consult.edit_of(label)
+    if line.is_own:
+        return _own(line, edit or entry)
+    place = entry["place"]
     graded = (
         f"{entry['strength']} recommendation" if entry["strength"] else "",
         f"{entry['certainty']} certainty" if entry["certainty"] else "",
@@ -154,4 +172,5 @@ def _told(consult: Consult, number: int, entry: Mapping[str, Any]) -> PlanLine:
         doses=() if edit else tuple(dose["arithmetic"] for dose in entry["doses"]),
         conflicts=tuple((told["text"], told["source"], told["is_grave"]) for told in against),
         reservations=() if edit else tuple(entry["reservations"]),
+        is_held_back=line.is_held_back,
     )

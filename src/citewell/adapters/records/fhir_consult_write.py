@@ -9,6 +9,7 @@ from typing import Any
 
 from citewell.adapters.records.bundle import url_of, written
 from citewell.types.consult import Category, Consult, ConsultState, Differential, Finding, Polarity
+from citewell.types.consult_pen import lines_now, removed_lines
 
 NAMESPACE = uuid.UUID("0f1a7a66-2f0d-5d38-9f41-4d6f5d6f6c11")
 LOINC = "http://loinc.org"
@@ -22,6 +23,7 @@ VITALS = {
     "diastolic blood pressure": ("8462-4", "mm[Hg]", "Diastolic blood pressure"),
     "weight": ("29463-7", "kg", "Body weight"),
     "height": ("8302-2", "cm", "Body height"),
+    "BMI": ("39156-5", "kg/m2", "Body mass index"),
     "glucose": ("15074-8", "mmol/L", "Glucose"),
 }
 """LOINC codes and UCUM units of what is measured."""
@@ -161,21 +163,35 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
         return None
     activities, notes = [], []
     for at, diagnosis in enumerate(plan["diagnoses"]):
-        for one in (*diagnosis["offered"], *diagnosis["held_back"]):
-            edit = consult.edit_of(f"{at + 1}.{one['id']}")
-            if edit is not None:
+        for line in lines_now(consult, at + 1):
+            one, edit = line.entry, consult.edit_of(line.label)
+            if line.is_own:
+                own = edit or one
+                activities.append(_own_line(own, conditions[at]))
+                notes += [f"Warning on “{own['text']}”: {_against(own)}"] if own["conflicts"] else []
+            elif edit is not None:
                 activities.append(_own_activity(edit, one, conditions[at]))
                 notes += [f"Warning on “{edit['text']}”: {_against(edit)}"] if edit["conflicts"] else []
-            elif one in diagnosis["offered"]:
+            elif not line.is_held_back:
                 activities.append(_activity(one, conditions[at]))
             else:
                 notes.append(f"Not for this patient: {one['text']} {_against(one)}")
+        notes += [
+            f"Taken out by the clinician: {line.entry['text']}" + (f" ({why})" if why else "")
+            for line, why in removed_lines(consult, at + 1)
+        ]
         notes += [] if diagnosis["is_found"] else [diagnosis["said"]]
         notes += [_differing(diagnosis, one) for one in diagnosis["disagreements"]]
         if shared := diagnosis.get("shared"):
             notes.append(f"For {diagnosis['condition']}, see also above: {', '.join(shared)}.")
     notes += [consult.signed_though] if consult.signed_though else []
-    notes = [*(f"Red flag: {flag}" for flag in plan["red_flags"]), *plan["notes"], *consult.notes, *notes]
+    notes = [
+        *(f"Red flag: {flag}" for flag in plan["red_flags"]),
+        *_warnings(plan),
+        *plan["notes"],
+        *consult.notes,
+        *notes,
+    ]
     return {
         "resourceType": "CarePlan",
         "id": _id(consult, "plan"),
@@ -186,6 +202,18 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
         **({"activity": activities} if activities else {}),
         **({"note": [{"text": note} for note in notes]} if notes else {}),
     }
+
+
+def _warnings(plan: Mapping[str, Any]) -> list[str]:
+    """What speaks against the medicines that the patient takes."""
+    return [f"Warning: {told['text']} ({told['source']})" for told in plan.get("warnings", ())]
+
+
+def _own_line(line: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:
+    """A line that the clinician added."""
+    why = f" ({line['why']})" if line["why"] else ""
+    warned = [f"Warning: {_against(line)}"] if line["conflicts"] else []
+    return _detail(line["text"], condition, [*warned, f"Clinician's own line{why}."])
 
 
 def _activity(entry: Mapping[str, Any], condition: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,6 +85,29 @@ class EditRequest(RequestBody):
     why: Annotated[str, Field(max_length=1_000)] = ""
 
 
+class LineRequest(RequestBody):
+    """A line that the clinician adds to a diagnosis of the draft."""
+
+    diagnosis: Annotated[int, Field(ge=1, le=100)]
+    text: Words
+    why: Annotated[str, Field(max_length=1_000)] = ""
+
+
+class RemovalRequest(RequestBody):
+    """A line that is taken out of the draft, or put back."""
+
+    statement: Annotated[str, Field(max_length=16)]
+    why: Annotated[str, Field(max_length=1_000)] = ""
+    restore: bool = False
+
+
+class MoveRequest(RequestBody):
+    """A line that is put before another one of its diagnosis, or at the end."""
+
+    statement: Annotated[str, Field(max_length=16)]
+    before: Annotated[str, Field(max_length=16)] = ""
+
+
 class SignRequest(RequestBody):
     """Who signs, and why, where something grave speaks against what they wrote themselves."""
 
@@ -148,6 +171,12 @@ class ConsultResponse(ResponseBody):
     despite: str | None
     plan: dict[str, Any] | None
     edits: list[dict[str, Any]]
+    own: list[dict[str, Any]]
+    """Lines that the clinician added."""
+    removed: list[tuple[str, str]]
+    """Lines that the clinician took out, each with why."""
+    moves: list[tuple[str, str]]
+    """Lines that the clinician put before another one."""
     failure: str | None
     notes: list[str]
     meant: str | None

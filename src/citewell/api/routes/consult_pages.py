@@ -19,10 +19,11 @@ from citewell.api.visitor import Member, Visitor
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.service import ConsultService
 from citewell.assistants.consult.summary import summary
-from citewell.assistants.consult.view import listed_json
+from citewell.assistants.consult.view import listed_json, note_text
 from citewell.errors import CitewellError, InputError
 from citewell.types import User
 from citewell.types.consult import CONFIDENCES, Category, ConsultState, Finding
+from citewell.types.consult_pen import is_empty
 from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, grouped, plan_of
 
 router = APIRouter(prefix="/consult")
@@ -116,6 +117,8 @@ def _page(
         summary=summary(consult),
         groups=grouped(consult),
         diagnoses=plan_of(consult),
+        is_empty=consult.plan is not None and is_empty(consult),
+        note=note_text(consult) if consult.plan else "",
         waiting=[flag for flag in turn.flags if flag.id not in consult.acknowledged],
         steps=[(name, STEP_WORDS[name]) for name in STEPS],
         step_words=STEP_WORDS,
@@ -263,6 +266,59 @@ def edit(
         visitor,
         consult_id,
         lambda service, asker: service.edit(consult_id, statement, text, asker, why=why),
+        place="#plan",
+    )
+
+
+@router.post("/{consult_id}/lines", dependencies=OURS)
+def add_line(
+    *,
+    site: Here,
+    visitor: Member,
+    consult_id: str,
+    diagnosis: Line = "",
+    text: Text = "",
+    why: Line = "",
+) -> Response:
+    """Add a line of the clinician's own to a diagnosis of the draft."""
+    number = int(diagnosis) if diagnosis.isdecimal() else 0
+    return _done(
+        site,
+        visitor,
+        consult_id,
+        lambda service, asker: service.add(consult_id, number, text, asker, why=why),
+        place="#plan",
+    )
+
+
+@router.post("/{consult_id}/removals", dependencies=OURS)
+def remove_line(
+    *,
+    site: Here,
+    visitor: Member,
+    consult_id: str,
+    statement: Line = "",
+    why: Line = "",
+    restore: Line = "",
+) -> Response:
+    """Take a line out of the draft, or put it back."""
+
+    def done(service: ConsultService, asker: User) -> InterviewStep:
+        if restore:
+            return service.restore(consult_id, statement, asker)
+        return service.remove(consult_id, statement, asker, why=why)
+
+    return _done(site, visitor, consult_id, done, place="#plan")
+
+
+@router.post("/{consult_id}/moves", dependencies=OURS)
+def move_line(*, site: Here, visitor: Member, consult_id: str, statement: Line = "", before: Line = "") -> Response:
+    """Put a line of the draft before another one."""
+    return _done(
+        site,
+        visitor,
+        consult_id,
+        lambda service, asker: service.move(consult_id, statement, asker, before=before),
         place="#plan",
     )
 

@@ -30,6 +30,7 @@ _JOINING = re.compile(r"\s*\n\s*(?:or|plus|and)\s*:?\s*\Z", re.IGNORECASE)
 _JOINER = re.compile(r"\s*(?:or|plus|and)\s*:?\s*", re.IGNORECASE)
 _AS_BEFORE = re.compile(r"\bsame\b|\bas (?:above|for adults?|adults?)\b", re.IGNORECASE)
 _OR_END = re.compile(r"[;,\s]+(?:or|and)?\s*\Z", re.IGNORECASE)
+_BEFORE_PEOPLE = re.compile(r"\W*(?:for|in|preterm and|premature and)?\s*", re.IGNORECASE)
 _CELL = re.compile(r"(?P<header>[^:;]+): (?P<value>[^;]*(?:;(?! [^:;]+: )[^;]*)*)(?:; |\Z)")
 _ROWS = re.compile(r";\s*(?=\d)")
 """Rows for several ages on one line: “2 - 5 years: 100 μg; 5 - 12 years: 200 μg”."""
@@ -172,12 +173,8 @@ def _is_row(text: str) -> bool:
     """Whether a line only says for whom, or how much for whom: “Adult: 500 mg”, “6 - 12 years: 250 mg”, “Child”."""
     label, colon, rest = text.partition(":") if ":" in text[:MAX_LABEL_CHARACTERS] else (text, "", "")
     found = populations(as_label(text[:MAX_LABEL_CHARACTERS]))
-    if (
-        not found
-        or found[0].start > len("preterm and ")
-        or medicines(label)
-        or (colon and len(label.split()) > MAX_LABEL_WORDS)
-    ):
+    is_first = bool(found) and (found[0].start == 0 or _BEFORE_PEOPLE.fullmatch(text, 0, found[0].start) is not None)
+    if not is_first or medicines(label) or (colon and len(label.split()) > MAX_LABEL_WORDS):
         return False
     is_told = has_dose(text) or _AS_BEFORE.search(text) is not None
     return is_told or not (rest.split() if colon else len(text.split()) > MAX_LABEL_WORDS)

@@ -103,7 +103,9 @@ def _assessing(consult: Consult, _event: ConsultEvent) -> Consult:
 
 
 def _drafted(consult: Consult, event: ConsultEvent) -> Consult:
-    return replace(consult, state=ConsultState.DRAFT, plan=dict(event.body["plan"]), edits=())
+    return replace(
+        consult, state=ConsultState.DRAFT, plan=dict(event.body["plan"]), edits=(), own=(), removed=(), moves=()
+    )
 
 
 def _failed(consult: Consult, event: ConsultEvent) -> Consult:
@@ -113,6 +115,23 @@ def _failed(consult: Consult, event: ConsultEvent) -> Consult:
 def _edited(consult: Consult, event: ConsultEvent) -> Consult:
     edit = {**event.body, "by": event.by, "at": event.at}
     return replace(consult, edits=(*consult.edits, edit))
+
+
+def _added(consult: Consult, event: ConsultEvent) -> Consult:
+    return replace(consult, own=(*consult.own, {**event.body, "by": event.by, "at": event.at}))
+
+
+def _removed(consult: Consult, event: ConsultEvent) -> Consult:
+    return replace(consult, removed=(*consult.removed, (event.body["statement"], event.body["why"])))
+
+
+def _restored(consult: Consult, event: ConsultEvent) -> Consult:
+    left = tuple(pair for pair in consult.removed if pair[0] != event.body["statement"])
+    return replace(consult, removed=left)
+
+
+def _moved(consult: Consult, event: ConsultEvent) -> Consult:
+    return replace(consult, moves=(*consult.moves, (event.body["statement"], event.body["before"])))
 
 
 def _signed(consult: Consult, event: ConsultEvent) -> Consult:
@@ -140,6 +159,10 @@ STEPS: dict[str, Callable[[Consult, ConsultEvent], Consult]] = {
     "drafted": _drafted,
     "failed": _failed,
     "edited": _edited,
+    "added": _added,
+    "removed": _removed,
+    "restored": _restored,
+    "moved": _moved,
     "signed": _signed,
     "noted": _noted,
 }

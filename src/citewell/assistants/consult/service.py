@@ -24,6 +24,15 @@ from citewell.history import KeptOutcome
 from citewell.ports.consult import ConsultEntry, ConsultEvent, Consults
 from citewell.types import Emergency, User
 from citewell.types.consult import Consult, ConsultState, Differential, Finding, RedFlag
+from citewell.types.consult_pen import (
+    NO_DIAGNOSIS,
+    PenLine,
+    checked_place,
+    count,
+    is_empty,
+    line_at,
+    next_own_id,
+)
 
 NOT_READY = (
     "Missing before differentials: {missing} Answer these, or give a reason to go ahead without them: on the page "
@@ -40,6 +49,10 @@ NOT_SETTLED = (
 AGAINST = (
     "Before signing: {told} Change the wording, or give a reason to sign anyway: on the page under “Reason for signing "
     'despite this”, in a terminal with --despite "…".'
+)
+EMPTY = (
+    "The plan is empty: nothing in it tells what to do. Add a line of your own, or give a reason to sign it anyway: on "
+    'the page under “Reason for signing despite this”, in a terminal with --despite "…".'
 )
 FLAGGED = "Red flags come first: {flags} Acknowledge them to continue."
 NOT_DRAFT = "Only a draft can be signed; this consultation is {state}. Draft a plan first."
@@ -70,9 +83,11 @@ def before_signing(consult: Consult, flags: Sequence[RedFlag], name: str, despit
     reason = (despite or "").strip() or None
     if (grave := consult.grave()) and reason is None:
         raise InputError(AGAINST.format(told=" ".join(f"{label}: {text}" for label, text in grave)))
+    if is_empty(consult) and reason is None:
+        raise InputError(EMPTY)
     if consult.is_unexplained and reason is None:
         raise InputError(NOT_SETTLED.format(questions=_questions(consult)))
-    return reason if grave or consult.is_unexplained else None
+    return reason if grave or consult.is_unexplained or is_empty(consult) else None
 
 
 def _questions(consult: Consult) -> str:
@@ -259,9 +274,7 @@ class ConsultService:
 
     def edit(self, consult_id: str, statement_id: str, text: str, asker: User, *, why: str = "") -> InterviewStep:
         """Change a statement of the draft in the clinician's own words; what speaks against them is told beside it."""
-        consult = self.notes.opened(consult_id, asker)
-        if consult.state is not ConsultState.DRAFT:
-            raise InputError(f"Only a draft can be edited; this consultation is {consult.state.value}.")
+        consult = self._draft(consult_id, asker)
         was = text_now(consult, statement_id)
         if was is None:
             raise NotFound(NO_STATEMENT)
@@ -270,10 +283,56 @@ class ConsultService:
             raise InputError(NO_WORDS)
         if now == was:
             return self.notes.turn(consult)
-        against = conflicts(now, PatientMedicines.of(consult))
-        entries = [asdict(conflict) for conflict in (*advised_against(now, quoted_in(consult)), *against)]
+        entries = self._speaking(consult, now)
         body = {"statement": statement_id, "was": was, "text": now, "why": why, "conflicts": entries}
         return self.notes.turn(self.notes.append(consult, [("edited", body)], asker))
+
+    def add(self, consult_id: str, diagnosis: int, text: str, asker: User, *, why: str = "") -> InterviewStep:
+        """Add a line of the clinician's own to a diagnosis of the draft; what speaks against it is told beside it."""
+        consult = self._draft(consult_id, asker)
+        if not 1 <= diagnosis <= count(consult):
+            raise InputError(NO_DIAGNOSIS)
+        told = " ".join(text.split())
+        if not told:
+            raise InputError(NO_WORDS)
+        body = {"id": next_own_id(consult), "diagnosis": diagnosis, "text": told, "why": why}
+        body["conflicts"] = self._speaking(consult, told)
+        return self.notes.turn(self.notes.append(consult, [("added", body)], asker))
+
+    def remove(self, consult_id: str, statement_id: str, asker: User, *, why: str = "") -> InterviewStep:
+        """Take a line out of the draft; it stays on record with the reason, and can be put back."""
+        consult = self._draft(consult_id, asker)
+        line = _line(consult, statement_id)
+        if line.label in dict(consult.removed):
+            return self.notes.turn(consult)
+        return self.notes.turn(self.notes.append(consult, [("removed", {"statement": line.label, "why": why})], asker))
+
+    def restore(self, consult_id: str, statement_id: str, asker: User) -> InterviewStep:
+        """Put a line back that was taken out."""
+        consult = self._draft(consult_id, asker)
+        line = _line(consult, statement_id)
+        if line.label not in dict(consult.removed):
+            return self.notes.turn(consult)
+        return self.notes.turn(self.notes.append(consult, [("restored", {"statement": line.label})], asker))
+
+    def move(self, consult_id: str, statement_id: str, asker: User, *, before: str = "") -> InterviewStep:
+        """Put a line before another one of its diagnosis; before none, at the end."""
+        consult = self._draft(consult_id, asker)
+        line = _line(consult, statement_id)
+        checked_place(consult, line.label, before.strip())
+        body = {"statement": line.label, "before": before.strip()}
+        return self.notes.turn(self.notes.append(consult, [("moved", body)], asker))
+
+    def _draft(self, consult_id: str, asker: User) -> Consult:
+        consult = self.notes.opened(consult_id, asker)
+        if consult.state is not ConsultState.DRAFT:
+            raise InputError(f"Only a draft can be edited; this consultation is {consult.state.value}.")
+        return consult
+
+    def _speaking(self, consult: Consult, text: str) -> list[dict[str, Any]]:
+        """What the record and the plan itself say against the clinician's own words."""
+        against = conflicts(text, PatientMedicines.of(consult))
+        return [asdict(conflict) for conflict in (*advised_against(text, quoted_in(consult)), *against)]
 
     def sign(self, consult_id: str, name: str, asker: User, *, despite: str | None = None) -> InterviewStep:
         """Sign the draft: it is put on the audit log in the same stroke, and cannot be changed after.
@@ -292,6 +351,13 @@ class ConsultService:
         after = fold([*self.consults.events(consult.id, asker)[: consult.length], *made])
         self.consults.sign(consult.id, made, after=consult.length, state=after.state.value, ending=ending, asker=asker)
         return self.notes.turn(after)
+
+
+def _line(consult: Consult, statement_id: str) -> PenLine:
+    line = line_at(consult, statement_id)
+    if line is None:
+        raise NotFound(NO_STATEMENT)
+    return line
 
 
 def _finding(consult: Consult, finding_id: str) -> Finding:

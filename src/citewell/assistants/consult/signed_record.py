@@ -10,6 +10,7 @@ from citewell.answer.audit import scope_json, text_hash
 from citewell.history import AuditRecord
 from citewell.types import User
 from citewell.types.consult import Consult
+from citewell.types.consult_pen import line_at
 
 KEY = "consult"
 """Under which a record holds it; records of questions have no such key."""
@@ -48,6 +49,9 @@ def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, An
             "notes": list(consult.notes),
             "plan": consult.plan,
             "edits": [dict(edit) for edit in consult.edits],
+            "own": [dict(line) for line in consult.own],
+            "removed": [list(pair) for pair in consult.removed],
+            "moves": [list(pair) for pair in consult.moves],
             "meant": consult.meant,
         },
     }
@@ -80,25 +84,10 @@ def _evidence(number: int, claim: Mapping[str, Any]) -> dict[str, Any]:
     return {"number": number, **claim["place"], **span, "hash": text_hash(claim["quote"])}
 
 
-def statement_at(consult: Consult, statement_id: str) -> dict[str, Any] | None:
-    """A statement of the plan by its number, such as 1.2: the second of the first diagnosis."""
-    first, _, second = statement_id.strip().partition(".")
-    plan: Mapping[str, Any] = consult.plan or {}
-    diagnoses = plan.get("diagnoses", ())
-    if not (first.isdecimal() and 1 <= int(first) <= len(diagnoses)):
-        return None
-    diagnosis = diagnoses[int(first) - 1]
-    found = [one for one in (*diagnosis["offered"], *diagnosis["held_back"]) if one["id"] == second]
-    return found[0] if found else None
-
-
 def text_now(consult: Consult, statement_id: str) -> str | None:
     """What a statement says now: its last edit, else its own words; None where there is no such statement."""
-    statement = statement_at(consult, statement_id)
-    if statement is None:
-        return None
-    edit = consult.edit_of(statement_id)
-    return str((edit or statement)["text"])
+    line = line_at(consult, statement_id)
+    return None if line is None else str((consult.edit_of(line.label) or line.entry)["text"])
 
 
 def quoted_in(consult: Consult) -> list[tuple[str, str]]:

@@ -8,6 +8,8 @@ from citewell.assistants.consult.patient import patient_of
 from citewell.clinical.populations import CHILD_YEARS
 from citewell.types.consult import COMPLAINTS, Category, Consult, Finding, Patient, Polarity
 
+YEAR = 365.25
+MONTH = YEAR / 12
 FELT = (Category.SYMPTOM, Category.ASSOCIATED)
 
 
@@ -105,10 +107,26 @@ def told(finding: Finding) -> str:
     if finding.onset:
         return f"{finding.name.lower()} ({finding.onset})"
     if finding.duration_days is not None:
-        days = finding.duration_days
-        return f"{finding.name.lower()} ({days:g} day{'' if days == 1 else 's'})"
+        return f"{finding.name.lower()} for {lasting(finding.duration_days)}"
     past = " (past)" if finding.polarity is Polarity.PAST else ""
     return finding.name.lower() + past
+
+
+def lasting(days: float) -> str:
+    """A length of time as a colleague says it.
+
+    >>> [lasting(days) for days in (10 / 1440, 0.5, 1, 5, 35, 90, 1095.75)]
+    ['10 minutes', '12 hours', '1 day', '5 days', '5 weeks', '3 months', '3 years']
+    """
+    for most, per, unit in ((1 / 24, 1 / 1440, "minute"), (1, 1 / 24, "hour"), (14, 1, "day"), (70, 7, "week")):
+        if days < most:
+            return _counted(days / per, unit)
+    return _counted(days / MONTH, "month") if days < 2 * YEAR else _counted(days / YEAR, "year")
+
+
+def _counted(number: float, unit: str) -> str:
+    whole = max(round(number), 1)
+    return f"{whole} {unit}{'' if whole == 1 else 's'}"
 
 
 def _listed(names: Iterable[str]) -> str:

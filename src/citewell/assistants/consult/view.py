@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -10,7 +11,9 @@ from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who
 from citewell.types.consult import Consult, ConsultState
+from citewell.types.consult_pen import PenLine, by_part, lines_now, removed_lines
 
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 DRAFT = "DRAFT for a clinician to check and sign. Not advice for the patient."
 
 
@@ -45,6 +48,9 @@ def consult_json(consult: Consult) -> dict[str, Any]:
         "despite": consult.despite,
         "plan": consult.plan,
         "edits": [dict(edit) for edit in consult.edits],
+        "own": [dict(line) for line in consult.own],
+        "removed": [list(pair) for pair in consult.removed],
+        "moves": [list(pair) for pair in consult.moves],
         "failure": consult.failure,
         "notes": list(consult.notes),
         "meant": consult.meant,
@@ -66,15 +72,16 @@ def note_text(consult: Consult) -> str:
 
 
 def _lines(consult: Consult) -> Iterator[str]:
+    """One page that a colleague reads: who, what was found, what is thought, what to do; sources behind it."""
     is_signed = consult.state is ConsultState.SIGNED
-    yield f"CONSULT {consult.id[:8]}"
+    yield f"CONSULT {consult.id[:8]}, {consult.changed_at[:10]}"
     yield f"Signed by {consult.signed_by}, {consult.signed_at}" if is_signed else DRAFT
     if consult.signed_though:
         yield consult.signed_though
     if consult.consent is not None:
         yield f"Consent: {consult.consent.shown}"
     yield ""
-    yield "ASSESSMENT"
+    yield "HISTORY AND FINDINGS"
     yield summary(consult)
     for contradiction in consult.contradictions:
         yield f"Unresolved: {contradiction.question}"
@@ -90,50 +97,72 @@ def _lines(consult: Consult) -> Iterator[str]:
 
 def _differential_lines(consult: Consult) -> Iterator[str]:
     if consult.differentials:
-        yield "\nDIFFERENTIALS"
+        yield "\nIMPRESSION"
     for number, differential in enumerate(consult.differentials, 1):
         yield f"{number}. {differential.condition} ({differential.confidence})"
-        for sign, speaking in (("+", differential.supports), ("−", differential.opposes)):
-            yield from (
-                f"   {sign} {bearing.name}" + (f" — {bearing.source}" if bearing.source else "") for bearing in speaking
-            )
+        for word, speaking in (("For", differential.supports), ("Against", differential.opposes)):
+            if speaking:
+                sources = "; ".join(dict.fromkeys(bearing.source for bearing in speaking if bearing.source))
+                names = ", ".join(bearing.name.lower() for bearing in speaking)
+                yield f"   {word}: {names}" + (f" ({sources})" if sources else "")
 
 
 def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
     yield "\nPLAN"
     yield from (f"!! {flag}" for flag in plan["red_flags"])
+    yield from (f"! {told['text']} ({told['source']})" for told in plan.get("warnings", ()))
     yield from (f"Note: {note}" for note in plan["notes"])
+    sources: dict[str, int] = {}
     for number, diagnosis in enumerate(plan["diagnoses"], 1):
         yield f"\n{number}. {diagnosis['condition']} ({diagnosis['confidence']})"
         if not diagnosis["is_found"]:
             yield f"   {diagnosis['said']}"
-        for one in diagnosis["offered"]:
-            yield from _statement_lines(consult, number, one, held_back=False)
-        for one in diagnosis["held_back"]:
-            yield from _statement_lines(consult, number, one, held_back=True)
+        for title, lines in by_part(lines_now(consult, number)):
+            yield f"   {title}"
+            for line in lines:
+                yield from _statement_lines(consult, line, sources)
+        for line, why in removed_lines(consult, number):
+            yield f"   taken out by the clinician: {line.entry['text']}" + (f" ({why})" if why else "")
         if diagnosis.get("shared"):
             yield f"   See also above: {', '.join(diagnosis['shared'])}"
         for one in diagnosis["disagreements"]:
             yield from _disagreement_lines(diagnosis, number, one)
-        for one in diagnosis["left_out"]:
-            words = f": “{one['words']}”" if one.get("words") else ""
-            yield f"   left out: {' › '.join((one['document'], *one['section'][-1:]))}{words}: {one['reason']}"
     if plan["leads"]:
         yield "\nALSO SUGGESTED BY THE FINDINGS ALONE"
         for one in plan["leads"]:
             named = f" ({', '.join(one['names'])})" if one.get("names") else ""
             yield f"   {' › '.join((one['document'], *one['section']))}{named}: “{one['quote']}”"
+    if sources:
+        yield "\nSOURCES"
+        yield from (f"   {raised(at)} {source}" for source, at in sources.items())
+    yield from _left_out_lines(plan)
 
 
-def _statement_lines(consult: Consult, number: int, entry: Mapping[str, Any], *, held_back: bool) -> Iterator[str]:
-    label = f"{number}.{entry['id']}"
-    if (edit := consult.edit_of(label)) is not None:
+def _left_out_lines(plan: Mapping[str, Any]) -> Iterator[str]:
+    """What was left out, counted by its reason; every line of it is in the consultation."""
+    reasons = Counter(one["reason"] for diagnosis in plan["diagnoses"] for one in diagnosis["left_out"])
+    if reasons:
+        yield "\nLEFT OUT"
+        yield "   " + "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
+
+
+def _statement_lines(consult: Consult, line: PenLine, sources: dict[str, int]) -> Iterator[str]:
+    label, entry = line.label, line.entry
+    edit = consult.edit_of(label)
+    if line.is_own:
+        now = edit or entry
+        yield f"   {label} {now['text']}"
+        yield "       clinician's own line" + (f": {now['why']}" if now["why"] else "")
+        yield from (f"       ! {told['text']} ({told['source']})" for told in now["conflicts"])
+        return
+    source = source_line(entry["place"])
+    if edit is not None:
         yield f"   {label} {edit['text']}"
         yield "       clinician's own wording, not the source's" + (f": {edit['why']}" if edit["why"] else "")
         yield from (f"       ! {told['text']} ({told['source']})" for told in edit["conflicts"])
-        yield f"       replacing: {entry['text']} [{source_line(entry['place'])}]"
+        yield f"       replacing: {entry['text']} [{source}]"
         return
-    yield f"   {label} {'NOT FOR THIS PATIENT: ' if held_back else ''}{entry['text']}"
+    held = "NOT FOR THIS PATIENT: " if line.is_held_back else ""
     graded = ", ".join(
         part
         for part in (
@@ -142,10 +171,20 @@ def _statement_lines(consult: Consult, number: int, entry: Mapping[str, Any], *,
         )
         if part
     )
-    yield f"       [{source_line(entry['place'])}]" + (f" ({graded})" if graded else "")
+    at = raised(sources.setdefault(source, len(sources) + 1))
+    yield f"   {label} {held}{entry['text']} {at}" + (f" ({graded})" if graded else "")
     yield from (f"       dose: {dose['arithmetic']}" for dose in entry["doses"])
     yield from (f"       ! {told['text']} ({told['source']})" for told in entry["conflicts"])
     yield from (f"       ? {told}" for told in entry["reservations"])
+
+
+def raised(number: int) -> str:
+    """A number as it stands behind what it is the source of.
+
+    >>> raised(12)
+    '¹²'
+    """
+    return str(number).translate(RAISED)
 
 
 def source_line(place: Mapping[str, Any]) -> str:
