@@ -28,9 +28,10 @@ _TELLS = re.compile(
 def recommendations_of(document: Document) -> Guideline | None:
     """A document's numbered recommendations; None where it has none."""
     try:
-        return read(document)
+        guideline = read(document)
     except InputError:
         return None
+    return guideline if guideline.rules else None
 
 
 def recommendation_lines(chosen: ChosenGuideline, guideline: Guideline) -> tuple[GuidelineLine, ...]:
