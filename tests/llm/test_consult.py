@@ -50,8 +50,10 @@ def opening(tmp_path: Path, embedder: MiniLM, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("citewell.adapters.llm.remote.RETRY_AFTER_S", tuple(0.0 for _ in RETRY_AFTER_S))
     opened: list[App] = []
 
-    def make(url: str, name: str = "small", *, with_guidelines: bool = False) -> tuple[ConsultService, User]:
-        chosen = {"model": f"openai:{name}", "model_url": url, "allowed_models": (f"{name}=4096/512",)}
+    def make(
+        url: str, name: str = "small", *, with_guidelines: bool = False, size: str = "4096/512"
+    ) -> tuple[ConsultService, User]:
+        chosen = {"model": f"openai:{name}", "model_url": url, "allowed_models": (f"{name}={size}",)}
         app = build(Settings.model_validate({"home": tmp_path / "home", **chosen}))
         app.__dict__["embedder"] = embedder
         for path in write_guidelines(tmp_path) if with_guidelines else ():
@@ -219,7 +221,7 @@ def test_a_model_points_at_who_the_patient_is_and_the_rules_read_it(server: Serv
 
 @pytest.mark.slow
 def test_a_real_small_model_invents_nothing_whatever_it_replies(opening: Opening, real_server: RealServer) -> None:
-    service, asker = opening(real_server.url, real_server.model_name)
+    service, asker = opening(real_server.url, real_server.model_name, size="2048/96")
     turn = service.say(service.start(asker).consult.id, SAID, asker)
     assert {"Fever"} <= {one.name for one in turn.consult.findings}
     for one in turn.consult.findings:
