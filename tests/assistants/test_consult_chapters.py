@@ -216,3 +216,28 @@ def test_an_allergy_under_its_heading_is_one_whenever_it_showed_itself(service: 
         ("allergy", "metronidazole", "present"),
         ("medication", "ramipril", "present"),
     }
+
+
+def test_findings_speak_for_each_diagnosis_by_its_own_features_and_what_would_tell_them_apart_is_asked(
+    service: ConsultService, asker: User
+) -> None:
+    consult_id = service.start(asker).consult.id
+    story = "40-year-old man, cough for 2 days, no fever. No medicines. No allergies. BP 120/80."
+    service.say(consult_id, story, asker)
+    entered = [("Bronchitis", "high"), ("Malaria", "low")]
+    told = service.differentials(consult_id, entered, asker, despite="a test").consult.differentials
+    bronchitis, malaria = told
+    assert [one.name for one in bronchitis.supports] == ["Cough"]
+    assert "Fever" in [one.name for one in malaria.opposes]
+    assert "wheezing" in bronchitis.ask
+    asked = []
+    turn = service.look(consult_id, asker)
+    while turn.question is not None and turn.question.key != "features":
+        asked.append(turn.question.key)
+        turn = service.say(consult_id, "I don't know", asker)
+    assert turn.question is not None
+    assert turn.question.text.startswith("To tell whether it is bronchitis")
+    assert "wheezing" in turn.question.text
+    after = service.say(consult_id, "no", asker)
+    assert "wheeze" in {one.name.casefold() for one in after.consult.findings if one.polarity.value == "absent"}
+    assert after.question is None or after.question.key != "features"

@@ -192,6 +192,8 @@ class Differential:
     by: FindingSource
     supports: tuple[FindingBearing, ...] = ()
     opposes: tuple[FindingBearing, ...] = ()
+    ask: tuple[str, ...] = ()
+    """Features of it that its guideline names and nobody has told of yet."""
 
 
 CONFIDENCES = ("high", "moderate", "low")

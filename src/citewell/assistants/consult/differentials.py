@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
+from citewell.assistants.consult.chapter_lines import role_of
+from citewell.assistants.consult.mentions import find_mentions
 from citewell.assistants.consult.named_findings import key_of, named_in
-from citewell.assistants.consult.plan_evidence import AssessmentParts, evidence_for
+from citewell.assistants.consult.plan_evidence import AssessmentParts, DiagnosisEvidence, evidence_for
+from citewell.assistants.consult.plan_lines import feature_lines
 from citewell.assistants.consult.tables import rows
 from citewell.errors import InputError
 from citewell.types import Hit, Scope
@@ -15,6 +18,8 @@ from citewell.types.consult import Category, Consult, Differential, FindingBeari
 
 MAX_DIFFERENTIALS = 10
 MAX_CONDITION = 120
+MAX_ASK = 6
+"""Features of one differential that are asked after: more is no question."""
 SPEAKING = (Category.SYMPTOM, Category.ASSOCIATED, Category.MEDICAL_HISTORY)
 
 
@@ -72,13 +77,27 @@ def weighed(
     """Each differential with the findings that passages on it name: present ones for, absent ones against."""
     conditions = [differential.condition for differential in differentials]
     found, _ = evidence_for(conditions, consult, scope=scope, parts=parts)
-    return [
-        _weighed(differential, consult, _named([passage.hit for passage in evidence.gathered.passages]))
-        for differential, evidence in zip(differentials, found, strict=True)
+    told = [_weighed(one, consult, evidence) for one, evidence in zip(differentials, found, strict=True)]
+    shared = [{bearing.finding for bearing in one.supports} for one in told]
+    common = set.intersection(*shared) if len(shared) > 1 else set()
+    return [  # what speaks for this one alone comes first
+        replace(one, supports=tuple(sorted(one.supports, key=lambda bearing: bearing.finding in common)))
+        for one in told
     ]
 
 
-def _weighed(differential: Differential, consult: Consult, named: dict[str, tuple[str, str]]) -> Differential:
+def _weighed(differential: Differential, consult: Consult, evidence: DiagnosisEvidence) -> Differential:
+    """A differential with what its guidelines say of its features: found, denied, and not asked yet."""
+    features = [line for guideline in evidence.guidelines for line in feature_lines(guideline)]
+    named: dict[str, tuple[str, str]] = {}
+    asked: dict[str, str] = {}
+    for title, text in features:
+        for mention in (one for one in find_mentions(text) if one.category in SPEAKING[:2]):
+            asked.setdefault(mention.concept or mention.name.casefold(), text[mention.start : mention.end].lower())
+        for key in named_in(text):
+            named.setdefault(key, (title, text))
+    if not named:  # a guideline without a section on how the illness shows itself
+        named = _named([passage.hit for passage in evidence.gathered.passages])
     supports, opposes = [], []
     for finding in consult.settled:
         is_itself = finding.name.casefold() == differential.condition.casefold()
@@ -89,14 +108,18 @@ def _weighed(differential: Differential, consult: Consult, named: dict[str, tupl
             supports.append(speaks)
         elif finding.polarity is Polarity.ABSENT:
             opposes.append(speaks)
-    return replace(differential, supports=tuple(supports), opposes=tuple(opposes))
+    known = {key_of(finding) for finding in consult.findings}
+    ask = [words for key, words in asked.items() if key in named and key not in known]
+    return replace(
+        differential, supports=tuple(supports), opposes=tuple(opposes), ask=tuple(dict.fromkeys(ask))[:MAX_ASK]
+    )
 
 
 def _named(hits: Sequence[Hit]) -> dict[str, tuple[str, str]]:
     """What passages name without denying it: the source and the sentence, by concept."""
     found: dict[str, tuple[str, str]] = {}
-    for hit in hits:
-        label = " › ".join((hit.document, *hit.section[-1:]))
+    for hit in (hit for hit in hits if not hit.section or role_of(hit.section[-1]) != "none"):
+        label = " › ".join(dict.fromkeys((hit.document, *hit.section[-1:])))
         for start, end, _ in hit.why.near:
             sentence = hit.text[max(start - hit.start, 0) : end - hit.start]
             for key in named_in(sentence):

@@ -45,4 +45,5 @@ def differential_of(entry: Mapping[str, Any]) -> Differential:
         by=FindingSource(entry["by"]),
         supports=tuple(FindingBearing(**one) for one in entry["supports"]),
         opposes=tuple(FindingBearing(**one) for one in entry["opposes"]),
+        ask=tuple(entry.get("ask", ())),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ from citewell.clinical.populations import CHILD_YEARS
 from citewell.types.consult import Category, Consult, Finding, Polarity
 
 PAINS = ("pain", "ache", "tenderness", "cramp", "sore")
+MAX_FEATURES = 6
 BREATHING = ("cough", "dyspnea", "breath", "wheez", "chest pain")
 CHANGING = (*PAINS, *BREATHING, "itch", "rash", "nausea", "vomit", "diarrh", "dizz", "vertigo", "palpitation", "numb")
 """What may be better or worse with something; nobody can say what makes a fever worse."""
@@ -54,14 +56,43 @@ def missing(consult: Consult) -> list[InterviewQuestion]:
 def open_questions(consult: Consult) -> Iterator[InterviewQuestion]:
     """Every question of the table that applies and has no answer yet, in order."""
     flags = features_for(_names(consult), consult.findings)
+    conditions, features = features_to_ask(consult)
     for key, stage, when, needed, text in _table():
         if key in consult.skipped or is_known(key, consult) or not all(_applies(one, consult) for one in when):
             continue
-        if key == "flags" and not flags:
+        if (key == "flags" and not flags) or (key == "features" and not features):
             continue
         complaint = complaint_for(key, consult)
-        worded = text.format(complaint=complaint.name.lower() if complaint else "it", flags=", ".join(flags))
+        worded = text.format(
+            complaint=plain_name(complaint.name) if complaint else "it",
+            flags=", ".join(map(plain_name, flags)),
+            conditions=" or ".join(conditions),
+            features=", ".join(dict.fromkeys(map(plain_name, features))),
+        )
         yield InterviewQuestion(key, stage, worded, needed)
+
+
+@cache
+def _plain_names() -> dict[str, str]:
+    return {name.casefold(): plain for name, plain in rows("plain_names.tsv")}
+
+
+def plain_name(name: str) -> str:
+    """A finding as a question says it.
+
+    >>> plain_name("Dyspnea"), plain_name("Headache")
+    ('breathlessness', 'headache')
+    """
+    return _plain_names().get(name.casefold(), name.lower())
+
+
+def features_to_ask(consult: Consult) -> tuple[list[str], list[str]]:
+    """The differentials, and what their guidelines name that is not known yet; what tells them apart comes first."""
+    known = {finding.name.casefold() for finding in consult.findings}
+    asking = [one for one in consult.differentials if one.ask]
+    counted = Counter(feature for one in asking for feature in one.ask if feature.casefold() not in known)
+    features = sorted(counted, key=lambda feature: counted[feature])
+    return [one.condition.lower() for one in asking], features[:MAX_FEATURES]
 
 
 def complaint_of(consult: Consult) -> Finding | None:
@@ -107,6 +138,7 @@ def is_known(key: str, consult: Consult) -> bool:
         "sex": patient.sex is not None,
         "pregnant": patient.is_pregnant is not None,
         "flags": False,
+        "features": False,
     }
     is_measured = any(finding.name == key and finding.category is Category.VITAL for finding in consult.findings)
     return told.get(key, key in kinds or is_measured)

@@ -9,7 +9,7 @@ from typing import Any
 
 from citewell.assistants.consult.contradictions import SETTLED
 from citewell.assistants.consult.extract import LONGEST, ExtractedFindings, InterviewMessage
-from citewell.assistants.consult.interview import complaint_for, next_question
+from citewell.assistants.consult.interview import complaint_for, features_to_ask, next_question
 from citewell.assistants.consult.measurements import find_measures
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.assistants.consult.patient import patient_of
@@ -119,6 +119,7 @@ def hear(consult: Consult, text: str, *, also: Reader | None = None) -> MessageE
     heard = _heard(consult, text)
     taken_back = list(_taken_back(consult, text))
     features = features_for(_complaints(consult), consult.findings)
+    features = features_to_ask(consult)[1] if consult.asked == "features" else features
     reply = read_reply(heard, asked=_topic(consult), features=features)
     extracted = reply.extracted if also is None or taken_back else also(heard, reply.extracted)
     findings = [_timeless(finding) for finding in extracted.findings]
@@ -134,7 +135,9 @@ def hear(consult: Consult, text: str, *, also: Reader | None = None) -> MessageE
     if fresh:
         events.append(("found", {"findings": fresh}))
     is_asked = consult.asked not in (None, "contradiction")
-    if is_asked and (reply.is_unknown or consult.asked in ("flags", "medical_history") or _tried(consult, fresh)):
+    if is_asked and (
+        reply.is_unknown or consult.asked in ("flags", "features", "medical_history") or _tried(consult, fresh)
+    ):
         events.append(("skipped", {"key": consult.asked}))
     return MessageEvents(tuple(events), extracted.troubles)
 

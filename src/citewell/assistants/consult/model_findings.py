@@ -174,5 +174,7 @@ def _differential(told: Any, known: dict[str, Finding]) -> Differential:
         raise MalformedReply("a condition has no name.")
     if lost := [one for one in (*told["for"], *told["against"]) if one not in known]:
         raise MalformedReply(f"there is no finding {lost[0][:20]}.")
-    sides = [tuple(FindingBearing(one, known[one].name) for one in told[side]) for side in ("for", "against")]
-    return Differential(condition, told["confidence"], FindingSource.MODEL, *sides)
+    supports, opposes = (
+        tuple(FindingBearing(one, known[one].name) for one in told[side]) for side in ("for", "against")
+    )
+    return Differential(condition, told["confidence"], FindingSource.MODEL, supports, opposes)

@@ -123,6 +123,18 @@ def _stated_beside(guideline: Guideline, prose: FoundLines) -> FoundLines:
     return FoundLines(tuple(filter(is_beside, prose.lines)))
 
 
+def feature_lines(chosen: ChosenGuideline) -> Iterator[tuple[str, str]]:
+    """How the illness shows itself, by its chapter or by the criteria of its recommendations: where, and the words."""
+    title = chosen.entry.title
+    guideline = recommendations_of(chosen.document)
+    if guideline is not None and chosen.headings is not None:
+        for line in recommendation_lines(chosen, guideline):
+            if line.rule is not None and guideline.by_id[line.rule].criteria is not None:
+                yield f"{title} › {line.rule}", line.own
+    elif guideline is None and is_chapter(chosen):
+        yield from ((f"{title} › {one.section[0]}", one.own) for one in chapter_lines(chosen) if one.role == "feature")
+
+
 def joined(several: Iterable[FoundLines]) -> FoundLines:
     """The lines of several guidelines as one, each part of a plan together; the same words stand once."""
     found = list(several)
