@@ -19,6 +19,7 @@ from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Filing, Role
 from tests.assistants.printed import FIRST, SECOND, print_edition
+from tests.assistants.printed_indented import SCORED, print_indented
 
 TOKEN = "a-token-for-tests"
 PATIENT = {"patient_id": "P9", "age": 45, "symptoms": ["weight loss"]}
@@ -211,3 +212,20 @@ def test_guidelines_rules_and_editions_can_be_read(knock: Knock, app: App, tmp_p
     other = knock("olga").get("/api/v1/guidelines/diff", params={"old": old, "new": new}).json()
     assert other["assessments"] == []
     assert other["changed"] == found["changed"]
+
+
+def test_a_score_is_worked_out_over_http_and_on_the_page_of_the_assessment(
+    knock: Knock, app: App, tmp_path: Path
+) -> None:
+    added = app.guidelines.add(print_indented(tmp_path / "score.pdf", SCORED))
+    ann = knock("ann")
+    sent = ann.post("/api/v1/assess", json={"patient_id": "P3", "age": 70, "symptoms": ["confusion"]})
+    (score,) = sent.json()["scores"]
+    assert (score["guideline"], score["total"], score["highest"]) == ("NG999", 2, 4)
+    page = ann.get(f"/guidelines/assessments/{sent.headers[ANSWER_ID]}").text
+    assert "Box 1 Purple score: 2 to 4" in page
+    assert "raised respiratory rate (30 breaths per minute or more)" in page
+    rules = ann.get(f"/guidelines/rules?document={added.entry.id}").text
+    assert "2 of 2 numbered recommendations; every word has its place" in rules
+    coverage = ann.get(f"/api/v1/guidelines/{added.entry.id}").json()["coverage"]
+    assert (coverage["recommendations"], coverage["numbered"], coverage["unread"]) == (2, 2, [])

@@ -28,6 +28,24 @@ Line = tuple[str, str]
 """What it is, and its words: one of the styles, or a rule, an item, a row of a table, a new page."""
 
 
+SCORED: tuple[Line, ...] = (
+    ("section", "1.1 Assessment"),
+    ("rule", "1.1.1 Use the purple score (see box 1) to decide with the person where they are cared for."),
+    ("panel title", "Box 1 Purple score"),
+    ("panel", "Give 1 point for each of the following:"),
+    ("item", "confusion"),
+    ("item", "raised respiratory rate (30 breaths per minute or more)"),
+    ("item", "low blood pressure (diastolic 60 mmHg or less, or systolic less than 90 mmHg)"),
+    ("item", "age 65 years or more."),
+    ("panel", "The risk is:"),
+    ("item", "0: low"),
+    ("item", "1 or 2: medium"),
+    ("item", "3 or 4: high."),
+    ("rule", "1.1.2 Offer rest to people with purple fever for as long as they want it."),
+)
+"""A guideline with a score in a box."""
+
+
 class _Printer:
     def __init__(self, path: Path, title: str) -> None:
         self.canvas, self.title = Canvas(str(path), pagesize=(595, 842), invariant=1), title

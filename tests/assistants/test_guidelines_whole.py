@@ -17,13 +17,15 @@ from typer.testing import CliRunner
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.answer.events import AnswerDone
 from citewell.app import App, build
+from citewell.assistants.guidelines.assess import assess, assessment_json
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.read_guideline import read
+from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.assistants.guidelines.search_entries import pieces
 from citewell.cli.commands import app as cli
 from citewell.config import Settings
 from tests.assistants.conftest import parsed
-from tests.assistants.printed_indented import Line, print_indented
+from tests.assistants.printed_indented import SCORED, Line, print_indented
 from tests.assistants.written import document
 
 pytestmark = pytest.mark.slow
@@ -274,3 +276,33 @@ def test_a_guideline_added_as_any_document_is_recognised_and_offered(
     assert (applied["name"], applied["rules"], applied["was_there"]) == ("NG999", 7, True)
     again = json.loads(CliRunner().invoke(cli, [*home, "add", str(printed), "--json"]).output)["added"]
     assert [one["guideline"] for one in again] == [None], "it is applied already"
+
+
+def _scored(guideline: Guideline, **fields: Any) -> list[dict[str, Any]]:
+    scores: list[dict[str, Any]] = assessment_json(assess(patient_from(fields), [guideline])).get("scores", [])
+    return scores
+
+
+def test_a_score_in_a_box_is_worked_out_item_by_item_and_what_is_missing_is_asked(tmp_path: Path) -> None:
+    guideline = read(parsed(print_indented(tmp_path / "score.pdf", SCORED)))
+    rate = {"name": "respiratory rate", "value": 32, "unit": "breaths/min"}
+    pressure = {"name": "blood pressure", "text": "120/80"}
+    (full,) = _scored(guideline, age=70, symptoms=["no confusion"], tests=[rate, pressure])
+    assert (full["name"], full["rules"]) == ("Box 1 Purple score", ["1.1.1"])
+    assert (full["total"], full["highest"], full["meaning"], full["ask"]) == (2, 2, "medium", [])
+    assert [item["state"] for item in full["items"]] == ["not met", "met", "not met", "met"]
+    (part,) = _scored(guideline, age=70, symptoms=["confusion"])
+    assert (part["total"], part["highest"], part["meaning"]) == (2, 4, None)
+    assert [text.partition(" (")[0] for text in part["ask"]] == ["raised respiratory rate", "low blood pressure"]
+    assert _scored(guideline, age=70, symptoms=["cough"]) == [], "nothing of it but the age is on record"
+
+
+def test_the_weighted_checklist_of_ng12_is_worked_out(ng12: Guideline) -> None:
+    (score,) = _scored(ng12, age=50, symptoms=["pigmented mole getting bigger, with two shades of brown"])
+    assert (score["name"], score["total"], score["most"]) == ("Weighted 7-point checklist", 4, 10)
+    assert [item["text"] for item in score["items"] if item["state"] == "assumed"] == [
+        "change in size",
+        "irregular colour",
+    ]
+    assert "oozing" in score["ask"]
+    assert _scored(ng12, age=50, symptoms=["breast lump getting bigger"]) == []

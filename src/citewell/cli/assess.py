@@ -73,6 +73,11 @@ def _print(entry: dict[str, Any]) -> None:
         lines.append(f"{place} would be met if: {rule['would_match_if']}")
     if wording := entry["wording"]:
         lines.append(f"  summary by {wording['model']}: {wording['text'] or wording['problem']}")
+    for score in entry.get("scores", ()):
+        total = f"{score['total']}" if score["total"] == score["highest"] else f"{score['total']} to {score['highest']}"
+        meaning = f": {score['meaning']}" if score["meaning"] else ""
+        lines.append(f"  score: {score['guideline']} {score['name']}, p.{score['page']}: {total}{meaning}")
+        lines += [f"    {MARKS[one['state']]} {one['points']} {one['text']}" + _fact(one) for one in score["items"]]
     lines += [f"  {one['kind']}: {one['ask']}" for one in entry["unknowns"]]
     if entry["matched"]:
         lines += _account(entry)

@@ -136,6 +136,30 @@ class UnknownResponse(ResponseBody):
     rules: list[str]
 
 
+class ScoreItemResponse(ResponseBody):
+    """One item of a score."""
+
+    text: str
+    points: int
+    state: CriterionState
+    fact: str | None
+
+
+class ScoreResponse(ResponseBody):
+    """A score worked out as far as the record goes; `highest` is what it could be at most."""
+
+    guideline: str
+    name: str
+    page: int
+    rules: list[str]
+    total: int
+    highest: int
+    most: int
+    meaning: str | None
+    items: list[ScoreItemResponse]
+    ask: list[str]
+
+
 class RuleCitationResponse(ResponseBody):
     """Where a matched rule stands."""
 
@@ -160,6 +184,8 @@ class AssessmentResponse(ResponseBody):
     matched: list[MatchedResponse]
     near_misses: list[NearResponse]
     unknowns: list[UnknownResponse]
+    scores: list[ScoreResponse] = Field(default_factory=list)
+    """Scores of which the record gives some items, where there are any."""
     taken_into_account: list[UsedWords]
     unused: list[Unused]
     citations: list[RuleCitationResponse]

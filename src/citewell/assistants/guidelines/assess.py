@@ -13,6 +13,7 @@ from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.evaluate_tests import measured, notes_on_results
 from citewell.assistants.guidelines.guideline import Action, Guideline, GuidelineRule
 from citewell.assistants.guidelines.patient import PatientInput, notes_on_age_and_sex
+from citewell.assistants.guidelines.scores import WorkedScore, worked_scores
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.taken_into_account import Account, account
 from citewell.clinical.quantities import named_tests
@@ -73,6 +74,7 @@ class Assessment:
     account: Account
     emergency: Emergency | None = None
     """What the symptoms tell of that cannot wait."""
+    scores: tuple[WorkedScore, ...] = ()
 
     @property
     def risk_level(self) -> str:
@@ -100,7 +102,14 @@ def assess(patient: PatientInput, guidelines: Sequence[Guideline]) -> Assessment
         (evaluated_rule for evaluated_rule in applied if evaluated_rule.is_near),
         key=lambda evaluated_rule: len(evaluated_rule.ways[0]),
     )
-    return Assessment(patient, tuple(guidelines), tuple(matched), tuple(near), account(record, rules))
+    return Assessment(
+        patient,
+        tuple(guidelines),
+        tuple(matched),
+        tuple(near),
+        account(record, rules),
+        scores=worked_scores(record, guidelines),
+    )
 
 
 @lru_cache(maxsize=2_000)
@@ -138,6 +147,7 @@ def assessment_json(assessment: Assessment, wording: Mapping[str, Any] | None = 
         "matched": [_matched(rule) for rule in assessment.matched],
         "near_misses": [_near(rule) for rule in assessment.near],
         "unknowns": list(_unknowns(assessment)),
+        **({"scores": [score.shown() for score in assessment.scores]} if assessment.scores else {}),
         **assessment.account.shown(),
         "citations": [_citation(rule) for rule in assessment.matched],
         "reasoning": " ".join(_reasons(assessment)),

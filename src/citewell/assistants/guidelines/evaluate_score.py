@@ -55,3 +55,13 @@ def _says(text: str, words: re.Pattern[str]) -> bool:
         if _DENIED.search(text, 0, match.start()) is None and context.assertion(*match.span()).status in _COUNTS:
             return True
     return False
+
+
+def said_part(test: str, item: str, record: PatientRecord) -> str | None:
+    """The words of the record that name the part of a score that an item means; None where it is not known how."""
+    words = set(re.findall(r"\w+", item.casefold()))
+    shared = [(len(words & set(re.findall(r"\w+", part))), pattern) for part, _, pattern in _parts().get(test, ())]
+    if not shared or not (best := max(shared, key=lambda one: one[0]))[0]:
+        return None
+    texts = (complaint.text for complaint in record.patient.complaints)
+    return next((text for text in texts if _says(as_read(text), best[1])), None)

@@ -207,9 +207,10 @@ def judge_threshold(condition: Threshold, record: Sequence[MeasuredResult]) -> J
     asked = named_test(condition.test)
     names |= {asked.name} if asked is not None else set()
     measured_results = [
-        measured_result
+        of_side
         for measured_result in record
         if (measured_result.test.name in names if measured_result.test else measured_result.name == condition.test)
+        if (of_side := _of_side(measured_result, condition.test)) is not None
     ]
     ask = f"What is the {condition.test} result?"
     best = next((measured_result for measured_result in measured_results if measured_result.values), None) or next(
@@ -235,6 +236,25 @@ def judge_threshold(condition: Threshold, record: Sequence[MeasuredResult]) -> J
     return JudgedCriterion(
         condition.text, CriterionState.MET if is_met else CriterionState.NOT_MET, best.told, is_clinical=is_met
     )
+
+
+_SIDES = {"systolic": max, "diastolic": min}
+
+
+def _of_side(measured_result: MeasuredResult, test: str) -> MeasuredResult | None:
+    """The systolic or diastolic value where a rule asks for one; None where the result is the other.
+
+    >>> _of_side(MeasuredResult("BP 120/80", "BP", None, (120.0, 80.0)), "diastolic blood pressure").values
+    (80.0,)
+    >>> _of_side(MeasuredResult("systolic 120", "systolic blood pressure", None, (120.0,)), "diastolic blood pressure")
+    """
+    side = next((side for side in _SIDES if side in test.casefold()), None)
+    if side is None:
+        return measured_result
+    if any(other in measured_result.name.casefold() for other in _SIDES if other != side):
+        return None
+    is_pair = len(measured_result.values) > 1
+    return replace(measured_result, values=(_SIDES[side](measured_result.values),)) if is_pair else measured_result
 
 
 def _limit(condition: Threshold, measured_result: MeasuredResult) -> float | None:

@@ -108,12 +108,18 @@ def _folded_unit(written: str) -> str:
 
 
 @cache
-def _lab_units() -> dict[str, Unit]:
-    known = {_folded_unit(name): unit for name, unit in units().items()}
+def _own_units() -> dict[str, Unit]:
+    """The units that stand in results alone."""
+    known: dict[str, Unit] = {}
     for name, dimension, size, names in rows("lab_units.tsv"):
         written = [_folded_unit(other) for other in (name, *names.split("|"))]
         known |= dict.fromkeys(written, Unit(name, dimension, float(size)))
     return known
+
+
+@cache
+def _lab_units() -> dict[str, Unit]:
+    return {_folded_unit(name): unit for name, unit in units().items()} | _own_units()
 
 
 @lru_cache(maxsize=2_000)
@@ -124,9 +130,11 @@ def unit_of_result(written: str) -> Unit | None:
     True
     >>> unit_of_result("ng/mL").size == unit_of_result("µg/L").size, unit_of_result("K/uL").name
     (True, '10⁹/L')
+    >>> unit_of_result("breaths/min") == unit_of_result("breaths per minute") == unit_of_result("/min")
+    True
     """
     if (exact := unit_named(written)) is not None:
-        return exact
+        return _own_units().get(_folded_unit(written), exact)
     flat = _folded_unit(_CARRIER.sub("", written)).strip(" .:")
     known = _lab_units()
     for name in (flat, flat.replace(" ", ""), flat.removesuffix("s")):
