@@ -28,10 +28,10 @@ from citewell.config import Settings
 from citewell.ingest.parse_cut_embed import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
-from citewell.types import ParseLimits
+from citewell.types import Document, ParseLimits
 from tests import checking
 from tests.on_postgres import IS_ON_POSTGRES, libraries_in_files, libraries_in_postgres, opened_elsewhere
-from tests.once import OneMiniLM, once, run_folder
+from tests.once import OneMiniLM, once, parsed_once, run_folder
 from tests.postgres import postgres_server, postgres_url
 
 __all__ = ["libraries_in_files", "libraries_in_postgres", "opened_elsewhere", "postgres_server", "postgres_url"]
@@ -99,6 +99,20 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip("real documents are not here (../shared/data)")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def parsed_guideline(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Document]:
+    """Reads a real guideline or label by the name of its file; each is parsed once for a run."""
+
+    @cache
+    def parsed(name: str) -> Document:
+        path = shared_data / "guidelines" / name
+        if not path.is_file():
+            pytest.skip(f"{name} is not here (../shared/data/guidelines)")
+        return parsed_once(path, tmp_path_factory)
+
+    return parsed
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import pickle
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 
 from citewell.adapters.embedding.engine import TRAINED, Engine, GraphSource
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.parsers.pdf import PdfParser
 from citewell.ports import Vectors
+from citewell.types import Document, ParseLimits, Source
 
 
 def run_folder(factory: pytest.TempPathFactory) -> Path:
@@ -36,6 +39,19 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
             make(path)
             made.touch()
     return path
+
+
+def parsed(path: Path) -> Document:
+    """A PDF as the product reads it."""
+    source = Source(path.read_bytes(), path.name)
+    return PdfParser().parse(source, media_type="application/pdf", limits=ParseLimits())
+
+
+def parsed_once(path: Path, factory: pytest.TempPathFactory) -> Document:
+    """The same, read once for all processes of a run."""
+    kept = once(factory, f"{path.stem}.pickle", lambda to: to.write_bytes(pickle.dumps(parsed(path))))
+    document: Document = pickle.loads(kept.read_bytes())
+    return document
 
 
 class Remembering:

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -18,8 +19,8 @@ from citewell.assistants.guidelines.problems import check_whole
 from citewell.assistants.guidelines.read_guideline import read
 from citewell.errors import InputError
 from citewell.types import Document
-from tests.assistants.conftest import parsed
 from tests.assistants.written import document
+from tests.once import parsed
 
 pytestmark = pytest.mark.slow
 
@@ -252,9 +253,11 @@ def test_rules_that_were_read_from_pictures_are_refused_and_a_picture_beside_the
     check_whole(read(replace(one, notes=("Page 9 was read by OCR (93% confidence). Check numbers against the page.",))))
 
 
-def test_numbered_entries_of_a_table_of_functions_are_no_recommendations(shared_data: Path) -> None:
+def test_numbered_entries_of_a_table_of_functions_are_no_recommendations(
+    shared_data: Path, parsed_guideline: Callable[[str], Document]
+) -> None:
     with pytest.raises(InputError, match="No numbered recommendations"):
         read(document(("heading", "# Functions"), ("paragraph", "1.4.1 Access by a person to their own record")))
     for name in ("who-blood-pressure-pregnancy.pdf", "fda-metformin.pdf"):
-        if (path := shared_data / "guidelines" / name).is_file():
-            assert read(parsed(path)).rules == ()
+        if (shared_data / "guidelines" / name).is_file():
+            assert read(parsed_guideline(name)).rules == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,10 @@ from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.assistants.guidelines.search_entries import pieces
 from citewell.cli.commands import app as cli
 from citewell.config import Settings
-from tests.assistants.conftest import parsed
+from citewell.types import Document
 from tests.assistants.printed_indented import SCORED, Line, print_indented
 from tests.assistants.written import document
+from tests.once import parsed
 
 pytestmark = pytest.mark.slow
 
@@ -172,11 +173,13 @@ def _check(home: Path, file: Path) -> dict[str, Any]:
     [("ng12-2025-05", 110), ("ng136-hypertension", 78), ("ng226-osteoarthritis", 35), ("ng238-cardiovascular", 102),
      ("ng250-pneumonia", 57)],
 )  # fmt: skip
-def test_real_guidelines_are_read_without_a_rest(shared_data: Path, name: str, rules: int) -> None:
+def test_real_guidelines_are_read_without_a_rest(
+    shared_data: Path, parsed_guideline: Callable[[str], Document], name: str, rules: int
+) -> None:
     path = shared_data / "guidelines" / f"nice-{name}.pdf"
     if not path.is_file():
         pytest.skip("the guideline is not here (../shared/data/guidelines)")
-    found = read(parsed(path))
+    found = read(parsed_guideline(path.name))
     assert len(found.rules) == found.coverage.numbered == rules
     assert found.coverage.unread == found.coverage.stray == ()
     assert not [problem for problem in found.problems if problem.kind in ("table", "unread")]
@@ -186,11 +189,13 @@ def test_real_guidelines_are_read_without_a_rest(shared_data: Path, name: str, r
 @pytest.mark.parametrize(
     "name", ["ng136-hypertension", "ng226-osteoarthritis", "ng238-cardiovascular", "ng250-pneumonia"]
 )
-def test_no_letter_that_another_library_sees_on_a_page_is_lost(shared_data: Path, name: str) -> None:
+def test_no_letter_that_another_library_sees_on_a_page_is_lost(
+    shared_data: Path, parsed_guideline: Callable[[str], Document], name: str
+) -> None:
     path = shared_data / "guidelines" / f"nice-{name}.pdf"
     if not path.is_file():
         pytest.skip("the guideline is not here (../shared/data/guidelines)")
-    document_ = parsed(path)
+    document_ = parsed_guideline(path.name)
     layout = document_.layout
     with pdfplumber.open(path) as pdf:
         for page in pdf.pages:

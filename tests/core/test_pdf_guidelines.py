@@ -7,7 +7,7 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from functools import cache
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,9 +15,9 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 import pytest
 
-from citewell.adapters.parsers.pdf import PdfParser
-from citewell.types import Document, ParseLimits, Source
+from citewell.types import Document
 
+Parsed = Callable[[str], Document]
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "guidelines"
 NAMES = (
     "fda-metformin.pdf",
@@ -32,12 +32,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not FOLDER.is_dir(), reason="the guidelines in ../shared/data are not here"),
 ]
-
-
-@cache
-def parsed(name: str) -> Document:
-    source = Source((FOLDER / name).read_bytes(), name)
-    return PdfParser().parse(source, media_type="application/pdf", limits=ParseLimits())
 
 
 def page_words(name: str) -> list[Counter[str]]:
@@ -56,8 +50,8 @@ def page_words(name: str) -> list[Counter[str]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_word_of_a_page_is_lost_but_what_repeats_on_others(name: str) -> None:
-    document = parsed(name)
+def test_no_word_of_a_page_is_lost_but_what_repeats_on_others(name: str, parsed_guideline: Parsed) -> None:
+    document = parsed_guideline(name)
     pages = page_words(name)
     assert len(document.layout.pages) == len(pages)
     total = lost = 0
@@ -73,8 +67,8 @@ def test_no_word_of_a_page_is_lost_but_what_repeats_on_others(name: str) -> None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_lines_pages_and_blocks_agree_with_the_text(name: str) -> None:
-    document = parsed(name)
+def test_lines_pages_and_blocks_agree_with_the_text(name: str, parsed_guideline: Parsed) -> None:
+    document = parsed_guideline(name)
     lines, pages, blocks = document.layout.lines, document.layout.pages, document.blocks
     assert all(first.end <= second.start for first, second in pairwise(lines))
     assert all(first.end == second.start for first, second in pairwise(pages))
@@ -86,8 +80,8 @@ def test_lines_pages_and_blocks_agree_with_the_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_letters_stand_where_pdfium_sees_them(name: str) -> None:
-    document = parsed(name)
+def test_letters_stand_where_pdfium_sees_them(name: str, parsed_guideline: Parsed) -> None:
+    document = parsed_guideline(name)
     source = pdfium.PdfDocument(FOLDER / name)
     chosen = random.Random(1).sample(document.layout.lines, 150)
     right = wrong = 0
@@ -115,8 +109,8 @@ def blocks_of(document: Document, kind: str) -> list[str]:
     return [document.text[block.start : block.end] for block in document.blocks if block.kind == kind]
 
 
-def test_every_recommendation_of_the_cancer_guideline_opens_its_own_block() -> None:
-    document = parsed("nice-ng12-2025-05.pdf")
+def test_every_recommendation_of_the_cancer_guideline_opens_its_own_block(parsed_guideline: Parsed) -> None:
+    document = parsed_guideline("nice-ng12-2025-05.pdf")
     source = pdfium.PdfDocument(FOLDER / "nice-ng12-2025-05.pdf")
     numbers = [entry.get_title() for entry in source.get_toc() if re.fullmatch(r"\d+\.\d+\.\d+", entry.get_title())]
     source.close()
@@ -125,24 +119,26 @@ def test_every_recommendation_of_the_cancer_guideline_opens_its_own_block() -> N
     assert sorted(set(numbers) - set(opened)) == []
 
 
-def test_symptom_tables_of_the_cancer_guideline_keep_cause_and_advice_with_the_symptom() -> None:
-    rows = blocks_of(parsed("nice-ng12-2025-05.pdf"), "table_row")
+def test_symptom_tables_of_the_cancer_guideline_keep_cause_and_advice_with_the_symptom(
+    parsed_guideline: Parsed,
+) -> None:
+    rows = blocks_of(parsed_guideline("nice-ng12-2025-05.pdf"), "table_row")
     assert len(rows) > 150
     named = [row for row in rows if "Possible cancer: " in row and "Recommendation: " in row]
     assert len(named) > 0.9 * len(rows)
     assert sum(row.startswith("Symptom") for row in rows) > 0.7 * len(rows)
 
 
-def test_the_guideline_says_what_it_is() -> None:
-    document = parsed("nice-ng12-2025-05.pdf")
+def test_the_guideline_says_what_it_is(parsed_guideline: Parsed) -> None:
+    document = parsed_guideline("nice-ng12-2025-05.pdf")
     assert document.title == "Suspected cancer: recognition and referral"
     assert document.metadata.language == "en-gb"
     assert document.metadata.publisher == "National Institute for Health and Care Excellence (NICE)"
-    assert [parsed(name).notes for name in NAMES] == [()] * len(NAMES)
+    assert [parsed_guideline(name).notes for name in NAMES] == [()] * len(NAMES)
 
 
-def test_a_chapter_stands_beside_the_one_before_it_even_where_the_outline_nests_it() -> None:
-    document = parsed("who-sickle-cell-pregnancy.pdf")
+def test_a_chapter_stands_beside_the_one_before_it_even_where_the_outline_nests_it(parsed_guideline: Parsed) -> None:
+    document = parsed_guideline("who-sickle-cell-pregnancy.pdf")
     chapters = [
         block.section for block in document.blocks if block.kind == "heading" and block.section[-1].startswith("3 ")
     ]
