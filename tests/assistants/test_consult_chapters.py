@@ -241,3 +241,58 @@ def test_findings_speak_for_each_diagnosis_by_its_own_features_and_what_would_te
     after = service.say(consult_id, "no", asker)
     assert "wheeze" in {one.name.casefold() for one in after.consult.findings if one.polarity.value == "absent"}
     assert after.question is None or after.question.key != "features"
+
+
+def test_a_medicine_that_somebody_gave_the_patient_is_one_that_they_take(service: ConsultService, asker: User) -> None:
+    consult_id = service.start(asker).consult.id
+    said = service.say(consult_id, "Girl 5 yrs, 17 kg, fever for 2 days. Mum gave her aspirin.", asker).consult
+    assert ("medication", "aspirin", "present") in {
+        (one.category.value, one.name, one.polarity.value) for one in said.findings
+    }
+
+
+STATED = """# WHO guideline on marsh fever
+
+## Recommendations for patients with non-severe disease
+
+WHO suggests measured oral fluids in patients with non-severe marsh fever. [Conditional recommendation, low certainty]
+
+WHO recommends paracetamol for fever in patients with non-severe marsh fever. [Strong recommendation, low certainty]
+
+WHO recommends against the use of NSAIDs in patients with marsh fever. [Strong recommendation, low certainty]
+
+### Paracetamol
+
+#### Dosing
+
+Adults: 500 mg paracetamol every 6 hours.
+
+Children: 15 mg/kg paracetamol every 6 hours.
+
+## Recommendations for patients with severe disease
+
+WHO recommends crystalloid fluid in patients with severe marsh fever. [Strong recommendation, low certainty]
+
+## Follow-up
+
+Patients should return right away if they bleed or cannot drink.
+"""
+
+
+def test_stated_recommendations_are_taken_whole_with_doses_and_danger_signs_and_not_those_for_severe_disease(
+    service: ConsultService, asker: User, app: App
+) -> None:
+    added = app.add_source(Source(STATED.encode(), "marsh-fever.md"))
+    try:
+        story = "30-year-old man, fever for 2 days, 70 kg. Takes aspirin. No allergies."
+        consult = drafted(service, asker, story, "Marsh fever")
+    finally:
+        app.delete(added.entry.id)
+    (diagnosis,) = consult.plan["diagnoses"]
+    told = {one["text"].partition(" [")[0]: one["role"] for one in diagnosis["offered"]}
+    assert told["WHO suggests measured oral fluids in patients with non-severe marsh fever."] == "treat"
+    assert told["WHO recommends against the use of NSAIDs in patients with marsh fever."] == "avoid"
+    assert told["Patients should return right away if they bleed or cannot drink."] == "safety"
+    assert any("500 mg paracetamol" in text for text in told)
+    assert not any("15 mg/kg" in text or "crystalloid" in text for text in told)
+    assert {one["medicine"] for one in consult.plan["warnings"]} == {"aspirin"}

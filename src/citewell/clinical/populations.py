@@ -966,6 +966,9 @@ _GRAVIDA = re.compile(
     re.IGNORECASE,
 )
 FIRST_WEEK, LAST_WEEK = 4, 43
+_BARE_YEARS = re.compile(
+    r"(?:^|[,.]\s*)(?P<age>(?P<count>\d{2})\s*(?:years|yrs?|y/?o|y))\b(?=\s*(?:[,.;]|$))", re.IGNORECASE
+)
 _OPENING = re.compile(
     r"\s*(?:(?P<title>(?i:mr|mrs|ms|miss|master))\b\.?,?\s*)?"
     r"(?:(?P<letter>[MF])\s*[/,]\s*|(?P<name>[A-Z][a-z'’-]+(?:\s+[A-Z][a-z'’-]+)?)?(?P<comma>,)?\s*)"
@@ -1023,6 +1026,9 @@ def find_traits(sentence: str, *, is_adult: bool = False) -> list[Trait]:
 
 def _opening(flat: str) -> Iterator[Trait]:
     """Age and sex as a note opens with them: “Mr, 34 yrs”, “Jayden 5 yrs 18kg”, “Bob, 56.”, “F/45”."""
+    if _GRAVIDA.search(flat) and (told := _BARE_YEARS.search(flat)) is not None:
+        yield Trait(*told.span("age"), "age", float(told["count"]), "years")
+        return
     match = _OPENING.match(flat)
     if match is None:
         return

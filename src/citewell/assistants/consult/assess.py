@@ -238,6 +238,8 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
     taken = {passage.hit.source_id for evidence in found for passage in evidence.gathered.passages}
     if red_flags and any(SEVERE_LEFT_OUT in one.reason for plan in plans for one in plan.left_out):
         notes.append(SEVERE_NOTE)
+    on_them = {guideline.entry.id for evidence in found for guideline in evidence.guidelines}
+    alone = tuple(hit for hit in alone if hit.document_id not in on_them)
     leads = lead(alone, consult, held.patient, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
     if not parts.search.library.visible(scope):

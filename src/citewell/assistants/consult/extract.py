@@ -32,6 +32,12 @@ _REACTION = re.compile(
 """What stands between an allergen and what it did."""
 _ALLERGIES = re.compile(r"(?:^|[.;]\s*)\W*(?:known\s+|drug\s+)*allerg(?:y|ies|ic)(?:\s+to)?\s*[:=–-]\s*", re.IGNORECASE)
 _LISTED = re.compile(r"(?:[\w/-]+(?:\s*\([^)]*\))?\s*(?:,|/|&|\band\b|\+)\s*)*", re.IGNORECASE)
+_GAVE = re.compile(
+    r"\b(?:mum|mother|dad|father|parents?|wife|husband|gran\w*|carers?|chemist|pharmacist|nurse|neighbour)\b"
+    r"(?:\s+(?:has|have|had|been))*\s+(?:gave|given|gives|giving)\b[^.;]{0,30}$",
+    re.IGNORECASE,
+)
+"""Who gave a medicine did not take it: “mum gave aspirin” is of the patient."""
 _OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
 """Whom a parent speaks of: the patient."""
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
@@ -237,6 +243,8 @@ class _Sentence:
         if category is Category.MEDICATION and mention.name != ANY and self._is_labelled_allergen(mention):
             category = Category.ALLERGY
             polarity = Polarity.ABSENT if polarity is Polarity.ABSENT else Polarity.PRESENT
+        if category is Category.MEDICATION and _GAVE.search(self.text, 0, mention.start):
+            polarity = Polarity.PRESENT if polarity in (Polarity.FAMILY, Polarity.OTHER) else polarity
         if category is Category.SYMPTOM and polarity is Polarity.PRESENT and self._is_reaction(mention):
             polarity = Polarity.PAST
         if category is Category.SYMPTOM and (self.has_complaint or mention is not _first(self.mentions)):

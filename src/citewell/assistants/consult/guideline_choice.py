@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from citewell.answer.illnesses import are_related, named_illnesses, other_names, speaks_of
 from citewell.assistants.consult.advice_sections import NUMBER, may_advise
+from citewell.assistants.consult.tables import rows
 from citewell.clinical import mentions
 from citewell.clinical.medicines import medicines
 from citewell.sentences import terms
@@ -162,8 +163,16 @@ def _names_part(heading: str, condition: str) -> bool:
 def names_of(condition: str) -> tuple[str, ...]:
     """A diagnosis as it was entered, and what else the illness is called."""
     others = (name for illness in named_illnesses(condition) for name in (illness, *other_names(illness)))
+    entered = " ".join(condition.casefold().split())
+    same = (
+        name
+        for row in rows("same_illness.tsv")
+        if any(one in entered for one in row[0].split("|"))
+        for name in row[0].split("|")
+    )
     concepts = (mention.name for mention in mentions(condition) if len(mention.name.split()) > 1)
-    return tuple(dict.fromkeys((condition, *(name.rstrip("?") for name in others if name[-1:] != "?"), *concepts)))
+    told = (name for name in others if name[-1:] != "?")
+    return tuple(dict.fromkeys((condition, *told, *same, *concepts)))
 
 
 @lru_cache(maxsize=1_000)

@@ -27,7 +27,7 @@ from citewell.assistants.consult.extractive_plan import GRADE, quotes
 from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence
 from citewell.assistants.consult.guideline_choice import ChosenGuideline, plain
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
-from citewell.assistants.consult.patient_conditions import KnownConditions
+from citewell.assistants.consult.patient_conditions import KnownConditions, on_another
 from citewell.assistants.consult.recommendation_lines import recommendation_lines, recommendations_of
 from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState
 from citewell.assistants.guidelines.evaluate import evaluate
@@ -55,6 +55,8 @@ _SAFETY = re.compile(
     re.IGNORECASE,
 )
 _REFERS = re.compile(r"\W*\*?(?:refer|admit|arrange admission|transfer)\b", re.IGNORECASE)
+FEWEST_STATED = 3
+"""A guideline in prose that states so many recommendations for a patient is quoted by these."""
 ALIKE = 0.75
 """The share of their words that two lines have in common when they say the same."""
 FURTHER = "further from this patient than the others of its part"
@@ -230,9 +232,11 @@ def _for_child(planned: PlannedLine, patient: Patient) -> PlannedLine:
     ):
         return planned
     amounts = [one for one in quantities(line.own) if one.dimension.partition("/")[0] in AMOUNTS]
-    own = line.own[: amounts[0].start].rstrip(" :(,–-")
+    first = _NUMBERS.search(line.own, 0, amounts[0].start)
+    cut = first.start() if first else amounts[0].start
+    own = line.own[:cut].rstrip(" :(,–-")
     over = line.text.removesuffix(line.own)
-    dose = line.own[amounts[0].start :]
+    dose = line.own[cut:]
     told = f"{over}{own}".rstrip(": ") if own else over.rstrip(": ")
     why = f"The guideline gives “{dose}” for no age or weight, so it is not taken for a child of {patient.age_told}."
     return replace(planned, line=replace(line, text=told), reasons=(*planned.reasons, why))
@@ -257,6 +261,8 @@ SHORT_WORDS, MARK = 7, 6
 """Words of a short item; characters by which it may be further from the next: its mark and the line break."""
 OWN_DOSE_YEARS = 12
 """Below this age a dose has to be for an age or a weight."""
+_NUMBERS = re.compile(r"\d[\d.,\s–-]*$")
+"""Numbers before an amount that share its unit: “50, 100, 125, 250 μg”."""
 _PER_KG = re.compile(r"/\s*kg\b|\bper kg\b", re.IGNORECASE)
 _HEEDED = re.compile(r"\b(?:tak(?:e|ing) (?:into )?account of?|for example|such as|including)\b", re.IGNORECASE)
 """Behind these words people stand as examples, or as risks to think of: they do not say for whom it is."""
@@ -407,6 +413,7 @@ def _of_prose(chosen: ChosenGuideline, gathered: GatheredEvidence, who: PlanPati
         for passage in gathered.passages
         if passage.hit.document_id == chosen.entry.id and chosen.covers(passage.hit.section)
     ]
+    stated = list(_stated_in(chosen, who))
     headless = {passage.hit.source_id for passage in own if not passage.is_whole}
     told = quotes(own, who.patient, who.known.names[0], who.known)
     lines, left_out = [], []
@@ -415,6 +422,7 @@ def _of_prose(chosen: ChosenGuideline, gathered: GatheredEvidence, who: PlanPati
             quote.text, quote.text, _role(quote.text, quote.headings), quote.headings, quote.start, quote.end
         )
         why = "; ".join(quote.fit.reasons) if not quote.fit.applies else quote.why_not
+        why = why or other_stage(who.form, (*quote.headings, quote.text))
         if not why and _is_for_severe_illness((*quote.headings, quote.text), who.known.names[0]):
             why = f"for severe disease, not {who.known.names[0]}"
         if why:
@@ -423,9 +431,45 @@ def _of_prose(chosen: ChosenGuideline, gathered: GatheredEvidence, who: PlanPati
             is_cut = quote.hit.source_id in headless and in_first_paragraph(quote.hit, quote.start)
             kept = (*quote.fit.reasons, *([CUT] if is_cut and has_dose(quote.text) else []))
             lines.append(PlannedLine(line, chosen, line.role, kept))
+    if sum(isinstance(one, PlannedLine) for one in stated) >= FEWEST_STATED:
+        left_out = [one for one in stated if isinstance(one, ExcludedPassage)]
+        lines = [one for one in stated if isinstance(one, PlannedLine) and not _is_among(one, left_out)]
     lines += _doses_of(chosen, [line.line for line in lines], who)
     lines += _safety_of(chosen, gathered, [line.line for line in lines], who)
     return FoundLines(tuple(_without_repeats(lines)), tuple(left_out))
+
+
+def _is_among(planned: PlannedLine, left_out: Sequence[ExcludedPassage]) -> bool:
+    """Whether a summary says again what stands in a section that is for other people."""
+    words = _words_of(planned.line.text)
+    return any(len(words & other) > ALIKE * len(words | other) for other in (_words_of(one.words) for one in left_out))
+
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(terms(GRADE.sub("", text)))
+
+
+MARKS = "•◦▪●○‣·*–— \n"
+_RECOMMENDS = re.compile(r"(?:WHO|we|the (?:panel|GDG)) (?:\w+ly )?(?:recommends?|suggests?)\b", re.IGNORECASE)
+
+
+def _stated_in(chosen: ChosenGuideline, who: PlanPatient) -> Iterator[PlannedLine | ExcludedPassage]:
+    """Each recommendation that a guideline states as one (“WHO recommends …”), for this patient or with why not."""
+    document, condition = chosen.document, who.known.names[0]
+    for block in document.blocks:
+        words = document.text[block.start : block.end].lstrip(MARKS)
+        own, start = plain(words), block.end - len(words)
+        is_advice = block.kind != "heading" and chosen.covers(block.section) and may_advise(block.section)
+        is_told = len(own) <= MAX_CHARACTERS and (is_telling(own) or _RECOMMENDS.match(own) is not None)
+        if not is_advice or not is_told or not states(own) or own.endswith(":"):
+            continue
+        line = GuidelineLine(own, own, _role(own, block.section), block.section, start, block.end)
+        fit = _fit(line, who)
+        why = "; ".join(fit.reasons) if not fit.applies else other_stage(who.form, (*block.section, own))
+        why = why or on_another(document.title, block.section, who.known)
+        if not why and _is_for_severe_illness((*block.section, own), condition):
+            why = f"for severe disease, not {condition}"
+        yield left(chosen, line, why) if why else PlannedLine(line, chosen, line.role, fit.reasons)
 
 
 def _doses_of(chosen: ChosenGuideline, lines: Sequence[GuidelineLine], who: PlanPatient) -> Iterator[PlannedLine]:
@@ -443,7 +487,7 @@ def _doses_of(chosen: ChosenGuideline, lines: Sequence[GuidelineLine], who: Plan
         if over is None or role_of(block.section[-1]) != "treat" or not is_dose or len(words) > MAX_CHARACTERS:
             continue
         line = GuidelineLine(f"{NUMBER.sub('', over)}: {words}", words, "treat", block.section, block.start, block.end)
-        cells = [line, *(replace(line, own=value) for _, value in cells_of(words))]
+        cells = [line, *(replace(line, own=part) for cell in cells_of(words) for part in cell)]
         is_own = all(_fit(cell, who).applies for cell in cells)
         if is_own and other_stage(who.known.names[0], block.section) is None:
             yield PlannedLine(line, chosen, "treat")
@@ -483,7 +527,7 @@ def _row_told(words: str) -> str:
 
 def _without_repeats(lines: Sequence[PlannedLine]) -> Iterator[PlannedLine]:
     """The lines without those that say again, in a summary or in a section, what another one says; the longer stays."""
-    told = [(line, frozenset(terms(GRADE.sub("", line.line.text)))) for line in lines]
+    told = [(line, _words_of(line.line.text)) for line in lines]
     for at, (line, words) in enumerate(told):
         again = (
             (other, place)
