@@ -311,3 +311,45 @@ def test_the_weighted_checklist_of_ng12_is_worked_out(ng12: Guideline) -> None:
     ]
     assert "oozing" in score["ask"]
     assert _scored(ng12, age=50, symptoms=["breast lump getting bigger"]) == []
+
+
+def test_a_table_goes_on_over_the_page_and_one_that_nothing_names_is_said(tmp_path: Path) -> None:
+    lines: list[Line] = [
+        ("section", "1.1 Doses"),
+        (
+            "rule",
+            "1.1.1 Give the dose in the table below to people with green fever, and check it the next day. [2020]",
+        ),
+        ("row", "Age|Dose"),
+        ("row", "Adults|5 mg a day"),
+        ("row", "Children|1 mg a day"),
+        ("rule", "1.1.2 For babies and children with green fever, follow table 3 on the dose. [2021]"),
+        ("rule", "1.1.3 Follow figure 1 in everyone, and table 1 in NICE's guideline on sepsis. [2021]"),
+        ("caption", "Table 3 Dose in babies and children"),
+        ("margin", "Doses are by mouth."),
+        ("row", "Age|Dose"),
+        ("row", "Under 1 year|1 mg"),
+        ("page", ""),
+        ("caption", "Table 3 Dose in babies and children (continued)"),
+        ("row", "Age|Dose"),
+        ("row", "1 to 5 years|2 mg"),
+        ("row", "6 to 11 years|3 mg"),
+        ("margin", "Abbreviations: mg, milligrams."),
+        ("margin", "Figure 1 Pathway"),
+        ("rule", "1.1.4 Offer a choice of medicines to people who would rather not have injections. [2021]"),
+        ("caption", "Table 4 Costs"),
+        ("row", "Medicine|Cost"),
+        ("row", "Greenicillin|1 pound"),
+        ("row", "Bluecillin|2 pounds"),
+        ("rule", "1.1.5 Stop when the fever has gone. [2021]"),
+    ]
+    found = read(parsed(print_indented(tmp_path / "green.pdf", lines)))
+    tables = {rule.id: [table.text for table in rule.tables] for rule in found.rules}
+    assert [len(tables[f"1.1.{number}"]) for number in (1, 2, 3, 4, 5)] == [1, 1, 1, 1, 0]
+    assert "5 mg a day" in tables["1.1.1"][0]
+    assert all(words in tables["1.1.2"][0] for words in ("by mouth", "Under 1 year", "6 to 11 years", "milligrams"))
+    assert [problem.message for problem in found.problems if problem.kind == "table"] == [
+        "Recommendation 1.1.3 refers to figure 1 on page 3, which has no text.",
+        "Page 3: no recommendation refers to table 4. It is kept with recommendation 1.1.4, above it.",
+    ]
+    assert found.coverage.unread == ()

@@ -107,7 +107,7 @@ class GuidelineRule:
     """What it names, or what stands below it unnamed: it is not whole without."""
     table: RuleTable | None = None
     """Its one table, which is quoted with it. Of several, each holds for other people or another step: those, and one
-    that an earlier rule names too, are found and quoted by themselves."""
+    that a rule nearer to it names too, are found and quoted by themselves."""
 
     @property
     def unread(self) -> tuple[str, ...]:

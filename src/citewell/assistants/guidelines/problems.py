@@ -160,12 +160,15 @@ def _tables(guideline: Guideline) -> Iterator[GuidelineProblem]:
             elif known[name].is_picture:
                 message = f"Recommendation {rule.id} refers to {name} on page {known[name].page}, which has no text."
                 yield GuidelineProblem("table", rule.id, message)
-    used = {id(table) for rule in guideline.rules for table in rule.tables}
+    named |= {name for rule in guideline.rules for name in table_names(rule.text)}
     last = max((rule.end for rule in guideline.rules), default=0)
     for table in guideline.tables:
-        if id(table) not in used and table.name not in named and table.start < last:
-            what = table.name or "a table"
-            yield GuidelineProblem("table", None, f"Page {table.page}: no recommendation refers to {what}.")
+        holders = [rule.id for rule in guideline.rules if table in rule.tables]
+        is_named = table.name in named or (holders and (table.name is None or not table_names(table.name)))
+        if not is_named and table.start < last:
+            kept = f" It is kept with recommendation {holders[0]}, above it." if holders else ""
+            message = f"Page {table.page}: no recommendation refers to {table.name or 'a table'}.{kept}"
+            yield GuidelineProblem("table", holders[0] if holders else None, message)
 
 
 def _unfinished(rules: Sequence[GuidelineRule]) -> Iterator[GuidelineProblem]:

@@ -72,14 +72,14 @@ def guideline_name(document: Document) -> str | None:
 
 
 def _with_own_tables(rules: Sequence[GuidelineRule]) -> tuple[GuidelineRule, ...]:
-    """The rules, each with its one table unless an earlier rule has it."""
-    taken: set[int] = set()
-    found = []
+    """The rules, each with its one table; of several that name it, the nearest above it has it."""
+    owners: dict[int, GuidelineRule] = {}
     for rule in rules:
-        table = rule.tables[0] if len(rule.tables) == 1 and rule.tables[0].start not in taken else None
-        taken |= {table.start} if table else set()
-        found.append(replace(rule, table=table))
-    return tuple(found)
+        table = rule.tables[0] if len(rule.tables) == 1 else None
+        if table is not None and (table.start not in owners or rule.start < table.start):
+            owners[table.start] = rule
+    own = {rule.id: rule.tables[0] for rule in owners.values()}
+    return tuple(replace(rule, table=own.get(rule.id)) for rule in rules)
 
 
 def _recommends(passage: RawRule) -> bool:

@@ -61,16 +61,19 @@ class Indent:
     @classmethod
     def of(cls, document: Document, starts: Sequence[int]) -> Indent | None:
         """None without pages, or where the words of a rule run on below its number."""
-        numbers, words, hanging = [], [], []
+        numbers, words, hanging, gaps = [], [], [], []
         for index in starts:
             block = document.blocks[index]
             match = _ALONE.match(document.text, block.start, block.end)
             boxes = document.layout.boxes(block.start, block.end)
             opening = document.layout.boxes(match.end(), match.end() + 1) if match else []
-            if boxes and opening:
+            if match and boxes and opening:
                 numbers.append(boxes[0].left)
                 words.append(opening[0].left)
+                gaps.append(opening[0].left - document.layout.boxes(block.start, match.end("id"))[0].right)
                 hanging += [abs(boxes[1].left - opening[0].left) < _SAME_EDGE] if len(boxes) > 1 else []
+        if not hanging and gaps:  # no rule is longer than a line
+            hanging = [median(gaps) > _GAP]
         if not hanging or sum(hanging) < _USUAL * len(hanging):
             return None
         return cls(median(numbers), median(words))
@@ -89,6 +92,8 @@ class Indent:
 _SAME_EDGE = 4.0
 """Points by which edges that are meant to be one may differ."""
 _USUAL = 0.8
+_GAP = 8.0
+"""Points between a number and its words that are more than a space."""
 
 
 def left_of(document: Document, block: Block) -> float | None:
