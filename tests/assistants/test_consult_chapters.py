@@ -296,3 +296,51 @@ def test_stated_recommendations_are_taken_whole_with_doses_and_danger_signs_and_
     assert any("500 mg paracetamol" in text for text in told)
     assert not any("15 mg/kg" in text or "crystalloid" in text for text in told)
     assert {one["medicine"] for one in consult.plan["warnings"]} == {"aspirin"}
+
+
+ORIGIN = """# Raised pressure in adults
+
+## Recommendations
+
+### Step 1 treatment
+
+1.1.1 Offer an ACE inhibitor to adults with hypertension starting step 1 treatment who:
+
+- have type 2 diabetes or
+
+- are aged under 55 but not of Black African or African–Caribbean family origin.
+
+1.1.2 Offer a calcium-channel blocker to adults with hypertension starting step 1 treatment who:
+
+- are aged 55 or over or
+
+- are of Black African or African–Caribbean family origin.
+
+### Step 2 treatment
+
+1.1.3 Offer an ACE inhibitor with a calcium-channel blocker to adults with hypertension after step 1 treatment.
+"""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("48-year-old man of Nigerian origin. No medicines. No diabetes.", "1.1.2", "1.1.1"),
+        ("48-year-old white British man. No medicines. No diabetes.", "1.1.1", "1.1.2"),
+        ("70-year-old man. Takes amlodipine. No diabetes.", "1.1.3", "1.1.2"),
+    ],
+)
+def test_family_origin_and_the_medicines_taken_say_which_recommendation_is_for_this_patient(
+    service: ConsultService, asker: User, app: App, case: tuple[str, str, str]
+) -> None:
+    who, offered, left = case
+    added = app.add_source(Source(ORIGIN.replace("Raised pressure", "Hypertension").encode(), "pressure.md"))
+    try:
+        consult = drafted(service, asker, f"{who} Headache for 2 weeks. No allergies. BP 170/102.", "Hypertension")
+    finally:
+        app.delete(added.entry.id)
+    (diagnosis,) = consult.plan["diagnoses"]
+    numbers = {one["text"].partition(" ")[0] for one in diagnosis["offered"]}
+    assert offered in numbers
+    assert left not in numbers
+    assert any(one["words"].startswith(left) for one in diagnosis["left_out"])

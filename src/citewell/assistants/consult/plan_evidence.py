@@ -27,6 +27,15 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 """Words of a note that say which form of an illness it is, where guidelines treat the forms apart."""
+_ORIGIN = re.compile(
+    r"\b(?:(?P<black>black(?: british| african| caribbean)?|(?:afro|african)[ –-]caribbean|african|caribbean|nigerian"
+    r"|ghanaian|kenyan|ugandan|somali|ethiopian|zimbabwean|jamaican)|white|european|caucasian|asian|indian|pakistani"
+    r"|bangladeshi|chinese)(?: british| irish)?\b"
+    r"(?=[^.;]{0,12}\b(?:origin|ethnic\w*|descent|heritage|background|family)\b"
+    r"|\s+(?:man|woman|male|female|gentleman|lady|patient|boy|girl)\b|(?<=british)\s*[,.;]|(?<=caribbean)\s*[,.;])",
+    re.IGNORECASE,
+)
+"""How a note says of what family origin somebody is; a colour alone may be of anything."""
 LOOKED_AT = 20
 """Passages nearest to the name of a diagnosis, whose documents are opened."""
 
@@ -97,7 +106,14 @@ def plan_patient(condition: str, consult: Consult, held: PatientMedicines) -> Pl
         " ".join((condition, *_FORM.findall(" ".join(one.text for one in consult.messages if one.role == "user")))),
         frozenset(name for medicine in named for name in (medicine.name, medicine.family)),
         max(lasting, default=None),
+        _origin(" ".join(one.text for one in consult.messages if one.role == "user")),
     )
+
+
+def _origin(text: str) -> bool | None:
+    """Whether a note says that somebody is of Black African or African–Caribbean family origin; None: not told."""
+    told = _ORIGIN.search(text)
+    return None if told is None else told["black"] is not None
 
 
 def patient_input(consult: Consult, patient: Patient) -> PatientInput:

@@ -91,6 +91,8 @@ class PlanPatient:
     """Names and families of the medicines taken."""
     days: float | None = None
     """For how long the longest of the complaints has lasted."""
+    is_black_origin: bool | None = None
+    """Of Black African or African–Caribbean family origin, by which guidelines choose medicines; None is not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,11 +354,35 @@ def _sibling(line: GuidelineLine, guideline: Guideline, condition: str) -> str |
     return None
 
 
+_ORIGIN = re.compile(
+    r"(?P<isnt>\bnot )?(?:of|are) (?:\w+ )?Black African\b[^.;•]{0,40}(?:family )?origin", re.IGNORECASE
+)
+
+
+def _of_another_origin(line: GuidelineLine, who: PlanPatient) -> str | None:
+    """Why a recommendation is for people of another family origin; of items joined by “or” one that fits is enough."""
+    if who.is_black_origin is None or (first := _ORIGIN.search(line.own)) is None:
+        return None
+    lead, *items = re.split(r"\s•\s", re.sub(r"\([^)]*\)", "", line.own))
+    told = [match for part in (items or [lead]) if (match := _ORIGIN.search(part))] or [first]
+    against = [match for match in told if (match["isnt"] is None) != who.is_black_origin]
+    others = [
+        item
+        for item in items
+        if not _ORIGIN.search(item) and applicability_of(line.section, f"{lead} {item}", who.patient, who.known).applies
+    ]
+    if len(against) < len(told) or others or (items and not any(_ORIGIN.search(item) for item in items)):
+        return None
+    return "for people of another family origin"
+
+
 def _not_now(
     line: GuidelineLine, outcome: CriteriaOutcome | None, who: PlanPatient, step: int | None, guideline: Guideline
 ) -> str | None:
     """Why a recommendation is not for this patient now."""
     condition = who.known.names[0]
+    if origin := _of_another_origin(line, who):
+        return origin
     if outcome is not None and outcome.state is CriterionState.NOT_MET:
         lacking = "; ".join(criterion.text for criterion in outcome.missing)
         return f"{NOT_MET}: {lacking}" if lacking else NOT_MET
