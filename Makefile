@@ -68,6 +68,7 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/quality/tables.py --json bench/results/tables.json
 	$(BIN)/python bench/quality/injection.py --data $(SHARED)/injection --json bench/results/injection.json
 	$(BIN)/python bench/quality/consult.py --data $(SHARED) --json bench/results/consult.json
+	$(BIN)/python bench/quality/guideline_chat.py --data $(SHARED) --json bench/results/guideline-chat.json
 	$(BIN)/python bench/speed/embed.py --data $(SHARED)/scifact --json bench/results/embed.json
 	$(BIN)/python bench/speed/ingest.py --data $(SHARED)/scifact --json bench/results/ingest.json
 	$(BIN)/python bench/speed/search.py --json bench/results/search.json

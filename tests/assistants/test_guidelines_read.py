@@ -213,7 +213,7 @@ def test_a_document_without_numbered_rules_and_sections_is_refused() -> None:
 def test_a_guideline_without_numbered_rules_is_read_by_its_sections() -> None:
     parts = [("heading", "# Gout"), ("heading", "## Features"), ("paragraph", "A hot, swollen toe.")]
     found = read(document(*parts, ("heading", "## Treatment"), ("paragraph", "Naproxen 500 mg twice daily.")))
-    assert (found.rules, found.headings) == ((), ("Gout", "Features", "Treatment"))
+    assert (found.rules, found.headings) == ((), ("Features", "Treatment"))
     assert [(problem.kind, problem.rule) for problem in found.problems] == [("unnumbered", None)]
 
 

@@ -144,8 +144,8 @@ for step in (bookshelf.download, bookshelf.parse, bookshelf.embed):
 
 def _print_counts(guideline: Guideline) -> None:
     typer.echo(f"  edition {guideline.edition or 'not stated'}")
-    if guideline.headings:
-        typer.echo(f"  {len(guideline.headings)} sections")
+    if guideline.sections:
+        typer.echo(f"  {len(guideline.sections)} sections")
         for problem in guideline.problems:
             typer.echo(f"  {problem.message}")
         return

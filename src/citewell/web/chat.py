@@ -43,7 +43,7 @@ def examples(guidelines: Sequence[Guideline]) -> list[str]:
         found += [f"Which people with {phrase} should be referred?" for phrase in [*named][:1]]
         found += [f"What does “{term.term.lower()}” mean?" for term in guideline.definitions[-2:-1]]
         found += [f"What does {rule.id} say?" for rule in rules[:1]]
-        found += [heading.capitalize() for heading in guideline.headings[1:3]]
+        found += [heading.capitalize() for heading in guideline.headings[:2]]
     return found
 
 

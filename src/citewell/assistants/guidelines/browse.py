@@ -50,6 +50,7 @@ def choices(guideline: Guideline) -> BrowseOptions:
         "table": guideline.tables,
         "symptom": guideline.symptoms,
         "definition": guideline.definitions,
+        "section": guideline.sections,
     }
     return BrowseOptions(
         tuple(kind for kind, some in held.items() if some),

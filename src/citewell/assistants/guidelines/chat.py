@@ -52,7 +52,7 @@ NOT_UNDERSTOOD = "not understood"
 def chat_unused(message: str, books: Sequence[SearchableGuideline]) -> Iterator[dict[str, str]]:
     """The words of a message that no piece of the guidelines has, where all of it is in pieces, and its values."""
     names = " or ".join(dict.fromkeys(book.guideline.name for book in books))
-    is_open = any(book.guideline.headings for book in books)
+    is_open = any(book.guideline.sections for book in books)
     for places, unit in placed(message) if not is_open else ():
         words = message[places[0][0] : max(end for _, end in places)]
         if unit <= question_words() or any(book.shared.counts[one] for book in books for one in unit | broader(unit)):

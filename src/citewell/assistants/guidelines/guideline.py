@@ -133,6 +133,17 @@ class SymptomRow:
 
 
 @dataclass(frozen=True, slots=True)
+class GuidelineSection:
+    """What stands under a heading, in a guideline that numbers no recommendations."""
+
+    headings: tuple[str, ...]
+    """Those over it, outermost first."""
+    page: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Definition:
     """A term and what the guideline means by it."""
 
@@ -215,14 +226,19 @@ class Guideline:
     """All that were found, also those that no rule names."""
     notes: tuple[GuidelineNote, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
-    headings: tuple[str, ...] = ()
-    """Of a guideline that numbers no recommendations, which is read by its sections; else none."""
+    sections: tuple[GuidelineSection, ...] = ()
+    """Of a guideline that numbers no recommendations, which is read by them; else none."""
     entry: LibraryEntry | None = None
     """The document version that it was read from; None outside a library."""
 
     @cached_property
     def by_id(self) -> dict[str, GuidelineRule]:
         return {rule.id: rule for rule in self.rules}
+
+    @cached_property
+    def headings(self) -> tuple[str, ...]:
+        """The headings of its sections, each once."""
+        return tuple(dict.fromkeys(section.headings[-1] for section in self.sections))
 
     @cached_property
     def unread(self) -> int:

@@ -60,7 +60,7 @@ def counts_json(guideline: Guideline) -> dict[str, Any]:
         "title": guideline.title,
         "edition": guideline.edition,
         "rules": len(guideline.rules),
-        "sections": len(guideline.headings),
+        "sections": len(guideline.sections),
         "rules_with_criteria": sum(rule.criteria is not None for rule in guideline.rules),
         "symptoms": len(guideline.symptoms),
         "definitions": len(guideline.definitions),

@@ -44,7 +44,7 @@ class GuidelineTopics:
             frozenset(sites),
             frozenset(findings),
             _subjects(found),
-            any(each.headings for each in found),
+            any(each.sections for each in found),
         )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from citewell.assistants.guidelines.coverage import account
-from citewell.assistants.guidelines.guideline import Definition, Guideline, GuidelineRule
+from citewell.assistants.guidelines.guideline import Definition, Guideline, GuidelineRule, GuidelineSection
 from citewell.assistants.guidelines.parse_rules import Terms, parse_rules, tells
 from citewell.assistants.guidelines.problems import problems
 from citewell.assistants.guidelines.read_rules import RawRule, read_passages
@@ -21,8 +22,8 @@ _GUIDANCE = re.compile(r"/guidance/([a-z]{2,4}\d+)\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"\bguideline ([A-Z]{2,4}\d{1,4})\b")
 _UPDATED = re.compile(r"\blast (?:updated|modified|amended)(?: on)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
 _PUBLISHED = re.compile(r"\bpublished(?: on)?(?: date)?:?\s*(\d{1,2} \w+ \d{4})", re.IGNORECASE)
-MIN_HEADINGS = 3
-"""A guideline that numbers no recommendations has at least these: a title and two sections."""
+MIN_SECTIONS = 2
+"""A guideline that numbers no recommendations has at least these."""
 FRONT_CHARACTERS = 1_500
 """Name and dates stand on the first page."""
 FEWEST, MOST = 3, 0.5
@@ -32,11 +33,10 @@ FEWEST, MOST = 3, 0.5
 def read(document: Document) -> Guideline:
     """One document, one guideline, by its numbered recommendations or else by its headed sections."""
     passages = read_passages(document)
-    headings: tuple[str, ...] = ()
+    sections: tuple[GuidelineSection, ...] = ()
     if not any(_recommends(passage) for passage in passages.rules):
-        passages = replace(passages, rules=(), starts=())
-        headings = tuple(dict.fromkeys(block.section[-1] for block in document.blocks if block.section))
-        if len(headings) < MIN_HEADINGS:
+        passages, sections = replace(passages, rules=(), starts=()), read_sections(document)
+        if len(sections) < MIN_SECTIONS:
             raise InputError(
                 "No numbered recommendations (1.1.1, 1.1.2, …) and no headed sections were found in this file. Add a "
                 "guideline that has them, or add the file as a document with `citewell add`."
@@ -58,7 +58,7 @@ def read(document: Document) -> Guideline:
         tables=tables,
         notes=accounted.notes,
         coverage=accounted.coverage,
-        headings=headings,
+        sections=sections,
     )
     return replace(guideline, problems=problems(document, guideline))
 
@@ -85,6 +85,17 @@ def _with_own_tables(rules: Sequence[GuidelineRule]) -> tuple[GuidelineRule, ...
 def _recommends(passage: RawRule) -> bool:
     """Whether it is a sentence: the numbered entries of a table or of a list of functions are none."""
     return passage.date is not None or passage.text.rstrip(')”"’ ').endswith((".", "!", "?"))
+
+
+def read_sections(document: Document) -> tuple[GuidelineSection, ...]:
+    """What stands under each heading, without the headings themselves."""
+    sections: list[GuidelineSection] = []
+    for headings, blocks in groupby(document.blocks, key=lambda block: block.section):
+        told = [block for block in blocks if block.kind != "heading"]
+        if headings and told:
+            page = document.layout.page_at(told[0].start) or 0
+            sections.append(GuidelineSection(headings, page, told[0].start, told[-1].end))
+    return tuple(sections)
 
 
 def read_definitions(document: Document) -> tuple[Definition, ...]:

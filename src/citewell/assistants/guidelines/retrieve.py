@@ -120,10 +120,20 @@ def _entries(book: SearchableGuideline, statement: Statement, hit: Hit) -> list[
         return book.entries_at(*statement.pieces[-1])
     (start, _), (last, end) = statement.pieces[0], statement.pieces[-1]
     start = start if end - start <= MAX_SECTION else last
-    headings = [title for title in dict.fromkeys(statement.titles) if title != book.guideline.title][-2:]
     words = hit.text[start - hit.start : end - hit.start]
-    label = ", ".join((book.guideline.name, *headings))
-    return [SearchEntry("section", str(start), words, label, hit.page or 0, start, end, ())]
+    nearest = [f", {title}" for title in statement.titles[-1:]]
+    return [
+        replace(
+            section,
+            id=str(start),
+            text=words,
+            label=section.label + "".join(title for title in nearest if title not in f", {section.label}"),
+            page=hit.page or section.page,
+            start=start,
+            end=end,
+        )
+        for section in book.entries_at(last, end)[:1]
+    ]
 
 
 def retrieve_for(

@@ -12,6 +12,7 @@ from citewell.assistants.guidelines.guideline import (
     Definition,
     Guideline,
     GuidelineRule,
+    GuidelineSection,
     RuleTable,
     SymptomRow,
 )
@@ -67,6 +68,7 @@ def pieces(guideline: Guideline, text: str) -> tuple[SearchEntry, ...]:
         *(piece for table in guideline.tables for piece in _of_table(guideline, table, text)),
         *(_of_row(guideline, number, row, text) for number, row in enumerate(guideline.symptoms, 1)),
         *(_of_definition(guideline, definition) for definition in guideline.definitions),
+        *(_of_section(guideline, section, text) for section in guideline.sections),
     )
 
 
@@ -96,6 +98,14 @@ def _of_table(guideline: Guideline, table: RuleTable, text: str) -> Iterator[Sea
         name = f"{table.name or table.title} row {number}"
         matched = _sentence(table.title, " ".join(text[start:end].split()))
         yield SearchEntry("table", name, text[start:end], label, page, start, end, (), matched)
+
+
+def _of_section(guideline: Guideline, section: GuidelineSection, text: str) -> SearchEntry:
+    """A section under its two innermost headings; a question is answered from its statements."""
+    headings = [heading for heading in section.headings if heading != guideline.title][-2:]
+    label = ", ".join((guideline.name, *headings)).translate(_PLAIN)
+    place = (section.page, section.start, section.end)
+    return SearchEntry("section", str(section.start), text[section.start : section.end], label, *place, ())
 
 
 def _of_definition(guideline: Guideline, definition: Definition) -> SearchEntry:
