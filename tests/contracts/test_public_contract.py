@@ -54,7 +54,13 @@ SHOWN_SINCE = {
         "coverage",
         *(f"coverage.{name}" for name in ("characters", "left_out", "numbered", "recommendations", "unread")),
     ),
-    *("documents[].guideline", "guideline", "notes", "rules[].tables"),
+    *("documents[].guideline", "guideline", "notes", "rules[].tables", "moves", "own", "removed", "scores"),
+    *(f"scores[].{name}" for name in ("ask", "guideline", "highest", "items", "meaning", "most", "name", "page")),
+    *(
+        "scores[].rules",
+        "scores[].total",
+        *(f"scores[].items[].{name}" for name in ("fact", "points", "state", "text")),
+    ),
     *(f"{place}{name}" for place in ("", "guidelines[].") for name in ("sections", "tables", "unread")),
 }
 """Fields that are answered and were not in the schema of fb3ed9f; `from_words` was sent then too, undeclared."""
@@ -75,7 +81,9 @@ def test_every_route_takes_what_it_took_and_answers_with_what_it_answered_with(t
 
 def test_no_route_shows_a_field_that_nobody_meant_to_show(today: dict[str, Any]) -> None:
     """What a noun holds is what a route answers with: a field that is added to one shows here."""
-    added = Contract(**today).shown() - Contract(**read("openapi")).shown()
+    before = Contract(**read("openapi"))
+    known = tuple(f"{route} " for route in before.routes)
+    added = {path for path in Contract(**today).shown() - before.shown() if path.startswith(known)}
     assert {path.partition(".")[2] for path in added} == SHOWN_SINCE
 
 
