@@ -590,8 +590,3 @@ def _role(text: str, headings: Sequence[str]) -> str:
     under: Iterator[str] = (role for title in reversed(headings) if (role := role_of(title)) in ORDER)
     role = next(under, "treat")
     return "treat" if role == "caution" else role
-
-
-def with_role(line: PlannedLine, role: str) -> PlannedLine:
-    """The same line in another part of the plan."""
-    return replace(line, role=role)
