@@ -24,6 +24,8 @@ ORS, MINUTES = "How much ORS for some dehydration?", "and over how many hours?"
 FOR_ORS = "Give ORS 75 ml/kg over 4 hours to children with some dehydration. [1]"
 NEW_VECTORS = {"embedder", "processed_at", "revision", "took_s"}
 """What indexing with another model changes in a document."""
+SUMMARISED = {"summary"}
+"""Of a consult, what is told of its findings in words of today, each time anew."""
 READING = (
     "audit list", "audit show", "audit verify", "consult list", "consult show", "conversations list",
     "conversations show", "inbox asked", "inbox list", "inbox show", "journeys list", "users list", "verify",
@@ -87,8 +89,8 @@ def test_everything_is_read_before_anything_is_indexed_again(untouched: Any, exp
     commands = list(asked_of(expected, READING + DOCUMENTS))
     assert len(commands) > 30
     for words in commands:
-        told = untouched(*words.split())
-        assert kept(expected[words], told) == expected[words], words
+        before = kept(expected[words], expected[words], but=SUMMARISED)
+        assert kept(before, untouched(*words.split()), but=SUMMARISED) == before, words
 
 
 def test_a_search_says_how_the_library_is_indexed_for_todays_model(untouched: Any) -> None:
@@ -104,7 +106,8 @@ def test_a_search_says_how_the_library_is_indexed_for_todays_model(untouched: An
 
 def test_the_same_is_told_after_indexing(indexed: Any, expected: Told) -> None:
     for words in asked_of(expected, READING):
-        assert kept(expected[words], indexed(*words.split())) == expected[words], words
+        before = kept(expected[words], expected[words], but=SUMMARISED)
+        assert kept(before, indexed(*words.split()), but=SUMMARISED) == before, words
     for words in asked_of(expected, DOCUMENTS):
         before = kept(expected[words], expected[words], but=NEW_VECTORS)
         assert kept(before, indexed(*words.split()), but=NEW_VECTORS) == before, words
