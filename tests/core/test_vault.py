@@ -12,6 +12,7 @@ import socket
 import subprocess
 import weakref
 import zipfile
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -665,3 +666,33 @@ def test_vectors_of_an_older_built_in_model_are_made_again_when_a_vault_is_opene
     again = opened(vaults, made[0], embedder).app
     assert again.library.embedder() == embedder.fingerprint
     assert again.search("quokkamycin").hits
+
+
+def holding(word: str) -> list[object]:
+    """What in this process refers to a text that has this word, keys and values of dictionaries among it."""
+    gc.collect()
+    found: list[object] = []
+    for one in gc.get_objects():
+        if type(one) in (dict, OrderedDict):
+            parts: list[object] = [*one.keys(), *one.values()]
+        elif type(one) in (list, tuple, set, frozenset):
+            parts = [*one]
+        else:
+            parts = [getattr(one, name, None) for name in getattr(type(one), "__slots__", ())]
+        found += [one for part in parts if type(part) is str and word in part]
+    return found
+
+
+def test_nothing_that_was_read_stays_in_memory_when_a_vault_is_locked(
+    vaults: Vaults, made: tuple[Header, str], embedder: MiniLM
+) -> None:
+    word = "quokka" + "berg"
+    profile = opened(vaults, made[0], embedder)
+    text = f"Clinic letter\n\nDiagnosis: asthma since 2019, seen by Dr {word.title()}. No chest pain.\n".encode()
+    profile.record.import_source(Source(text, "asthma.txt"))
+    question = f"What did Dr {word.title()} diagnose?"
+    profile.ask_service.answer(question, asker=profile.app.owner(subject="self"))
+    assert holding(word.title())
+    profile.lock()
+    del text, question
+    assert [type(one) for one in holding(word.title())] == []

@@ -242,6 +242,14 @@ class ClinicalReader:
         self._remembered.update((text, known[text]) for text in new if len(text) <= LONGEST_REMEMBERED)
         return [known[text] for text in texts]
 
+    @classmethod
+    def forget(cls) -> None:
+        """Let go of all texts that the reader that ships with Citewell has read, where it was loaded at all."""
+        if cls.load.cache_info().currsize:
+            reader = cls.load()
+            reader._remembered = {}
+            reader._longer_dangers.cache_clear()
+
     def _read(self, texts: Sequence[str]) -> list[AssertionContext]:
         parts: list[tuple[int, Window]] = []
         read: list[tuple[Sequence[int], Sequence[tuple[int, int]]]] = []

@@ -204,6 +204,14 @@ class Lexicon:
         lines = (line.partition("\t") for line in vocabulary.packed_lines("hpo-keys.gz"))
         self._lines = {first: rest for first, _, rest in lines}
 
+    @classmethod
+    def forget(cls) -> None:
+        """Let go of the words of texts that the lexicon that ships with Citewell looked up, where it was loaded."""
+        if cls.load.cache_info().currsize:
+            lexicon = cls.load()
+            lexicon._plain, lexicon._known = set(), {}
+            lexicon._longest = {first: size for first, size in lexicon._longest.items() if size}
+
     def _rows(self, first: str) -> dict[str, int]:
         """The keys of the ontology that begin with a word, and the rows that they name."""
         found = self._known.get(first)

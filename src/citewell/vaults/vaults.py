@@ -19,6 +19,7 @@ from citewell.adapters.vault.header import HEADER_FILE, Header
 from citewell.allowed_models import check_model, models_of, with_model
 from citewell.app import App
 from citewell.clinical import Lexicon
+from citewell.clinical.assertion import ClinicalReader
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, VaultLocked
 from citewell.vaults.health_record import Record
 from citewell.wiring import make_embedder
@@ -383,3 +384,5 @@ def _forget_texts() -> None:
         for value in vars(module).values():
             if isinstance(value, _lru_cache_wrapper) and value.cache_parameters()["maxsize"] is not None:
                 value.cache_clear()
+    ClinicalReader.forget()
+    Lexicon.forget()
