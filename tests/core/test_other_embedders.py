@@ -295,7 +295,6 @@ def test_the_chat_and_the_kinds_of_a_records_questions_are_told_by_the_built_in_
     asked = len(server[1].batches)
     for message in ("How do I treat a cough?", "Hello there, how are you?"):
         assert scrambled.chat._near(message) == pytest.approx(plain.chat._near(message))
-    assert scrambled.chat._chat(()).embed == scrambled.built_in.embed
     near = make_records_assistant(scrambled, Record(scrambled).facts).near
     assert near is not None
     assert near("Which tablets do I take?")
