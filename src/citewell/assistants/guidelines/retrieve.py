@@ -75,16 +75,15 @@ class GuidelineSearch:
 def retrieve(
     question: str, books: Sequence[SearchableGuideline], search: GuidelineSearch, *, limit: int = CHAT_LIMIT
 ) -> list[RetrievedEntry]:
-    """The best entries for a question; what it names by number or term comes first."""
+    """What a question names by number, term or symptom, or else the best entries for it."""
     if unknown_numbers(question, books):
         return []
-    named = [*by_number(question, books), *by_term(question, books), *by_symptom(question, books)]
-    keys = {_key(entry) for entry in named}
+    if named := [*by_number(question, books), *by_term(question, books), *by_symptom(question, books)]:
+        return named
     read = list(_read(question, {book.document_id: book for book in books}, search))
     if not has("asks", question):
         read += _holding_all(question, books)
-    others = _collapsed(read, keeps_rows=has("asks index", question))
-    return [*named, *(entry for entry in others if _key(entry) not in keys)][: max(limit, len(named))]
+    return _collapsed(read, keeps_rows=has("asks index", question))[:limit]
 
 
 def _holding_all(message: str, books: Sequence[SearchableGuideline]) -> Iterator[RetrievedEntry]:
