@@ -92,7 +92,8 @@ def _choice(
 
 
 def plan_patient(condition: str, consult: Consult, held: PatientMedicines) -> PlanPatient:
-    """The patient as lines of a plan are held against them."""
+    """The patient as lines of a plan are held against them; the diagnosis itself is on the record."""
+    patient = patient_input(consult, held.patient)
     named = [medicine for finding in held.taken for medicine in medicines(finding.name)]
     lasting = [
         finding.duration_days
@@ -102,7 +103,7 @@ def plan_patient(condition: str, consult: Consult, held: PatientMedicines) -> Pl
     return PlanPatient(
         held.patient,
         known_of(condition, held.settled),
-        PatientRecord(patient_input(consult, held.patient)),
+        PatientRecord(replace(patient, complaints=(*patient.complaints, Complaint(condition)))),
         " ".join((condition, *_FORM.findall(" ".join(one.text for one in consult.messages if one.role == "user")))),
         frozenset(name for medicine in named for name in (medicine.name, medicine.family)),
         max(lasting, default=None),
