@@ -103,12 +103,17 @@ def plan_patient(condition: str, consult: Consult, held: PatientMedicines) -> Pl
     return PlanPatient(
         held.patient,
         known_of(condition, held.settled),
-        PatientRecord(replace(patient, complaints=(*patient.complaints, Complaint(condition)))),
+        PatientRecord(replace(patient, complaints=(*patient.complaints, *_considered(condition)))),
         " ".join((condition, *_FORM.findall(" ".join(one.text for one in consult.messages if one.role == "user")))),
         frozenset(name for medicine in named for name in (medicine.name, medicine.family)),
         max(lasting, default=None),
         _origin(" ".join(one.text for one in consult.messages if one.role == "user")),
     )
+
+
+def _considered(condition: str) -> tuple[Complaint, Complaint]:
+    """A diagnosis as criteria name it: as had, and as suspected."""
+    return Complaint(condition), Complaint(f"suspected {condition}")
 
 
 def _origin(text: str) -> bool | None:
