@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,62 @@ def test_the_difference_is_told_rule_by_rule_and_word_by_word(app: App, first: P
         {"op": "removed", "text": "40"},
         {"op": "added", "text": "50"},
     ]
+    assert reworded["differences"] == ["weight loss: now from 50 years, before from 40 years"]
     assert changed == []
+
+
+def test_of_two_editions_added_at_once_the_newer_is_applied(app: App, first: Path, second: Path) -> None:
+    app.guidelines.entries(OWNER.scope)
+    with ThreadPoolExecutor(2) as pool:
+        added = [pool.submit(app.guidelines.add, file) for file in (first, second)]
+    newer = added[1].result().entry
+    assert [one.id for one in app.guidelines.entries(OWNER.scope)] == [newer.id]
+    refused = added[0].exception()
+    assert refused is None or "newer than this one" in str(refused)
+
+
+def test_an_edition_uploaded_as_a_document_takes_the_place_of_the_older_when_it_is_applied(
+    app: App, first: Path, second: Path
+) -> None:
+    old, new = (app.add(file).entry for file in (first, second))
+    app.guidelines.refresh(old.id, OWNER.scope)
+    app.guidelines.refresh(new.id, OWNER.scope)
+    assert [one.id for one in app.guidelines.entries(OWNER.scope)] == [new.id]
+    assert app.library.entry(old.id, OWNER.scope).state is LifecycleState.COMPLETED
+    with pytest.raises(InputError, match="newer than this one"):
+        app.guidelines.refresh(old.id, OWNER.scope)
+    assert [one.id for one in app.guidelines.entries(OWNER.scope)] == [new.id]
+
+
+def test_changed_tables_are_told_row_by_row() -> None:
+    from citewell.assistants.guidelines.diff import diff
+    from citewell.assistants.guidelines.guideline import RuleTable
+
+    title, rows = "Table 1 Thresholds", ("age: 40 to 49; PSA: more than 2.5", "age: 50 to 59; PSA: more than 3.5")
+    text = "\n".join((title, *rows))
+    at = len(title) + 1
+    places = ((at, at + len(rows[0]), 3), (at + len(rows[0]) + 1, len(text), 3))
+    table = RuleTable(text, 3, 0, len(text), "table 1", places)
+    old = replace(rules("Refer people with jaundice."), tables=(table,))
+    new = replace(old, tables=(replace(table, text=text.replace("3.5", "4.5")),))
+    assert diff_json(diff(old, old))["tables"] == {"added": [], "removed": [], "changed": []}
+    (changed,) = diff_json(diff(old, new))["tables"]["changed"]
+    (row,) = changed["rows"]
+    assert (changed["title"], changed["added"], changed["removed"]) == (title, [], [])
+    assert [one["text"] for one in row["words"] if one["op"] != "same"] == ["3.5", "4.5"]
+    gone = diff_json(diff(old, replace(old, tables=())))["tables"]
+    assert gone == {"added": [], "removed": [title], "changed": []}
+
+
+def test_a_reworded_row_of_the_index_is_told_word_by_word() -> None:
+    from citewell.assistants.guidelines.diff import diff
+    from citewell.assistants.guidelines.guideline import SymptomRow
+
+    row = SymptomRow("Blood", "Count", 3, "Leukopenia with bone pain", "Myeloma", "Refer", ("1.1.1",), 0, 1)
+    old = replace(rules("Refer people with jaundice."), symptoms=(row,))
+    new = replace(old, symptoms=(replace(row, symptom="Leukopenia with bone pain, 60 and over"),))
+    (changed,) = diff_json(diff(old, new))["symptoms_changed"]
+    assert [one["text"] for one in changed["words"] if one["op"] == "added"] == ["pain, 60 and over"]
 
 
 def test_rows_and_terms_are_compared_too() -> None:

@@ -104,9 +104,23 @@ def _print_diff(entry: dict[str, Any]) -> None:
     lines = [f"{one}: {entry[one]['name']}, {entry[one]['edition'] or 'no date'}" for one in ("old", "new")]
     lines += [f"- {one['rule']} (p.{one['page']}) removed: {one['text']}" for one in entry["removed"]]
     lines += [f"+ {one['rule']} (p.{one['page']}) added: {one['text']}" for one in entry["added"]]
-    lines += [f"~ {one['rule']} (p.{one['page']}): {_marked(one['words'])}" for one in entry["changed"]]
+    for one in entry["changed"]:
+        lines.append(f"~ {one['rule']} (p.{one['page']}): {_marked(one['words'])}")
+        lines += [f"    {difference}" for difference in one["differences"]]
     lines += [f"> {one['from']} is now {one['to']}" for one in entry["moved"]]
     lines.append(f"{entry['unchanged']} recommendations unchanged.")
+    tables, symptoms = entry["tables"], entry["symptoms"]
+    for table in tables["changed"]:
+        lines.append(f"~ {table['title']} (p.{table['page']})")
+        lines += [f"    ~ {_marked(row['words'])}" for row in table["rows"]]
+        lines += [f"    {sign} {row}" for sign, name in (("-", "removed"), ("+", "added")) for row in table[name]]
+    reworded = {row[name] for row in entry["symptoms_changed"] for name in ("was", "now")}
+    lines += [f"~ symptom index: {_marked(row['words'])}" for row in entry["symptoms_changed"]]
+    for sign, name in (("-", "removed"), ("+", "added")):
+        lines += [f"{sign} table: {title}" for title in tables[name]]
+        lines += [f"{sign} symptom index: {row}" for row in symptoms[name] if row not in reworded]
+        lines += [f"{sign} term: {term}" for term in entry["definitions"][name]]
+    lines += [f"~ term: {term}" for term in entry["definitions"]["changed"]]
     for one in entry["assessments"]:
         risk = one["risk_level"]
         lines.append(f"! {one['patient']} ({one['answer_id'][:8]}): {risk['then']} before, {risk['now']} now")

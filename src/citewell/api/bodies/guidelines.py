@@ -278,6 +278,10 @@ class DiffResponse(ResponseBody):
     moved: list[dict[str, str]]
     unchanged: int
     symptoms: dict[str, list[str]]
+    symptoms_changed: list[dict[str, Any]]
+    """The rows of the symptom index that were reworded, word by word; they are in `symptoms` too."""
+    tables: dict[str, list[Any]]
+    """Titles of tables added and removed; of those changed, their rows word by word."""
     definitions: dict[str, list[str]]
     assessments: list[ChangedAssessment]
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from citewell.assistants.guidelines.criteria import render
-from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule
+from citewell.assistants.guidelines.criteria_changes import criteria_changes
+from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule, RuleTable
 
 ALIKE_WITH_NUMBER = 0.5
 """Two rules of one number are the same rule, reworded, when this part of their words is the same."""
 ALIKE = 0.8
 """Two rules of different numbers are: the rule has moved."""
+ALIKE_ROWS = 0.6
+"""Two rows of a table or an index are: the row has changed."""
 
+T = TypeVar("T")
 Words = tuple[Literal["same", "removed", "added"], str]
 
 
@@ -32,10 +36,6 @@ class RulePair:
     @property
     def is_moved(self) -> bool:
         return self.old.id != self.new.id
-
-    def words(self) -> tuple[Words, ...]:
-        """The rule word by word: what stayed, what went, what came."""
-        return tuple(_words(self.old.text.split(), self.new.text.split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +77,38 @@ def _pairs(old: Sequence[GuidelineRule], new: Sequence[GuidelineRule]) -> Iterat
             left.remove(rule)
             right.remove(guideline_rule)
             yield RulePair(rule, guideline_rule)
-    for wanted, least in ((True, ALIKE_WITH_NUMBER), (False, ALIKE)):
-        scored = [
-            (ratio, -at, rule, other)
-            for at, rule in enumerate(left)
-            for other in right
-            if (not wanted or rule.id == other.id) and (ratio := _alike(rule.text, other.text, least)) >= least
-        ]
-        for _, _, rule, other in sorted(scored, key=lambda one: one[:2], reverse=True):
-            if rule in left and other in right:
-                left.remove(rule)
-                right.remove(other)
-                yield RulePair(rule, other)
+    for is_numbered, least in ((True, ALIKE_WITH_NUMBER), (False, ALIKE)):
+        yield from (
+            RulePair(rule, other)
+            for rule, other in _alike_pairs(
+                left,
+                right,
+                lambda rule: rule.text,
+                least,
+                may=lambda rule, other, is_numbered=is_numbered: not is_numbered or rule.id == other.id,
+            )
+        )
+
+
+def _alike_pairs(
+    left: list[T],
+    right: list[T],
+    words: Callable[[T], str],
+    least: float,
+    may: Callable[[T, T], bool] = lambda _, __: True,
+) -> Iterator[tuple[T, T]]:
+    """The pairs that share most words, the most alike first; both lists keep what is left."""
+    scored = [
+        (ratio, -at, one, other)
+        for at, one in enumerate(left)
+        for other in right
+        if may(one, other) and (ratio := _alike(words(one), words(other), least)) >= least
+    ]
+    for _, _, one, other in sorted(scored, key=lambda each: each[:2], reverse=True):
+        if one in left and other in right:
+            left.remove(one)
+            right.remove(other)
+            yield one, other
 
 
 def _alike(first: str, second: str, least: float) -> float:
@@ -126,6 +146,8 @@ def diff_json(found: Diff) -> dict[str, Any]:
         ],
         "unchanged": sum(not pair.is_reworded for pair in found.pairs),
         "symptoms": _rows(found),
+        "symptoms_changed": _changed_rows(_index_rows(found.old), _index_rows(found.new)),
+        "tables": _tables(found),
         "definitions": _definitions(found),
     }
 
@@ -149,20 +171,72 @@ def _changed(pair: RulePair) -> dict[str, Any]:
         "rule": pair.new.id,
         "was": pair.old.id,
         "page": pair.new.page,
-        "words": [{"op": kind, "text": text} for kind, text in pair.words()],
+        "words": _marked(pair.old.text, pair.new.text),
+        "differences": list(criteria_changes(pair.old.criteria, pair.new.criteria)),
         "criteria": criteria,
         "criteria_changed": criteria["old"] != criteria["new"],
         "action": {"old": pair.old.action.label, "new": pair.new.action.label},
     }
 
 
-def _rows(found: Diff) -> dict[str, list[str]]:
+def _marked(old: str, new: str) -> list[dict[str, str]]:
+    """A text word by word: what stayed, what went, what came."""
+    return [{"op": kind, "text": text} for kind, text in _words(old.split(), new.split())]
+
+
+def _index_rows(guideline: Guideline) -> list[str]:
     """Rows of the index by symptom, told by their words and not by their page."""
-    old, new = (
-        {f"{row.symptom} — {row.possible_cancer} — {row.recommendation}": None for row in guideline.symptoms}
-        for guideline in (found.old, found.new)
+    return list(
+        dict.fromkeys(f"{row.symptom} — {row.possible_cancer} — {row.recommendation}" for row in guideline.symptoms)
     )
+
+
+def _rows(found: Diff) -> dict[str, list[str]]:
+    old, new = _index_rows(found.old), _index_rows(found.new)
     return {"added": [one for one in new if one not in old], "removed": [one for one in old if one not in new]}
+
+
+def _changed_rows(old: Sequence[str], new: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows that are in both, in other words."""
+    gone, came = [row for row in old if row not in new], [row for row in new if row not in old]
+    pairs = list(_alike_pairs(gone, came, str, ALIKE_ROWS))
+    return [{"was": was, "now": now, "words": _marked(was, now)} for was, now in pairs]
+
+
+def _tables(found: Diff) -> dict[str, Any]:
+    """The tables and boxes that came, went and changed, row by row."""
+    left, right = list(found.old.tables), list(found.new.tables)
+    pairs = list(_alike_pairs(left, right, lambda table: table.title, 1.0))
+    pairs += _alike_pairs(left, right, lambda table: table.text, ALIKE_WITH_NUMBER)
+    changed = [_changed_table(old, new) for old, new in pairs if old.text.split() != new.text.split()]
+    return {
+        "added": [table.title for table in right],
+        "removed": [table.title for table in left],
+        "changed": sorted(changed, key=lambda table: int(table["page"])),
+    }
+
+
+def _changed_table(old: RuleTable, new: RuleTable) -> dict[str, Any]:
+    """A table whose rows are told one by one: those that changed, came and went."""
+    before, now = _table_rows(old), _table_rows(new)
+    changed = _changed_rows(before, now)
+    was, became = {row["was"] for row in changed}, {row["now"] for row in changed}
+    return {
+        "title": new.title,
+        "page": new.page,
+        "rows": changed,
+        "added": [row for row in now if row not in before and row not in became],
+        "removed": [row for row in before if row not in now and row not in was],
+    }
+
+
+def _table_rows(table: RuleTable) -> list[str]:
+    """The rows of a table, and what stands above, between and below them."""
+    rows, at = [], table.start
+    for start, end in (*((first, last) for first, last, _ in table.rows), (table.end, table.end)):
+        rows += [table.text[at - table.start : start - table.start], table.text[start - table.start : end - table.start]]
+        at = end
+    return [words for row in rows if (words := " ".join(row.split()))]
 
 
 def _definitions(found: Diff) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from citewell.answer.replay import Replay
@@ -101,6 +102,7 @@ class GuidelineService:
     """By document: read when first needed."""
     _names: dict[str, str | None] = field(default_factory=dict)
     """By document: the guideline that it looks like."""
+    _adding: Lock = field(default_factory=Lock)
 
     # ----------------------------------------------------------------------------------------------- the guidelines
 
@@ -209,19 +211,31 @@ class GuidelineService:
         document = parse(source, parsers=reader.parsers, limits=reader.limits)
         guideline = read(document)
         check_whole(guideline)
-        before = self.library.entry(replaces, scope) if replaces else self.before(guideline, scope)
+        if not replaces:
+            self.before(guideline, scope)
         reading = reader.embedded(document, chunking=None, watch=watch)
         watch(Step("storing"))
-        return AddedDocument(self.library.add(source, reading, filing=_filing(before), scope=scope), was_there=False)
+        with self._adding:  # of two editions that come at once, one takes the place of the other
+            before = self.library.entry(replaces, scope) if replaces else self.before(guideline, scope)
+            return AddedDocument(
+                self.library.add(source, reading, filing=_filing(before), scope=scope), was_there=False
+            )
 
     def refresh(self, document_id: str, scope: Scope) -> Guideline:
-        """File a document as a guideline if it is none yet, and read it anew; doing it twice changes nothing more."""
+        """File a document as a guideline if it is none yet, and read it anew; doing it twice changes nothing more.
+
+        An older edition under another name stays in the library, and is not applied to patients any more.
+        """
         self.forget(document_id)
         guideline = self.guideline(document_id, scope)
         check_whole(guideline)
-        entry = self.library.entry(document_id, scope)
-        if TAG not in entry.tags:
-            self.library.refile(document_id, filing=Filing(tags=frozenset({*entry.tags, TAG})), scope=scope)
+        with self._adding:
+            entry = self.library.entry(document_id, scope)
+            if TAG not in entry.tags:
+                before = self.before(guideline, scope)
+                self.library.refile(document_id, filing=Filing(tags=frozenset({*entry.tags, TAG})), scope=scope)
+                if before is not None:
+                    self.library.refile(before.id, filing=Filing(tags=frozenset({*before.tags}) - {TAG}), scope=scope)
         return guideline
 
     def check(self, path: Path) -> Guideline:
@@ -278,6 +292,11 @@ class GuidelineService:
 
     def diff(self, old: Guideline, new: Guideline, *, asker: User) -> tuple[Diff, list[ChangedAssessment]]:
         """Two editions side by side, and the stored assessments that the second would change."""
+        for edition in (old, new):
+            if not edition.rules:
+                raise InputError(
+                    f"{edition.name} cannot be compared with another edition: no recommendation in it is numbered."
+                )
         return diff(old, new), list(changed_by(self._records(asker), old=old, new=new))
 
     def _records(self, asker: User) -> Iterator[AuditRecord]:
