@@ -50,7 +50,9 @@ def criteria_changes(old: Criteria | None, new: Criteria | None) -> tuple[str, .
 
 def _changes(name: str, before: list[_Asked], now: list[_Asked]) -> Iterator[str]:
     """What differs between what was asked of one name and what is asked."""
-    old, new = ("; or ".join(dict.fromkeys(each)) for each in ([one.words for one in before], [one.words for one in now]))
+    old, new = (
+        "; or ".join(dict.fromkeys(each)) for each in ([one.words for one in before], [one.words for one in now])
+    )
     if old != new:
         yield f"{name}: now “{new}”, before “{old}”"
     whom, people = (" or ".join(dict.fromkeys(" ".join(one.people) for one in each)) for each in (before, now))

@@ -234,7 +234,10 @@ def _table_rows(table: RuleTable) -> list[str]:
     """The rows of a table, and what stands above, between and below them."""
     rows, at = [], table.start
     for start, end in (*((first, last) for first, last, _ in table.rows), (table.end, table.end)):
-        rows += [table.text[at - table.start : start - table.start], table.text[start - table.start : end - table.start]]
+        rows += [
+            table.text[at - table.start : start - table.start],
+            table.text[start - table.start : end - table.start],
+        ]
         at = end
     return [words for row in rows if (words := " ".join(row.split()))]
 
