@@ -37,7 +37,8 @@ def criteria_changes(old: Criteria | None, new: Criteria | None) -> tuple[str, .
     >>> finding = FindingCriterion("leukopenia", "leukopenia")
     >>> criteria_changes(finding, AllOf((AgeRange("aged 60 and over", 60), finding)))
     ('leukopenia: now only from 60 years',)
-    >>> criteria_changes(Threshold("FIT of 10 or more", "FIT", ">=", 10, ""), Threshold("FIT over 20", "FIT", ">", 20, ""))
+    >>> ten = Threshold("FIT of 10 or more", "FIT", ">=", 10, None)
+    >>> criteria_changes(ten, Threshold("FIT over 20", "FIT", ">", 20, None))
     ('FIT: now “FIT over 20”, before “FIT of 10 or more”',)
     """
     before, now = _by_name(old), _by_name(new)
