@@ -77,17 +77,12 @@ def _pairs(old: Sequence[GuidelineRule], new: Sequence[GuidelineRule]) -> Iterat
             left.remove(rule)
             right.remove(guideline_rule)
             yield RulePair(rule, guideline_rule)
-    for is_numbered, least in ((True, ALIKE_WITH_NUMBER), (False, ALIKE)):
-        yield from (
-            RulePair(rule, other)
-            for rule, other in _alike_pairs(
-                left,
-                right,
-                lambda rule: rule.text,
-                least,
-                may=lambda rule, other, is_numbered=is_numbered: not is_numbered or rule.id == other.id,
-            )
-        )
+    numbered = list(_alike_pairs(left, right, _text, ALIKE_WITH_NUMBER, lambda rule, other: rule.id == other.id))
+    yield from (RulePair(*pair) for pair in [*numbered, *_alike_pairs(left, right, _text, ALIKE)])
+
+
+def _text(of: GuidelineRule | RuleTable) -> str:
+    return of.text
 
 
 def _alike_pairs(
@@ -207,7 +202,7 @@ def _tables(found: Diff) -> dict[str, Any]:
     """The tables and boxes that came, went and changed, row by row."""
     left, right = list(found.old.tables), list(found.new.tables)
     pairs = list(_alike_pairs(left, right, lambda table: table.title, 1.0))
-    pairs += _alike_pairs(left, right, lambda table: table.text, ALIKE_WITH_NUMBER)
+    pairs += _alike_pairs(left, right, _text, ALIKE_WITH_NUMBER)
     changed = [_changed_table(old, new) for old, new in pairs if old.text.split() != new.text.split()]
     return {
         "added": [table.title for table in right],
