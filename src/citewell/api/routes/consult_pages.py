@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated
 
@@ -31,7 +32,7 @@ router = APIRouter(prefix="/consult")
 OURS = [Depends(our_form)]
 Line = Annotated[str, Form(max_length=200)]
 Text = Annotated[str, Form(max_length=20_000)]
-Step = Callable[[ConsultService, User], InterviewStep]
+Step = Callable[[ConsultService, str, User], InterviewStep]
 
 
 @router.get("")
@@ -135,89 +136,83 @@ def _back(consult_id: str, place: str = "") -> Response:
     return RedirectResponse(f"/consult/{consult_id}{place}", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _done(
-    site: ServerState, visitor: Visitor, consult_id: str, step: Step, *, typed: str = "", place: str = ""
-) -> Response:
-    """Take a step; what goes wrong is said on the page, with what was typed."""
-    service, asker = consult_service_of(site), holder(visitor)
-    try:
-        step(service, asker)
-    except CitewellError as error:
-        turn = service.look(consult_id, asker)
-        page = _page(site, visitor, turn, problem=problem_of(error), typed=typed, place=place)
-        page.status_code = problem_of(error).status
-        return page
-    return _back(consult_id, place)
+@dataclass(frozen=True)
+class OneConsult:
+    """The consult that a form is about."""
+
+    id: str
+    site: ServerState
+    visitor: Visitor
+
+    def take(self, step: Step, *, typed: str = "", place: str = "") -> Response:
+        """Take a step; what goes wrong is said on the page, with what was typed."""
+        service, asker = consult_service_of(self.site), holder(self.visitor)
+        try:
+            step(service, self.id, asker)
+        except CitewellError as error:
+            turn = service.look(self.id, asker)
+            page = _page(self.site, self.visitor, turn, problem=problem_of(error), typed=typed, place=place)
+            page.status_code = problem_of(error).status
+            return page
+        return _back(self.id, place)
+
+
+def _one(site: Here, visitor: Member, consult_id: str) -> OneConsult:
+    return OneConsult(consult_id, site, visitor)
+
+
+def _asking(one: Annotated[OneConsult, Depends(_one)]) -> OneConsult:
+    """The same, where it counts as a question asked."""
+    one.site.take_ask(one.visitor)
+    return one
+
+
+One = Annotated[OneConsult, Depends(_one)]
+Asking = Annotated[OneConsult, Depends(_asking)]
 
 
 @router.post("/{consult_id}/say", dependencies=OURS)
-def say(site: Here, visitor: Member, consult_id: str, text: Text = "") -> Response:
+def say(one: Asking, text: Text = "") -> Response:
     """Take a message in."""
-    site.take_ask(visitor)
-    return _done(
-        site, visitor, consult_id, lambda service, asker: service.say(consult_id, text, asker), typed=text, place="#say"
-    )
+    return one.take(lambda service, id_, asker: service.say(id_, text, asker), typed=text, place="#say")
 
 
 @router.post("/{consult_id}/findings", dependencies=OURS)
-def add_finding(
-    *,
-    site: Here,
-    visitor: Member,
-    consult_id: str,
-    name: Line = "",
-    category: Line = "symptom",
-    polarity: Line = "present",
-) -> Response:
+def add_finding(one: One, name: Line = "", category: Line = "symptom", polarity: Line = "present") -> Response:
     """Add a finding from the clinician."""
     change = {"name": name, "category": category, "polarity": polarity}
-    return _done(
-        site, visitor, consult_id, lambda service, asker: service.note(consult_id, change, asker), place="#findings"
-    )
+    return one.take(lambda service, id_, asker: service.note(id_, change, asker), place="#findings")
 
 
 @router.post("/{consult_id}/findings/{finding_id}", dependencies=OURS)
-def change_finding(
-    *,
-    site: Here,
-    visitor: Member,
-    consult_id: str,
-    finding_id: str,
-    polarity: Line = "",
-    name: Line = "",
-    retract: Line = "",
-) -> Response:
+def change_finding(one: One, finding_id: str, polarity: Line = "", name: Line = "", retract: Line = "") -> Response:
     """Correct a finding or take it back; what it was stays in the history."""
     change = {key: value for key, value in (("polarity", polarity), ("name", name)) if value}
 
-    def step(service: ConsultService, asker: User) -> InterviewStep:
+    def step(service: ConsultService, id_: str, asker: User) -> InterviewStep:
         if retract:
-            return service.retract(consult_id, finding_id, asker)
-        return service.correct(consult_id, finding_id, change, asker)
+            return service.retract(id_, finding_id, asker)
+        return service.correct(id_, finding_id, change, asker)
 
-    return _done(site, visitor, consult_id, step, place="#findings")
+    return one.take(step, place="#findings")
 
 
 @router.post("/{consult_id}/confirmed", dependencies=OURS)
-def confirm(site: Here, visitor: Member, consult_id: str) -> Response:
+def confirm(one: One) -> Response:
     """Say that all findings are right."""
-    return _done(
-        site, visitor, consult_id, lambda service, asker: service.confirm(consult_id, [], asker), place="#findings"
-    )
+    return one.take(lambda service, id_, asker: service.confirm(id_, [], asker), place="#findings")
 
 
 @router.post("/{consult_id}/acknowledged", dependencies=OURS)
-def acknowledge(site: Here, visitor: Member, consult_id: str) -> Response:
+def acknowledge(one: One) -> Response:
     """Acknowledge the red flags."""
-    return _done(site, visitor, consult_id, lambda service, asker: service.acknowledge(consult_id, asker))
+    return one.take(lambda service, id_, asker: service.acknowledge(id_, asker))
 
 
 @router.post("/{consult_id}/differentials", dependencies=OURS)
 def differentials(
     *,
-    site: Here,
-    visitor: Member,
-    consult_id: str,
+    one: Asking,
     condition: Line = "",
     confidence: Line = "moderate",
     remove: Line = "",
@@ -225,13 +220,9 @@ def differentials(
     generate: Line = "",
 ) -> Response:
     """Enter or remove a differential, or let the model propose some."""
-    site.take_ask(visitor)
-    return _done(
-        site,
-        visitor,
-        consult_id,
-        lambda service, asker: service.differentials(
-            consult_id,
+    return one.take(
+        lambda service, id_, asker: service.differentials(
+            id_,
             [(condition, confidence)] if condition else [],
             asker,
             removed=[remove] if remove else [],
@@ -244,93 +235,45 @@ def differentials(
 
 
 @router.post("/{consult_id}/assess", dependencies=OURS)
-def assess(site: Here, visitor: Member, consult_id: str) -> Response:
+def assess(one: Asking) -> Response:
     """Write the plan from the guidelines."""
-    site.take_ask(visitor)
-    return _done(site, visitor, consult_id, lambda service, asker: service.assess(consult_id, asker), place="#plan")
+    return one.take(lambda service, id_, asker: service.assess(id_, asker), place="#plan")
 
 
 @router.post("/{consult_id}/edits", dependencies=OURS)
-def edit(
-    *,
-    site: Here,
-    visitor: Member,
-    consult_id: str,
-    statement: Line = "",
-    text: Text = "",
-    why: Line = "",
-) -> Response:
+def edit(one: One, statement: Line = "", text: Text = "", why: Line = "") -> Response:
     """Edit a statement of the draft; the source wording stays beside it."""
-    return _done(
-        site,
-        visitor,
-        consult_id,
-        lambda service, asker: service.edit(consult_id, statement, text, asker, why=why),
-        place="#plan",
-    )
+    return one.take(lambda service, id_, asker: service.edit(id_, statement, text, asker, why=why), place="#plan")
 
 
 @router.post("/{consult_id}/lines", dependencies=OURS)
-def add_line(
-    *,
-    site: Here,
-    visitor: Member,
-    consult_id: str,
-    diagnosis: Line = "",
-    text: Text = "",
-    why: Line = "",
-) -> Response:
+def add_line(one: One, diagnosis: Line = "", text: Text = "", why: Line = "") -> Response:
     """Add a line of the clinician's own to a diagnosis of the draft."""
     number = int(diagnosis) if diagnosis.isdecimal() else 0
-    return _done(
-        site,
-        visitor,
-        consult_id,
-        lambda service, asker: service.add(consult_id, number, text, asker, why=why),
-        place="#plan",
-    )
+    return one.take(lambda service, id_, asker: service.add(id_, number, text, asker, why=why), place="#plan")
 
 
 @router.post("/{consult_id}/removals", dependencies=OURS)
-def remove_line(
-    *,
-    site: Here,
-    visitor: Member,
-    consult_id: str,
-    statement: Line = "",
-    why: Line = "",
-    restore: Line = "",
-) -> Response:
+def remove_line(one: One, statement: Line = "", why: Line = "", restore: Line = "") -> Response:
     """Take a line out of the draft, or put it back."""
 
-    def done(service: ConsultService, asker: User) -> InterviewStep:
+    def step(service: ConsultService, id_: str, asker: User) -> InterviewStep:
         if restore:
-            return service.restore(consult_id, statement, asker)
-        return service.remove(consult_id, statement, asker, why=why)
+            return service.restore(id_, statement, asker)
+        return service.remove(id_, statement, asker, why=why)
 
-    return _done(site, visitor, consult_id, done, place="#plan")
+    return one.take(step, place="#plan")
 
 
 @router.post("/{consult_id}/moves", dependencies=OURS)
-def move_line(*, site: Here, visitor: Member, consult_id: str, statement: Line = "", before: Line = "") -> Response:
+def move_line(one: One, statement: Line = "", before: Line = "") -> Response:
     """Put a line of the draft before another one."""
-    return _done(
-        site,
-        visitor,
-        consult_id,
-        lambda service, asker: service.move(consult_id, statement, asker, before=before),
-        place="#plan",
-    )
+    return one.take(lambda service, id_, asker: service.move(id_, statement, asker, before=before), place="#plan")
 
 
 @router.post("/{consult_id}/sign", dependencies=OURS)
-def sign(*, site: Here, visitor: Member, consult_id: str, name: Line = "", despite: Line = "") -> Response:
+def sign(one: One, name: Line = "", despite: Line = "") -> Response:
     """Sign the draft; against what is known of the patient, only with the reason."""
-    return _done(
-        site,
-        visitor,
-        consult_id,
-        lambda service, asker: service.sign(consult_id, name, asker, despite=despite),
-        typed=name,
-        place="#sign",
+    return one.take(
+        lambda service, id_, asker: service.sign(id_, name, asker, despite=despite), typed=name, place="#sign"
     )
