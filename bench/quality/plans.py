@@ -142,6 +142,11 @@ def _show(case: Mapping[str, Any], plan: Mapping[str, Any], result: PlanResult) 
             print(f"  {name}: {one}")
     for text, document in lines_of(plan):
         print(f"  - [{document[:24]}] {text}")
+    for diagnosis in plan["diagnoses"]:
+        for one in diagnosis["held_back"]:
+            print(f"  ~ [{one['place']['document'][:24]}] {one['text']}")
+        for one in diagnosis["left_out"]:
+            print(f"  x [{one['document'][:24]}] {one['reason']}: {(one.get('words') or '')[:110]}")
     for told in warned_of(plan):
         print(f"  ! {told['kind']} {told['medicine']}: {told['text']}")
     for diagnosis in plan["diagnoses"]:
@@ -167,7 +172,7 @@ def summed(found: Sequence[PlanResult]) -> dict[str, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--set", choices=("dev", "dev_second", "kept"), default="dev")
+    parser.add_argument("--set", choices=("dev", "dev_second", "dev_third", "kept"), default="dev")
     parser.add_argument("--home", type=Path, help="A library that holds the documents, or is to hold them.")
     parser.add_argument("--only", nargs="*", help="Ids of cases, or ends of them.")
     parser.add_argument("--misses", action="store_true", help="Print every plan with what is wrong in it.")

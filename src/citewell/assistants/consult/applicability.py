@@ -54,7 +54,7 @@ def applicability_of(
     headings = [_judged(part, patient, is_heading=True) for part in section if part]
     judged = [*headings, _any_of(sentence, patient)] if sentence else headings
     reasons = tuple(dict.fromkeys(reason for applicable in judged for reason in applicable.reasons))
-    is_general = any(map(_GENERAL.search, section))
+    is_general = any(map(_GENERAL.search, (*section, sentence)))
     is_specific = any(applicable.is_specific for applicable in judged) and not is_general
     is_specific = is_specific or (known is not None and bool(sentence) and is_own(sentence, known))
     return Applicable(all(applicable.applies for applicable in judged), reasons, is_specific, is_general)

@@ -38,6 +38,7 @@ from citewell.assistants.consult.extractive_plan import (
 )
 from citewell.assistants.consult.gather import ApplicablePassage
 from citewell.assistants.consult.guideline_cautions import against, of_guideline, of_taken
+from citewell.assistants.consult.guideline_choice import is_label, written_out
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.named_findings import key_of, named_in
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
@@ -225,12 +226,12 @@ POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevan
 def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags: Sequence[str] = ()) -> Plan:
     """The plan for a consult's differentials."""
     held = PatientMedicines.of(consult)
-    conditions = [other.condition for other in consult.differentials]
+    conditions = [written_out(other.condition) for other in consult.differentials]
     found, alone = evidence_for(conditions, consult, scope=scope, parts=parts)
     notes: list[str] = []
     plans, warnings = [], list(of_taken(held))
     for differential, evidence in zip(consult.differentials, found, strict=True):
-        who = plan_patient(differential.condition, consult, held)
+        who = plan_patient(evidence.gathered.condition, consult, held)
         lines = joined(lines_on(guideline, evidence.gathered, who) for guideline in evidence.guidelines)
         warnings += of_guideline((*lines.lines, *lines.cautions), held)
         written = _written(evidence, lines, held, parts, notes)
@@ -239,7 +240,7 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
     if red_flags and any(SEVERE_LEFT_OUT in one.reason for plan in plans for one in plan.left_out):
         notes.append(SEVERE_NOTE)
     on_them = {guideline.entry.id for evidence in found for guideline in evidence.guidelines}
-    alone = tuple(hit for hit in alone if hit.document_id not in on_them)
+    alone = tuple(hit for hit in alone if hit.document_id not in on_them and not is_label(hit.document))
     leads = lead(alone, consult, held.patient, taken=taken)
     model = parts.writer.name if parts.writer is not None else "extractive"
     if not parts.search.library.visible(scope):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from citewell.answer.illnesses import are_related, named_illnesses, other_names, speaks_of
+from citewell.answer.illnesses import are_related, illnesses, named_illnesses, other_names, speaks_of, wider
 from citewell.assistants.consult.advice_sections import NUMBER, may_advise
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import mentions
@@ -31,13 +31,21 @@ _AROUND = (
     "pathway initial drug medical standard"
 )
 """Words that a heading puts round the name of an illness."""
-MAX_PART_WORDS = 8
+_EPISODE = "attack episode exacerbation flare patients"
+MAX_PART_WORDS = 9
 MAX_FORMS = 5
 """Illnesses that the headings of a guideline on one illness and its forms may name."""
 CHAPTER_DEPTH = 2
 """Where the title names another illness, only a chapter is on this one: further down it is named beside the other."""
 OPENING = 600
 """Characters in which a guideline says what it is on."""
+_BESIDE = re.compile(
+    r"\b(?:after|following|post|due to|secondary to|because of|caused by|with|in|on|history of)\b", re.IGNORECASE
+)
+"""Behind these words a diagnosis names an illness beside the one that is treated: raised cholesterol after a stroke."""
+_USES = re.compile(r"^(?!contra)(?:therapeutic )?indications\b", re.IGNORECASE)
+_DOSING = re.compile(r"^(?:dosage and administration|posology)\b", re.IGNORECASE)
+"""The sections of what is printed with a medicine that say what it is for, and how it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,8 @@ class ChosenGuideline:
     """The headings of the sections on the illness; None where the whole document is on it."""
     closeness: float
     """Which part of a name of the illness its title has."""
+    medicine: str | None = None
+    """The medicine that it is printed with, which is for the illness."""
 
     def covers(self, section: Sequence[str]) -> bool:
         """Whether words under these headings are on the illness."""
@@ -59,7 +69,10 @@ class ChosenGuideline:
 def guidelines_on(
     condition: str, shelf: Iterable[tuple[LibraryEntry, Document]]
 ) -> tuple[tuple[ChosenGuideline, ...], tuple[LibraryEntry, ...]]:
-    """The guidelines on a diagnosis, and the others that were looked at; of several, those that name most of it."""
+    """The guidelines on a diagnosis, and the others that were looked at; of several, those that name most of it.
+
+    Where there is none, what is printed with a medicine for the illness tells how that one is given.
+    """
     chosen, others = [], []
     for entry, document in shelf:
         guideline = _chosen(condition, entry, document)
@@ -72,12 +85,45 @@ def guidelines_on(
     return tuple(guideline for guideline in chosen if guideline.closeness == best), tuple(others)
 
 
+@lru_cache(maxsize=1_000)
+def written_out(diagnosis: str) -> str:
+    """A diagnosis with the abbreviations and everyday names in it as guidelines write them.
+
+    >>> written_out("D&V"), written_out("STEMI - day 2")
+    ('diarrhoea and vomiting', 'STEMI - day 2')
+    """
+    known = {(illness.start, illness.end) for illness in illnesses(diagnosis)}
+    for mention in reversed(mentions(diagnosis)):
+        if mention.kind in ("condition", "symptom") and not known & {*mention.places, (mention.start, mention.end)}:
+            diagnosis = f"{diagnosis[: mention.start]}{mention.name}{diagnosis[mention.end :]}"
+    return diagnosis
+
+
+@lru_cache(maxsize=1_000)
+def illnesses_of(diagnosis: str) -> frozenset[str]:
+    """The illnesses that a diagnosis is, without those that it only names beside them.
+
+    >>> sorted(illnesses_of("Raised cholesterol after heart attack")), sorted(illnesses_of("Post-stroke pneumonia"))
+    (['hypercholesterolaemia'], ['pneumonia'])
+    """
+    found, end, own = illnesses(diagnosis), 0, []
+    for illness in found:
+        own += [] if _BESIDE.search(diagnosis, end, illness.start) else [illness.name]
+        end = illness.end
+    return frozenset(own or (illness.name for illness in found))
+
+
+def is_label(title: str) -> bool:
+    """Whether a document is printed with a medicine, by its title: it is on the medicine, not on an illness."""
+    return bool(medicines(title)) and not named_illnesses(title)
+
+
 def _chosen(condition: str, entry: LibraryEntry, document: Document) -> ChosenGuideline | None:
     title = document.title or entry.title
-    asked, told = named_illnesses(condition), named_illnesses(title)
+    asked, told = illnesses_of(condition), named_illnesses(title)
     is_whole = bool(asked & told) or names_illness(title, condition)
-    if not told and medicines(title):
-        return None  # what is printed with a medicine is on the medicine
+    if is_label(title):
+        return _label(condition, entry, document)
     is_other = bool(told) and not is_whole and not any(are_related(one, other) for one in told for other in asked)
     deepest = CHAPTER_DEPTH if is_other else None
     if told and not is_whole and not is_other and _speaks_of_any(title, asked) and not _is_divided(document):
@@ -93,10 +139,31 @@ def _chosen(condition: str, entry: LibraryEntry, document: Document) -> ChosenGu
     return ChosenGuideline(entry, document, own, max(_closeness(condition, one) for one in own)) if own else None
 
 
+def _label(condition: str, entry: LibraryEntry, document: Document) -> ChosenGuideline | None:
+    """What is printed with a medicine for the illness, from where it says how it is given.
+
+    Where it is for several illnesses, a heading of that section must name this one: what a medicine prevents stands
+    among its uses too. A diagnosis may name the medicine itself.
+    """
+    asked, medicine = illnesses_of(condition), medicines(document.title or entry.title)[0].name
+    uses, doses = set[str](), set[str]()
+    for block in document.blocks:
+        titles = [NUMBER.sub("", title) for title in block.section]
+        words = document.text[block.start : block.end]
+        uses |= named_illnesses(words) if any(map(_USES.search, titles)) else frozenset()
+        if any(map(_DOSING.search, titles)) and len(words.split()) <= MAX_PART_WORDS:
+            doses |= named_illnesses(words)
+    headings = {title for title in headings_of(document) if _DOSING.search(NUMBER.sub("", title))}
+    whole = frozenset(title for title in headings if NUMBER.match(title)) or frozenset(headings)
+    is_for_it = bool(asked & uses) if len(uses) == 1 else any(wider(name) & uses for name in asked & doses)
+    is_for_it = is_for_it or medicine in {one.name for one in medicines(condition)}
+    return ChosenGuideline(entry, document, whole, 0.0, medicine) if is_for_it and whole else None
+
+
 @lru_cache(maxsize=50_000)
 def may_be_on(condition: str, title: str) -> bool:
     """Whether a document may be on a diagnosis by its title alone, so that it is worth opening."""
-    asked, told = named_illnesses(condition), named_illnesses(title)
+    asked, told = illnesses_of(condition), named_illnesses(title)
     return names_illness(title, condition) or any(are_related(one, other) for one in told for other in asked)
 
 
@@ -135,7 +202,7 @@ def is_heading_on(heading: str, condition: str) -> bool:
     beside = set(terms(bare)) - _words(_AROUND) - _words(_QUALIFYING) - _words(_LITTLE)
     if not beside:
         return False
-    asked, told = named_illnesses(condition), named_illnesses(bare)
+    asked, told = illnesses_of(condition), named_illnesses(bare)
     named = frozenset(word for name in told & asked for other in (name, *other_names(name)) for word in terms(other))
     is_same = bool(told & asked) and told <= asked and beside <= named | set(terms(condition))
     return is_same or any(beside == telling for telling in _telling_names(condition))
@@ -154,6 +221,20 @@ def names_illness(title: str, condition: str) -> bool:
     return any(name <= held for name in _telling_names(condition))
 
 
+@lru_cache(maxsize=20_000)
+def names_form(heading: str, title: str, form: str) -> bool:
+    """Whether a heading names the form of an illness that a diagnosis is, which the title of its chapter does not.
+
+    >>> [names_form(one, "ASTHMA", "Acute severe asthma") for one in ("Acute asthma episodes", "Asthma", "Mild asthma")]
+    [True, False, False]
+    """
+    own = named_illnesses(heading) & illnesses_of(form)
+    if own and not own & named_illnesses(title):
+        return True
+    words = set(terms(NUMBER.sub("", heading))) - _words(_AROUND) - _words(_EPISODE)
+    return words <= set(terms(form)) and bool(words - set(terms(title))) and bool(words & set(terms(title)))
+
+
 def _names_part(heading: str, condition: str) -> bool:
     """Whether a heading of a guideline on a group of illnesses names this one among others."""
     return len(heading.split()) <= MAX_PART_WORDS and names_illness(heading, condition)
@@ -162,7 +243,7 @@ def _names_part(heading: str, condition: str) -> bool:
 @lru_cache(maxsize=1_000)
 def names_of(condition: str) -> tuple[str, ...]:
     """A diagnosis as it was entered, and what else the illness is called."""
-    others = (name for illness in named_illnesses(condition) for name in (illness, *other_names(illness)))
+    others = (name for illness in illnesses_of(condition) for name in (illness, *other_names(illness)))
     entered = " ".join(condition.casefold().split())
     same = (
         name

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby
 
+from citewell.assistants.consult.guideline_choice import illnesses_of
 from citewell.clinical import concept_ids, mentions
 from citewell.clinical.populations import Population, conditions_in, people_with
 from citewell.sentences import terms
@@ -63,7 +64,7 @@ def known_of(condition: str, findings: Sequence[Finding]) -> KnownConditions:
     takes_nothing = Polarity.ABSENT in taken and Polarity.PRESENT not in taken
     mass = next((finding.value for finding in reversed(findings) if finding.name == "BMI" and finding.value), 0.0)
     names += ["Obesity"] if mass >= OBESE else ["Overweight"] if mass >= OVERWEIGHT else []
-    return KnownConditions((condition, *dict.fromkeys(names)), takes_nothing)
+    return KnownConditions((condition, *dict.fromkeys((*illnesses_of(condition), *names))), takes_nothing)
 
 
 @lru_cache(maxsize=20_000)

@@ -20,7 +20,7 @@ from citewell.assistants.guidelines.patient import MAX_TOLD, Complaint, PatientI
 from citewell.clinical.medicines import medicines
 from citewell.ports import Writer
 from citewell.types import Document, Hit, LibraryEntry, Scope
-from citewell.types.consult import COMPLAINTS, Consult, Patient, Polarity
+from citewell.types.consult import COMPLAINTS, Category, Consult, Patient, Polarity
 
 _FORM = re.compile(
     r"\b(?:NSTEMI|STEMI|ST[- ](?:segment )?(?:depression|elevation)|primary prevention|secondary prevention|QRISK)",
@@ -70,7 +70,9 @@ def evidence_for(
 ) -> tuple[list[DiagnosisEvidence], tuple[Hit, ...]]:
     """The guidelines on each diagnosis with their passages, and the passages that the findings alone point at."""
     shelf = parts.shelf()
-    choices = [_choice(condition, shelf, scope, parts) for condition in conditions]
+    named = " ".join((*conditions, *(one.name for one in consult.settled if one.category is Category.MEDICATION)))
+    taken = frozenset(medicine.name for medicine in medicines(named))
+    choices = [_choice(condition, shelf, scope, parts, taken) for condition in conditions]
     generations = {entry.id: generation for generation, entry in shelf}
     chosen = [{generations[one.entry.id]: one.entry.id for one in guidelines} for guidelines, _ in choices]
     patient = patient_of(consult)
@@ -79,13 +81,18 @@ def evidence_for(
 
 
 def _choice(
-    condition: str, shelf: Sequence[tuple[int, LibraryEntry]], scope: Scope, parts: AssessmentParts
+    condition: str,
+    shelf: Sequence[tuple[int, LibraryEntry]],
+    scope: Scope,
+    parts: AssessmentParts,
+    taken: frozenset[str],
 ) -> tuple[tuple[ChosenGuideline, ...], tuple[LibraryEntry, ...]]:
-    """The guidelines on a diagnosis: by their titles, or by a section that the search finds."""
+    """The guidelines on a diagnosis: by their titles, by a section that the search finds, or by a medicine taken."""
     if not shelf or parts.opened is None:
         return (), ()
     found = retrieve(condition, scope=replace(scope, subject=None), search=parts.search, limit=LOOKED_AT)
     near = {hit.document_id for hit in found.hits}
+    near |= {entry.id for _, entry in shelf if taken & {medicine.name for medicine in medicines(entry.title)}}
     likely = [entry for _, entry in shelf if entry.id in near or may_be_on(condition, entry.title)]
     chosen, others = guidelines_on(condition, ((entry, parts.opened(entry.id)) for entry in likely))
     return chosen, (*others, *(entry for _, entry in shelf if entry not in likely))

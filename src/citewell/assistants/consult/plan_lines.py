@@ -25,7 +25,7 @@ from citewell.assistants.consult.disease_stages import is_for_severe, line_of, o
 from citewell.assistants.consult.doses import AMOUNTS, has_dose
 from citewell.assistants.consult.extractive_plan import GRADE, quotes
 from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence
-from citewell.assistants.consult.guideline_choice import ChosenGuideline, plain
+from citewell.assistants.consult.guideline_choice import ChosenGuideline, illnesses_of, names_form, plain
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
 from citewell.assistants.consult.patient_conditions import KnownConditions, on_another
 from citewell.assistants.consult.recommendation_lines import recommendation_lines, recommendations_of
@@ -36,7 +36,7 @@ from citewell.assistants.guidelines.guideline import Guideline
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import populations
 from citewell.clinical.quantities import quantities
-from citewell.sentences import terms
+from citewell.sentences import sentences, terms
 from citewell.types.consult import Patient
 from citewell.types.consult_plan import ExcludedPassage
 
@@ -109,6 +109,8 @@ class FoundLines:
 
 def lines_on(chosen: ChosenGuideline, gathered: GatheredEvidence, who: PlanPatient) -> FoundLines:
     """The lines of one guideline for a patient, whichever way it is written; prose is quoted from its best passages."""
+    if chosen.medicine is not None:
+        return _of_label(chosen, chosen.medicine, gathered, who)
     guideline = recommendations_of(chosen.document)
     if guideline is not None:
         numbered = _of_recommendations(chosen, guideline, gathered.every, who)
@@ -167,6 +169,7 @@ def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
     every = chapter_lines(chosen)
     lines, left_out, cautions, features = [], [], [], []
     acute = [line for line in every if _is_acute(line.section)]
+    forms = _own_forms(every, chosen.document.title, who.form)
     for line in every:
         if line.role in ("none", "feature"):
             features += [PlannedLine(line, chosen, "feature")] if line.role == "feature" else []
@@ -176,7 +179,7 @@ def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
             continue
         fit = _fit(line, who)
         why = "; ".join(fit.reasons) if not fit.applies else _of_others(line, who)
-        why = why or other_stage(who.form, line.section)
+        why = why or other_stage(who.form, line.section) or _of_another_form(line, forms)
         why = why or (_other_acuity(line, who) if acute and len(acute) < len(every) else None)
         if why:
             left_out.append(left(chosen, line, why))
@@ -187,6 +190,46 @@ def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
     general = [one for one in lines if not _form(one.line, titled)]
     of_forms = [_with_form(one, titled) for one in lines if _form(one.line, titled)]
     return FoundLines(tuple(_in_one((*general, *of_forms))), tuple(left_out), tuple(cautions), tuple(features))
+
+
+def _of_label(chosen: ChosenGuideline, medicine: str, gathered: GatheredEvidence, who: PlanPatient) -> FoundLines:
+    """How a medicine is given for the illness, by what is printed with it, without what goes with others."""
+    found = _of_chapter(chosen, who)
+    forms = {
+        title for titles in _own_forms([one.line for one in found.lines], "", who.form).values() for title in titles
+    }
+    told = [one for each in found.lines for one in _telling_part(each, is_form=bool(forms & {*each.line.section}))]
+    near = _nearness(chosen, gathered.every, [one.line for one in told])
+    known = who.taken | {medicine}
+    own = illnesses_of(who.form)
+    lines, left_out = [], [*found.left_out]
+    for one in told:
+        titles = one.line.section[2:]
+        others = [named.name for title in titles for named in medicines(title) if named.name not in known]
+        others += [name for title in titles if not own & (named := named_illnesses(title)) for name in sorted(named)]
+        if others and not any(map(who.known.has, others)):
+            left_out.append(left(chosen, one.line, f"for people with {others[0]}"))
+            continue
+        reasons = one.reasons if medicine in who.taken else (*one.reasons, FROM_LABEL.format(medicine=medicine))
+        lines.append(replace(one, reasons=reasons, score=near.get(one.line.start, 0.0)))
+    kept, further = _closest(lines)
+    return replace(
+        found, lines=tuple(kept), left_out=(*left_out, *(left(chosen, one.line, FURTHER) for one in further))
+    )
+
+
+def _telling_part(planned: PlannedLine, *, is_form: bool) -> Iterator[PlannedLine]:
+    """A line that tells what to do or is for the very illness; of a long paragraph the sentences that do."""
+    line = planned.line
+    if len(line.own) <= MAX_CHARACTERS:
+        yield from [planned] if is_form or is_telling(line.own) or has_dose(line.own) else []
+        return
+    for start, end in sentences(line.own):
+        if is_telling(own := line.own[start:end].strip()):
+            yield replace(planned, line=replace(line, text=own, own=own))
+
+
+FROM_LABEL = "It is printed with {medicine} and says how that is given, not whether to choose it."
 
 
 def _form(line: GuidelineLine, titled: frozenset[str]) -> str:
@@ -242,6 +285,25 @@ def _for_child(planned: PlannedLine, patient: Patient) -> PlannedLine:
     told = f"{over}{own}".rstrip(": ") if own else over.rstrip(": ")
     why = f"The guideline gives “{dose}” for no age or weight, so it is not taken for a child of {patient.age_told}."
     return replace(planned, line=replace(line, text=told), reasons=(*planned.reasons, why))
+
+
+def _own_forms(lines: Sequence[GuidelineLine], title: str, form: str) -> Mapping[tuple[str, ...], frozenset[str]]:
+    """Under which headings one of several is the form of the illness that the diagnosis names, and which one."""
+    found: dict[tuple[str, ...], frozenset[str]] = {}
+    for line in lines:
+        for at, heading in enumerate(line.section):
+            if at and names_form(heading, title, form):
+                found[line.section[:at]] = found.get(line.section[:at], frozenset()) | {heading}
+    return found
+
+
+def _of_another_form(line: GuidelineLine, forms: Mapping[tuple[str, ...], frozenset[str]]) -> str | None:
+    """Why a line is for another form of the illness: it stands beside the heading that names the patient's."""
+    for at, heading in enumerate(line.section):
+        own = forms.get(line.section[:at], frozenset())
+        if own and heading not in own and role_of(heading) is None:
+            return f"under “{heading}”, not “{min(own)}”"
+    return None
 
 
 def _of_others(line: GuidelineLine, who: PlanPatient) -> str | None:
@@ -439,7 +501,7 @@ def _of_prose(chosen: ChosenGuideline, gathered: GatheredEvidence, who: PlanPati
         for passage in gathered.passages
         if passage.hit.document_id == chosen.entry.id and chosen.covers(passage.hit.section)
     ]
-    stated = list(_stated_in(chosen, who))
+    stated = _stated_in(chosen, who)
     headless = {passage.hit.source_id for passage in own if not passage.is_whole}
     told = quotes(own, who.patient, who.known.names[0], who.known)
     lines, left_out = [], []
@@ -476,26 +538,41 @@ def _words_of(text: str) -> frozenset[str]:
 
 
 MARKS = "•◦▪●○‣·*–— \n"
+_LETTERED = re.compile(r"\d+[a-z]?\. [A-Z]")
+"""How recommendations under a heading that calls them so are marked: “2b. When advising …”."""
 _RECOMMENDS = re.compile(r"(?:WHO|we|the (?:panel|GDG)) (?:\w+ly )?(?:recommends?|suggests?)\b", re.IGNORECASE)
 
 
-def _stated_in(chosen: ChosenGuideline, who: PlanPatient) -> Iterator[PlannedLine | ExcludedPassage]:
-    """Each recommendation that a guideline states as one (“WHO recommends …”), for this patient or with why not."""
+def _stated_in(chosen: ChosenGuideline, who: PlanPatient) -> list[PlannedLine | ExcludedPassage]:
+    """Each recommendation that a guideline states as one, for this patient or with why not.
+
+    Where several are marked under headings that call them so, what summaries and remarks say of others is not taken.
+    """
+    found = list(_each_stated(chosen, who))
+    marked = [one for is_marked, one in found if is_marked]
+    return marked if len(marked) >= FEWEST_STATED else [one for _, one in found]
+
+
+def _each_stated(chosen: ChosenGuideline, who: PlanPatient) -> Iterator[tuple[bool, PlannedLine | ExcludedPassage]]:
+    """Each recommendation that is stated (“WHO recommends …”), and whether it is marked as one (“2b. When …”)."""
     document, condition = chosen.document, who.known.names[0]
     for block in document.blocks:
         words = document.text[block.start : block.end].lstrip(MARKS)
         own, start = plain(words), block.end - len(words)
         is_advice = block.kind != "heading" and chosen.covers(block.section) and may_advise(block.section)
-        is_told = len(own) <= MAX_CHARACTERS and (is_telling(own) or _RECOMMENDS.match(own) is not None)
-        if not is_advice or not is_told or not states(own) or own.endswith(":"):
+        is_headed = NUMBER.sub("", block.section[-1] if block.section else "").casefold().startswith("recommendation")
+        is_marked = is_headed and _LETTERED.match(own) is not None
+        is_told = is_marked or (states(own) and (is_telling(own) or _RECOMMENDS.match(own) is not None))
+        if not is_advice or not is_told or len(own) > MAX_CHARACTERS or own.endswith(":"):
             continue
         line = GuidelineLine(own, own, _role(own, block.section), block.section, start, block.end)
         fit = _fit(line, who)
         why = "; ".join(fit.reasons) if not fit.applies else other_stage(who.form, (*block.section, own))
+        why = why or ("for people in general, to compare with" if fit.is_general else None)
         why = why or on_another(document.title, block.section, who.known)
         if not why and _is_for_severe_illness((*block.section, own), condition):
             why = f"for severe disease, not {condition}"
-        yield left(chosen, line, why) if why else PlannedLine(line, chosen, line.role, fit.reasons)
+        yield is_marked, left(chosen, line, why) if why else PlannedLine(line, chosen, line.role, fit.reasons)
 
 
 def _doses_of(chosen: ChosenGuideline, lines: Sequence[GuidelineLine], who: PlanPatient) -> Iterator[PlannedLine]:
