@@ -5,6 +5,9 @@
 Each case says what was told, the diagnoses, which documents a plan may quote, what must and must not be among its
 advice, and which warnings it must give. A plan is usable when all of that holds; it is partly usable when nothing in it
 comes from elsewhere, nothing is there that must not be, and half of what must be there is.
+
+The set planted_dev holds small cases for warnings alone: the medicine and the reason that one must name, or that none
+may name, each with its alternatives split by |.
 """
 
 from __future__ import annotations
@@ -37,20 +40,25 @@ class PlanResult:
     lacking: tuple[str, ...]
     forbidden: tuple[str, ...]
     unwarned: tuple[str, ...]
+    alarms: tuple[str, ...]
+    """Warnings of what is harmless."""
     must: int
     warnings: int
+    harmless: int
     lines: int
 
     @property
     def verdict(self) -> str:
-        if not (self.other or self.forbidden or self.lacking or self.unwarned):
+        if not (self.other or self.forbidden or self.lacking or self.unwarned or self.alarms):
             return "usable"
-        is_safe = not (self.other or self.forbidden or self.unwarned)
+        is_safe = not (self.other or self.forbidden or self.unwarned or self.alarms)
         return "partly" if is_safe and 2 * len(self.lacking) <= self.must else "not"
 
 
 def cases(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip()]
+    every = [json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip()]
+    lists = dict.fromkeys(("right_sources", "fine_sources", "must", "must_not", "warnings", "harmless"), ())
+    return [{**lists, **case} for case in every]
 
 
 def documents(every: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -80,6 +88,13 @@ def warned_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     return told
 
 
+def is_told(one: Mapping[str, str], warned: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a warning is of a medicine, for a reason: the words of both stand in it."""
+    texts = [f"{told['medicine']} {told['text']}".casefold() for told in warned]
+    wanted = [one[key].casefold().split("|") for key in ("about", "because") if key in one]
+    return any(all(any(word in text for word in words) for words in wanted) for text in texts)
+
+
 def result_of(case: Mapping[str, Any], plan: Mapping[str, Any], titles: Mapping[str, str]) -> PlanResult:
     offered = list(lines_of(plan))
     words = " ".join(text for text, _ in offered).casefold()
@@ -99,12 +114,14 @@ def result_of(case: Mapping[str, Any], plan: Mapping[str, Any], titles: Mapping[
         ),
         forbidden=tuple(one for one in case["must_not"] if one.casefold() in words),
         unwarned=tuple(
-            f"{one['kind']}: {one['about']}"
+            f"{one.get('kind', one.get('because'))}: {one['about']}"
             for one in case["warnings"]
-            if not any(one["about"].casefold() in f"{told['medicine']} {told['text']}".casefold() for told in warned)
+            if not is_told(one, warned)
         ),
+        alarms=tuple(f"{one['because']}: {one['about']}" for one in case["harmless"] if is_told(one, warned)),
         must=len(case["must"]),
         warnings=len(case["warnings"]),
+        harmless=len(case["harmless"]),
         lines=len(offered),
     )
 
@@ -137,7 +154,7 @@ def measure(
 
 def _show(case: Mapping[str, Any], plan: Mapping[str, Any], result: PlanResult) -> None:
     print(f"\n===== {case['id']} {case['diagnoses']} {result.verdict}")
-    for name in ("other", "lacking", "forbidden", "unwarned"):
+    for name in ("other", "lacking", "forbidden", "unwarned", "alarms"):
         for one in getattr(result, name):
             print(f"  {name}: {one}")
     for text, document in lines_of(plan):
@@ -166,13 +183,15 @@ def summed(found: Sequence[PlanResult]) -> dict[str, int]:
         "must_not_present": sum(len(one.forbidden) for one in found),
         "warnings": sum(one.warnings for one in found),
         "warned": sum(one.warnings - len(one.unwarned) for one in found),
+        "harmless": sum(one.harmless for one in found),
+        "alarms": sum(len(one.alarms) for one in found),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--set", choices=("dev", "dev_second", "dev_third", "kept"), default="dev")
+    parser.add_argument("--set", choices=("dev", "dev_second", "dev_third", "planted_dev", "kept"), default="dev")
     parser.add_argument("--home", type=Path, help="A library that holds the documents, or is to hold them.")
     parser.add_argument("--only", nargs="*", help="Ids of cases, or ends of them.")
     parser.add_argument("--misses", action="store_true", help="Print every plan with what is wrong in it.")
