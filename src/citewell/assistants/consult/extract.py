@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from citewell.assistants.consult.complaint_details import Detail, find_details
+from citewell.assistants.consult.drug_reactions import did_harm
 from citewell.assistants.consult.measurements import Measure, find_measures
 from citewell.assistants.consult.mentions import ANY, SentenceMention, all_mentions
 from citewell.clinical.assertion import AssertionContext, read_context
@@ -41,6 +42,7 @@ _GAVE = re.compile(
 _OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
 """Whom a parent speaks of: the patient."""
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
+OF_OTHERS = (Polarity.FAMILY, Polarity.OTHER)
 OPPOSITE = {Polarity.PRESENT: Polarity.ABSENT, Polarity.ABSENT: Polarity.PRESENT}
 OUTWEIGHS = 1.9
 """How many times as much must speak for the opposite before a yes or no of one message is left out."""
@@ -218,7 +220,7 @@ class _Sentence:
 
     def _polarity(self, start: int, end: int) -> Polarity:
         status = self.context.assertion(self.offset + start, self.offset + end).status
-        is_of_others = status in (Polarity.FAMILY, Polarity.OTHER)
+        is_of_others = status in OF_OTHERS
         return Polarity.PRESENT if is_of_others and self.heard.is_child and _OWN_CHILD.search(self.text) else status
 
     def _trait(self, trait: Trait) -> Finding:
@@ -240,9 +242,12 @@ class _Sentence:
     def _mention(self, mention: SentenceMention, details: Sequence[Detail]) -> Finding:
         polarity = self._polarity(mention.start, mention.end)
         category = mention.category
-        if category is Category.MEDICATION and mention.name != ANY and self._is_labelled_allergen(mention):
-            category = Category.ALLERGY
-            polarity = Polarity.ABSENT if polarity is Polarity.ABSENT else Polarity.PRESENT
+        if category is Category.MEDICATION and mention.name != ANY:
+            if self._is_labelled_allergen(mention):
+                category = Category.ALLERGY
+                polarity = Polarity.ABSENT if polarity is Polarity.ABSENT else Polarity.PRESENT
+            elif polarity not in OF_OTHERS and did_harm(self.text, mention.start, mention.end):
+                category, polarity = Category.ALLERGY, Polarity.PRESENT
         if category is Category.MEDICATION and _GAVE.search(self.text, 0, mention.start):
             polarity = Polarity.PRESENT if polarity in (Polarity.FAMILY, Polarity.OTHER) else polarity
         if category is Category.SYMPTOM and polarity is Polarity.PRESENT and self._is_reaction(mention):
