@@ -515,6 +515,16 @@ def _stages(text: str) -> Iterator[Population]:
             yield replace(made, limits=(ValueBand(*match.span(), match.group(), "eGFR", last[0], first[1]),))
 
 
+def egfr_of_stage(text: str) -> tuple[float, float] | None:
+    """From which eGFR to which the first stage of chronic kidney disease in a text is.
+
+    >>> egfr_of_stage("CKD 4, stable"), egfr_of_stage("CKD for 4 years")
+    ((15.0, 29.0), None)
+    """
+    stage = next((population.limits[0] for population in _stages(text) if population.limits), None)
+    return None if stage is None else (float(stage.low or 0), float((stage.high or math.inf) - 1))
+
+
 def _limited(limits: ValueBand) -> Population:
     """The people within limits of age, weight or kidney function; limits that nobody can have are a problem."""
     tests = {"kg": "weight", "eGFR": "eGFR", "creatinine clearance": "creatinine clearance"}
@@ -1139,7 +1149,7 @@ def person(text: str) -> Patient:
 
     >>> patient = person("70F, CKD stage 4, no asthma")
     >>> patient.age_years, patient.sex, patient.conditions, patient.without, patient.egfr
-    (70.0, 'female', ('chronic kidney disease',), ('asthma',), (15, 29))
+    (70.0, 'female', ('chronic kidney disease',), ('asthma',), (15.0, 29.0))
     >>> [person(text).age_years for text in ("Can my 5 year old have it?", "My mother is 80, I am 50.")]
     [5.0, 50.0]
     """
@@ -1154,8 +1164,7 @@ def person(text: str) -> Patient:
         assertions.get(status, {})[mention.name] = None
     measured = [result for result in results(text) if result.values and not result.problem and result.sign == "="]
     values = {result.test: result.values for result in measured}
-    stage = next((population.limits[0] for population in _stages(text) if population.limits), None)
-    egfr = values.get("eGFR") or ((stage.low or 0.0, (stage.high or math.inf) - 1) if stage else None)
+    egfr = values.get("eGFR") or egfr_of_stage(text)
     organs = tuple(f"{'no ' if having.is_without else ''}{having.organ}" for having in _organ_populations(text))
     is_male = sex == "male" and not organs
     allergic = list(_allergic(text))

@@ -252,10 +252,11 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
 
 
 def _once(warnings: Sequence[Conflict]) -> tuple[Conflict, ...]:
-    """Each medicine taken with each kind of warning once, the grave ones first."""
-    found: dict[tuple[str, str], Conflict] = {}
+    """Each medicine taken with each kind of warning once, and with each illness and medicine; the grave ones first."""
+    found: dict[tuple[str, str, str], Conflict] = {}
     for conflict in sorted(warnings, key=lambda conflict: not conflict.is_grave):
-        found.setdefault((conflict.kind, conflict.medicine), conflict)
+        text = conflict.text if conflict.kind in ("interaction", "illness") else ""
+        found.setdefault((conflict.kind, conflict.medicine, text), conflict)
     return tuple(found.values())
 
 

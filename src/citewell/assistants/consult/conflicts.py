@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from citewell.answer.illnesses import named_illnesses, wider
@@ -12,6 +12,7 @@ from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import may_be_pregnant, patient_of, possible
 from citewell.assistants.consult.tables import rows
 from citewell.clinical.medicines import Medicine, medicines, reacts
+from citewell.clinical.populations import ADULT_YEARS
 from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
 from citewell.types.consult_plan import Conflict
 
@@ -35,8 +36,16 @@ _OF_ALLERGY = re.compile(r"\s(?:allerg\w+|hypersensitiv\w+|intoleran\w+)\b", re.
 """Behind a medicine: “alternatives for penicillin allergy” gives no penicillin."""
 NOT_SETTLED = " (contradictory information)"
 RENAL = "has:kidney disease"
-LOW_EGFR = 60.0
-_WHEN = re.compile(r"(?P<what>pregnant|age)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?")
+LOW_EGFR, HIGH_POTASSIUM = 60.0, 5.5
+MICROMOLES = 88.4
+"""Micromoles in a litre that are one milligram of creatinine in a decilitre."""
+_WHEN = re.compile(r"(?P<what>pregnant|age|eGFR|potassium|pulse|systolic)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?")
+_MEASURES = {"potassium": "potassium", "pulse": "pulse", "systolic": "systolic blood pressure"}
+_OF_ADULTS = ("pulse", "systolic")
+"""Measurements of which a child's usual ones are others."""
+_KINDS = {"has": "illness", "eGFR": "renal", "potassium": "renal", "pulse": "illness", "systolic": "illness"}
+"""What kind of warning a condition of the table makes; of any other the condition's own word."""
+_SIGNS = (("pulse", 50.0, "bradycardia"), ("systolic", 90.0, "hypotension"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,51 @@ class PatientMedicines:
             )
         ]
 
+    def measured(self, name: str) -> list[Finding]:
+        """The last value of a measurement; where two contradict each other, both."""
+        found = [one for one in self._present(Category.VITAL) if one.name == name and one.value is not None]
+        return (
+            [one for one in found if one.id in self.doubted] if found and found[-1].id in self.doubted else found[-1:]
+        )
+
+    def is_below(self, name: str, limit: float) -> Finding | None:
+        """The measurement that is below a limit, if one is."""
+        return next((one for one in self.measured(name) if one.value is not None and one.value < limit), None)
+
+    @property
+    def is_child(self) -> bool:
+        """Whether the patient is too young for an adult's limits."""
+        return self.patient.age_years is not None and self.patient.age_years < ADULT_YEARS
+
+    @property
+    def signs(self) -> list[tuple[str, str]]:
+        """What measurements mean in words that guidelines warn with, and what was measured."""
+        told = []
+        for what, limit, sign in _SIGNS:
+            low = None if self.is_child else self.is_below(_MEASURES[what], limit)
+            told += [(sign, f"the {low.name} is {low.value:g}{self.doubt(low)}")] if low else []
+        high = next((one for one in self.measured("potassium") if (one.value or 0) >= HIGH_POTASSIUM), None)
+        return [*told, *([("hyperkalaemia", f"the potassium is {high.value:g}{self.doubt(high)}")] if high else [])]
+
+    @property
+    def kidneys(self) -> tuple[tuple[float, float], str] | None:
+        """From which eGFR to which the patient has, and how that is known: told, by a stage, or worked out."""
+        patient, clearance = self.patient, self.patient.creatinine_clearance
+        doubted = [one for one in self.measured("eGFR") if one.id in self.doubted]
+        if doubted:
+            low = min(one.value or 0.0 for one in doubted)
+            return (low, low), f"the eGFR is {low:g}{NOT_SETTLED}"
+        if patient.egfr is not None:
+            low, high = patient.egfr
+            return patient.egfr, f"the eGFR is {low:g}" if low == high else f"the eGFR is {low:g} to {high:g} (stage)"
+        if clearance is not None:
+            return (clearance, clearance), f"the creatinine clearance is {clearance:g}"
+        age, creatinine = patient.age_years, next((one.value for one in self.measured("creatinine")), None)
+        if creatinine is None or age is None or self.is_child or patient.sex is None or patient.is_pregnant:
+            return None
+        worked = egfr_of(creatinine, age, is_female=patient.sex == "female")
+        return (worked, worked), f"the eGFR is about {worked:g}, calculated from a creatinine of {creatinine:g} µmol/L"
+
     def doubt(self, *findings: Finding) -> str:
         """What to add where all that something rests on is contradicted."""
         return NOT_SETTLED if all(finding.id in self.doubted for finding in findings) else ""
@@ -95,6 +149,18 @@ class PatientMedicines:
             for finding in self.findings
             if finding.category is category and finding.polarity is Polarity.PRESENT
         ]
+
+
+def egfr_of(creatinine: float, age: float, *, is_female: bool) -> float:
+    """The eGFR of an adult by the CKD-EPI equation of 2009, without a factor for origin (NICE NG203).
+
+    >>> egfr_of(88.4, 50, is_female=False), egfr_of(310, 70, is_female=True)
+    (87.0, 13.0)
+    """
+    usual, power = (0.7, -0.329) if is_female else (0.9, -0.411)
+    share = creatinine / MICROMOLES / usual
+    value = 141 * min(share, 1) ** power * max(share, 1) ** -1.209 * 0.993**age
+    return float(round(value * (1.018 if is_female else 1)))
 
 
 def conflicts(statement: str, held: PatientMedicines) -> tuple[Conflict, ...]:
@@ -166,8 +232,8 @@ def listed_cautions(medicine: Medicine, held: PatientMedicines) -> Iterator[Conf
     for names, when, grave, concern, source in rows("cautions.tsv"):
         if not _is_among(medicine, names):
             continue
-        kind = "pregnancy" if when.startswith("pregnant") else when.partition(":")[0].partition("<")[0]
-        kind = {"has": "renal" if when == RENAL else "illness"}.get(kind, kind)
+        kind = "pregnancy" if when.startswith("pregnant") else re.split("[:<>]", when)[0]
+        kind = "renal" if when == RENAL else _KINDS.get(kind, kind)
         if told := _holds(when, held):
             yield Conflict(kind, medicine.name, f"{_opening(medicine.name)} {concern}; {told}.", source, grave == "yes")
         elif kind == "pregnancy" and may_be_pregnant(held.patient):
@@ -181,12 +247,17 @@ def _interactions(medicine: Medicine, held: PatientMedicines) -> Iterator[Confli
             if other.name == medicine.name and not medicine.is_class:
                 text = f"The patient already takes {taken.name}{held.doubt(taken)}."
                 yield Conflict("duplicate", medicine.name, text, "record", is_grave=False)
-            for first, second, grave, concern, source in rows("interactions.tsv"):
-                forward = _is_among(medicine, first) and _is_among(other, second)
-                if forward or (_is_among(other, first) and _is_among(medicine, second)):
-                    told = f"{taken.name}, which the patient takes{held.doubt(taken)}"
-                    text = f"{_opening(medicine.name)} and {told}: {concern}."
-                    yield Conflict("interaction", medicine.name, text, source, grave == "yes")
+            for concern, source, is_grave in interactions(medicine, other):
+                told = f"{taken.name}, which the patient takes{held.doubt(taken)}"
+                text = f"{_opening(medicine.name)} and {told}: {concern}."
+                yield Conflict("interaction", medicine.name, text, source, is_grave)
+
+
+def interactions(one: Medicine, other: Medicine) -> Iterator[tuple[str, str, bool]]:
+    """What the table says that two medicines do to each other: the concern, its source, and whether it is grave."""
+    for first, second, grave, concern, source in rows("interactions.tsv"):
+        if (_is_among(one, first) and _is_among(other, second)) or (_is_among(other, first) and _is_among(one, second)):
+            yield concern, source, grave == "yes"
 
 
 def _opening(name: str) -> str:
@@ -212,18 +283,19 @@ def _holds(when: str, held: PatientMedicines) -> str | None:
     if when.startswith("has:"):
         name = when.removeprefix("has:")
         having = held.has(name)
-        egfr = held.patient.egfr
-        if not having and when == RENAL and egfr is not None and egfr[0] < LOW_EGFR:
-            return f"the eGFR is {egfr[0]:g}"
+        if not having and when == RENAL and held.kidneys is not None and held.kidneys[0][0] < LOW_EGFR:
+            return held.kidneys[1]
         return f"the patient has {name.lower()}{held.doubt(*having)}" if having else None
-    if (known := _met(when, held.patient)) is not None:
+    if (known := _met(when, held)) is not None:
         return known
-    doubtful = next((told for patient in held.possible if (told := _met(when, patient)) is not None), None)
+    others = (replace(held, patient=patient) for patient in held.possible)
+    doubtful = next((told for other in others if (told := _met(when, other)) is not None), None)
     return None if doubtful is None else doubtful + NOT_SETTLED
 
 
-def _met(when: str, patient: Patient) -> str | None:
-    """Whether a condition on who the patient is holds, in words."""
+def _met(when: str, held: PatientMedicines) -> str | None:
+    """Whether a condition on who the patient is, or on what was measured, holds, in words."""
+    patient = held.patient
     if when == "breastfeeding":
         return "the patient is breastfeeding" if patient.is_breastfeeding else None
     match = _WHEN.fullmatch(when)
@@ -232,7 +304,22 @@ def _met(when: str, patient: Patient) -> str | None:
     if match["what"] == "age":
         age = patient.age_years
         return f"the patient is {patient.age_told}" if age is not None and limit is not None and age < limit else None
-    return _pregnant(patient, match["sign"], limit)
+    if match["what"] == "pregnant":
+        return _pregnant(patient, match["sign"], limit)
+    assert limit is not None, f"cautions.tsv: {when}"
+    return _measured(match["what"], limit, held, is_below=match["sign"] == "<")
+
+
+def _measured(what: str, limit: float, held: PatientMedicines, *, is_below: bool) -> str | None:
+    """Whether a measurement is below a limit, or is it or above, in words."""
+    if what == "eGFR":
+        return held.kidneys[1] if held.kidneys is not None and held.kidneys[0][1] < limit else None
+    if held.is_child and what in _OF_ADULTS:
+        return None
+    for one in held.measured(_MEASURES[what]):
+        if one.value is not None and (one.value < limit) is is_below:
+            return f"the {one.name} is {one.value:g}{held.doubt(one)}"
+    return None
 
 
 def _pregnant(patient: Patient, sign: str, limit: float | None) -> str | None:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import combinations, product
 
 from citewell.answer.illnesses import are_related, named_illnesses
-from citewell.assistants.consult.conflicts import PatientMedicines, conflicts, given, is_warned_of, listed_cautions
+from citewell.assistants.consult.conflicts import (
+    PatientMedicines,
+    conflicts,
+    given,
+    interactions,
+    is_warned_of,
+    listed_cautions,
+)
 from citewell.assistants.consult.plan_lines import PlannedLine
 from citewell.clinical import broader, concept_ids, mentions
 from citewell.clinical.medicines import Medicine, medicines, reacts
@@ -34,6 +42,11 @@ def of_taken(held: PatientMedicines) -> Iterator[Conflict]:
             for conflict in listed_cautions(medicine, held):
                 text = f"The patient takes {finding.name}. {conflict.text}"
                 yield Conflict(conflict.kind, medicine.name, text, conflict.source, conflict.is_grave)
+    for one, other in combinations(held.taken, 2):
+        for first, second in product(medicines(one.name), medicines(other.name)):
+            for concern, source, is_grave in interactions(first, second):
+                both = f"{one.name}{held.doubt(one)} and {other.name}{held.doubt(other)}"
+                yield Conflict("interaction", first.name, f"The patient takes {both}: {concern}.", source, is_grave)
 
 
 def of_guideline(lines: Sequence[PlannedLine], held: PatientMedicines) -> Iterator[Conflict]:
@@ -102,6 +115,9 @@ def _named_of(text: str, held: PatientMedicines, condition: str) -> Iterator[tup
             or population.condition is not None
         )
         if not is_plain and belongs(population, held.patient)[0] is Applies.YES:
+            if population.kind == "kidney":
+                yield "renal", (held.kidneys or ("", "the kidneys are weak"))[1]
+                continue
             kind = "pregnancy" if population.is_pregnant else "age"
             yield kind, f"the patient is {'pregnant' if population.is_pregnant else held.patient.age_told}"
     if held.patient.is_pregnant and re.search(r"\bpregnan", text, re.IGNORECASE):
@@ -117,6 +133,9 @@ def _named_of(text: str, held: PatientMedicines, condition: str) -> Iterator[tup
         is_kind = any(are_related(one, other) for one in illnesses for other in kinds)
         if is_named or is_kind:
             yield "illness", f"the patient has {finding.name.lower()}"
+    for sign, told in held.signs:
+        if not named.isdisjoint(concept_ids(sign)):
+            yield "illness", told
     for allergy in held.allergies:
         if reacts(allergy.name, [other.name for other in medicines(text)]) is not None and "hypersensitiv" in text:
             yield "allergy", f"the patient is allergic to {allergy.name}"

@@ -20,6 +20,8 @@ _TAKEN = frozenset(
         "glucose",
         "eGFR",
         "creatinine clearance",
+        "creatinine",
+        "potassium",
         "BMI",
     )
 )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
+from citewell.answer.illnesses import named_illnesses, wider
+from citewell.clinical.populations import egfr_of_stage
+from citewell.types.consult import COMPLAINTS, Category, Consult, Finding, Patient, Polarity
 
 FERTILE_YEARS = (11, 56)
+STAGE_WITHIN = 12
+"""Characters between a disease and its stage."""
 
 
 def patient_of(consult: Consult) -> Patient:
@@ -37,7 +41,7 @@ def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
     sex = _last(sure, "sex")
     is_pregnant = _held(pregnant) if pregnant is not None else (False if sex and sex.unit == "male" else None)
     age, weight = _last(sure, "age"), _last(sure, "weight")
-    egfr, clearance = _last(sure, "eGFR"), _last(sure, "creatinine clearance")
+    clearance = _last(sure, "creatinine clearance")
     illnesses = [finding for finding in sure if finding.category is Category.MEDICAL_HISTORY]
     return Patient(
         age_years=None if age is None else age.value,
@@ -52,9 +56,28 @@ def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
             illness.name for illness in illnesses if illness.polarity in (Polarity.PRESENT, Polarity.PAST)
         ),
         without=tuple(illness.name for illness in illnesses if illness.polarity is Polarity.ABSENT),
-        egfr=None if egfr is None or egfr.value is None else (egfr.value, egfr.value),
+        egfr=_egfr(sure, consult),
         creatinine_clearance=None if clearance is None else clearance.value,
     )
+
+
+def _egfr(sure: Sequence[Finding], consult: Consult) -> tuple[float, float] | None:
+    """The eGFR that was told, else the one that the stage of a kidney disease leaves open: “CKD 4”."""
+    told = _last(sure, "eGFR")
+    if told is not None and told.value is not None:
+        return told.value, told.value
+    return next(filter(None, (egfr_by_stage(finding, consult) for finding in reversed(sure))), None)
+
+
+def egfr_by_stage(finding: Finding, consult: Consult) -> tuple[float, float] | None:
+    """From which eGFR to which a finding of kidney disease is, where its stage stands beside it in the note."""
+    words = finding.words
+    if finding.category not in COMPLAINTS or finding.polarity is not Polarity.PRESENT or words is None:
+        return None
+    if not any("kidney disease" in wider(name) for name in named_illnesses(finding.name)):
+        return None
+    note = next((one.text for one in consult.messages if one.position == words.message), "")
+    return egfr_of_stage(note[max(0, words.start - STAGE_WITHIN) : words.end + STAGE_WITHIN])
 
 
 def _last(findings: Sequence[Finding], name: str) -> Finding | None:
