@@ -175,12 +175,12 @@ def test_pregnancy_beside_a_record_that_says_male_is_asked_about_and_not_used(kn
     here = f"/{ask(eve, 'POST', '', 201)['id']}"
     ask(eve, "POST", f"{here}/record", bundle=BUNDLE, consent=True)
     told = ask(eve, "POST", f"{here}/messages", text="Fever for two days, 20 weeks pregnant.")
-    assert "The record says male, and a pregnancy was recorded" in told["question"]["text"]
+    assert "The record says male, but a pregnancy was recorded" in told["question"]["text"]
     assert told["patient"]["is_pregnant"] is None
     assert told["patient"]["sex"] is None
     ask(eve, "POST", f"{here}/acknowledged")
     refused = ask(eve, "PUT", f"{here}/differentials", 422, entered=[{"condition": "Flu"}])["detail"]
-    assert "Resolve this before differentials: The record says male, and a pregnancy was recorded" in refused
+    assert "Resolve this before differentials: The record says male, but a pregnancy was recorded" in refused
 
 
 def test_nobody_sees_or_changes_the_consult_of_another(knock: Knock) -> None:
@@ -238,7 +238,7 @@ def test_the_clinician_adds_takes_out_and_moves_lines_of_the_draft(knock: Knock)
     assert ask(ann, "POST", f"{here}/removals", statement="1.1", why="done")["removed"] == [["1.1", "done"]]
     text = ann.get(f"/api/v1/consults{here}/export?kind=txt").text
     assert "1.own1 Ring on Friday." in text
-    assert "taken out by the clinician: " in text
+    assert "removed by the clinician: " in text
     assert ask(ann, "POST", f"{here}/removals", statement="1.1", restore=True)["removed"] == []
     ask(ann, "POST", f"{here}/lines", 422, diagnosis=0, text="Rest.")
     ask(ann, "POST", f"{here}/moves", 422, statement="1.own1", before="2.1")

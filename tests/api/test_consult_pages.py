@@ -108,7 +108,7 @@ def test_what_is_not_settled_stands_on_the_page_of_the_plan_and_before_the_signa
     here = str(form(service, "/consult").url.path)
     story = "I am a 34 year old man with facial pain for 10 days, no fever. No medicines. No known allergies."
     form(service, f"{here}/say", text=story)
-    question = "Both none at all and an allergy (penicillin) were recorded. Which is right?"
+    question = "Both “no known allergies” and an allergy (penicillin) were recorded. Which is right?"
     form(service, f"{here}/differentials", condition="Acute sinusitis", despite="")
     assert question in form(service, f"{here}/say", text="I am allergic to penicillin.").text
     plan = form(service, f"{here}/assess").text

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 STORY = "30-year-old woman with cough and fever for 4 days, temp 38.4, weighs 60 kg. Takes no medicines."
 PREGNANT = "Both “pregnant” and “not pregnant” were recorded. Which is right?"
-PENICILLIN = "Both none at all and an allergy (penicillin) were recorded. Which is right?"
+PENICILLIN = "Both “no known allergies” and an allergy (penicillin) were recorded. Which is right?"
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,7 @@ def test_what_is_contradicted_after_the_differentials_is_asked_about_before_the_
     service.differentials(consult_id, [("Pneumonia", "high")], asker)
     service.say(consult_id, "She is allergic to penicillin.", asker)
     service.assess(consult_id, asker)
-    with pytest.raises(InputError, match="Resolve this before signing: Both none at all"):
+    with pytest.raises(InputError, match="Resolve this before signing: Both “no known allergies”"):
         service.sign(consult_id, "Dr Ada", asker)
     turn = service.sign(consult_id, "Dr Ada", asker, despite="the ward will ask")
     assert turn.consult.signed_though == "Signed despite an unresolved contradiction. Reason given: the ward will ask"

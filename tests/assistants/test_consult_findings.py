@@ -80,7 +80,7 @@ def test_a_message_that_says_yes_and_no_is_told_with_what_it_was_read_as() -> No
     found = extract(InterviewMessage(text, 1))
     (said,) = {one.polarity.value for one in found.findings if one.name == "Cough"}
     assert (
-        f"Is there cough? The message says both yes and no, and was read as {said}. Check that this is right."
+        f"“cough”: the message says both yes and no, and was read as {said}. Check that this is right."
         in found.troubles
     )
 
@@ -176,10 +176,10 @@ def test_a_weight_that_nobody_of_the_age_has_is_asked_about_and_not_used_until_t
 ) -> None:
     talk = Talk()
     asked = talk.say("30-year-old woman with a cough for 3 days, weighs 20 kg. No medicines, no allergies.")
-    assert "hardly anyone weighs so little at that age" in asked
+    assert "is unusually low for an age of" in asked
     assert patient_of(talk.consult).weight_kg is None
     assert patient_of(talk.consult).age_years == 30
-    assert "hardly anyone" not in talk.say(answer)
+    assert "unusually low" not in talk.say(answer)
     patient = patient_of(talk.consult)
     assert (patient.age_years, patient.weight_kg) == (age, kg)
 
@@ -356,7 +356,7 @@ def test_an_allergy_after_no_allergies_is_a_contradiction_unless_it_corrects() -
     talk = Talk()
     talk.say("Cough. No known allergies.")
     talk.say("She is allergic to penicillin.")
-    assert "none at all" in talk.consult.contradictions[0].question
+    assert "no known allergies" in talk.consult.contradictions[0].question
     other = Talk()
     other.say("Cough. No known allergies.")
     other.say("Actually she is allergic to penicillin.")

@@ -116,7 +116,7 @@ def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(service: ConsultS
     plan = planned(service, asker, "A man aged 30, fever for 2 days.", "Malaria")
     told = [dose["arithmetic"] for one in plan["diagnoses"][0]["offered"] for dose in one["doses"]]
     assert told
-    assert set(told) == {"The weight is needed to calculate this and is not known."}
+    assert set(told) == {"The weight is needed to calculate this dose but is not known."}
 
 
 def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why(
@@ -124,16 +124,16 @@ def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why
 ) -> None:
     plan = planned(service, asker, STORY, "Malaria", "A disease without any guideline")
     malaria, unknown = plan["diagnoses"]
-    assert ("quinine", "the sources name different doses") in {
+    assert ("quinine", "the sources give different doses") in {
         (one["about"], one["why"]) for one in malaria["disagreements"]
     }
     assert {one["place"]["country"] for one in malaria["offered"]} >= {None, "Ghana"}
     turn = next(service.look(one.id, asker) for one, _ in service.all(asker))
     beside = "no date, Ghana): Give quinine 8 mg/kg"
-    assert "Sources differ on quinine: the sources name different doses" in (text := exported(turn, "txt").decode())
+    assert "Sources differ on quinine: the sources give different doses" in (text := exported(turn, "txt").decode())
     assert beside in text
     notes = " ".join(one["text"] for one in _resource(exported(turn, "json"), "CarePlan")["note"])
-    assert "Sources differ on quinine: the sources name different doses." in notes
+    assert "Sources differ on quinine: the sources give different doses." in notes
     assert "; no date, Ghana)" in notes
     assert any("the patient is 28" in one["reason"] for one in malaria["left_out"])
     strong = next(one for one in malaria["offered"] if "against primaquine" in one["text"])
@@ -207,7 +207,7 @@ def test_red_flags_and_what_is_missing_stand_before_the_differentials(service: C
 def test_what_is_missing_names_the_way_to_go_on_without_it(service: ConsultService, asker: User) -> None:
     consult_id = service.start(asker).consult.id
     service.say(consult_id, "A 40-year-old man with a cough for 2 days.", asker)
-    with pytest.raises(InputError, match=r"“Reason for going ahead”, in a terminal with --despite"):
+    with pytest.raises(InputError, match=r"“Reason for going ahead” on the page, --despite"):
         service.differentials(consult_id, [("Malaria", "high")], asker)
 
 
@@ -270,7 +270,7 @@ def test_an_empty_library_gives_no_advice_and_says_so(tmp_path: Path, embedder: 
         plan = planned(app.consult.service, asker, STORY, "Malaria")
         assert "No guideline found for Malaria" in plan["diagnoses"][0]["said"]
         assert plan["diagnoses"][0]["offered"] == []
-        assert any("There are no guidelines you have access to" in note for note in plan["notes"])
+        assert any("You do not have access to any guidelines" in note for note in plan["notes"])
 
 
 # --------------------------------------------------------------------------------------------- signing and exporting

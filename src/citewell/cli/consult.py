@@ -217,7 +217,7 @@ def assess(context: typer.Context, consult: ConsultId, home: Home = None, json: 
 def edit(
     context: typer.Context,
     consult: ConsultId,
-    statement: Annotated[str, typer.Argument(help="The statement's number, such as 1.2.", show_default=False)],
+    statement: Annotated[str, typer.Argument(help="The line's number, such as 1.2.", show_default=False)],
     text: Annotated[str, typer.Argument(help="The new wording.", show_default=False)],
     why: Annotated[str, typer.Option(help="Why.", show_default=False)] = "",
     home: Home = None,
@@ -249,7 +249,7 @@ def remove(
     consult: ConsultId,
     statement: Annotated[str, typer.Argument(help="The line's number, such as 1.2.", show_default=False)],
     why: Annotated[str, typer.Option(help="Why.", show_default=False)] = "",
-    restore: Annotated[bool, typer.Option("--restore", help="Put it back instead.")] = False,
+    restore: Annotated[bool, typer.Option("--restore", help="Restore it instead.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
@@ -292,7 +292,9 @@ def sign(
     name: Annotated[str, typer.Option("--as", help="Name of the clinician who signs.", show_default=False)],
     despite: Annotated[
         str,
-        typer.Option(help="Reason for signing despite a serious warning about your own wording.", show_default=False),
+        typer.Option(
+            help="Reason for signing despite a serious warning, a contradiction or an empty plan.", show_default=False
+        ),
     ] = "",
     home: Home = None,
     json: Json = False,

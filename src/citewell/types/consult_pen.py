@@ -11,7 +11,7 @@ from citewell.types.consult import Consult
 
 OWN = "own"
 """How the id of a line begins that the clinician added."""
-NO_DIAGNOSIS = "The plan has no diagnosis with this number. `citewell consult show` numbers them."
+NO_DIAGNOSIS = "The plan has no diagnosis with this number. `citewell consult show` gives each diagnosis its number."
 NOT_BESIDE = (
     "A line can only be moved within its diagnosis. Name another line of the same diagnosis, or none for the end."
 )

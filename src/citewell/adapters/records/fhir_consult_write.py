@@ -177,7 +177,7 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
             else:
                 notes.append(f"Not for this patient: {one['text']} {_against(one)}")
         notes += [
-            f"Taken out by the clinician: {line.entry['text']}" + (f" ({why})" if why else "")
+            f"Removed by the clinician: {line.entry['text']}" + (f" ({why})" if why else "")
             for line, why in removed_lines(consult, at + 1)
         ]
         notes += [] if diagnosis["is_found"] else [diagnosis["said"]]

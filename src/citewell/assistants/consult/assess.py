@@ -100,7 +100,7 @@ def _between(first: PlanStatement, second: PlanStatement) -> Iterator[Disagreeme
         elif name in gives[0]:
             amounts = [_amounts(statement.text, name) for statement in (first, second)]
             if all(amounts) and amounts[0] != amounts[1]:
-                yield Disagreement(name, "the sources name different doses", pair)
+                yield Disagreement(name, "the sources give different doses", pair)
 
 
 def _amounts(text: str, name: str) -> frozenset[tuple[str, tuple[float, ...]]]:
@@ -200,20 +200,20 @@ NO_GUIDELINE = (
 NOTHING_APPLIES = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
 )
-OTHER_ILLNESS = "on another illness"
+OTHER_ILLNESS = "about another illness"
 SEVERE_LEFT_OUT = "for severe disease"
 SEVERE_NOTE = (
-    "Red flags were raised, and what the guidelines say of severe disease is under “left out”, because no diagnosis is "
-    "entered as severe. If it is, enter it as “Severe …” and draft the plan again."
+    "Red flags were raised, but no diagnosis is entered as severe, so recommendations for severe disease are under "
+    "“left out”. If the disease is severe, enter it as “Severe …” and draft the plan again."
 )
 NO_LIBRARY = (
-    "There are no guidelines you have access to. Add some (`citewell add`, or Library on the page), then draft the "
-    "plan again."
+    "You do not have access to any guidelines. Add some (`citewell add`, or the Library page), then draft the plan "
+    "again."
 )
 MODEL_FAILED = "The model failed ({reason}); the plan quotes the guidelines instead."
 MODEL_REFUSED = "Nothing the model wrote for {condition} was found in the guidelines, so they are quoted instead."
 UNSETTLED = (
-    "Unresolved when this was written: {question} Neither was used to choose the recommendations; medicines are "
+    "Unresolved when this was written: {question} Neither answer was used to choose recommendations; medicines "
     "checked against both."
 )
 UNASKED = "Not known when this was written: {questions}"

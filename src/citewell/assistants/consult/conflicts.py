@@ -223,7 +223,7 @@ def _allergies(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]
             yield Conflict("allergy", medicine.name, text, "record", is_grave=True)
         elif medicine.is_class and any(known.family == medicine.family for known in medicines(allergy.name)):
             doubt = held.doubt(allergy)
-            text = f"The patient is allergic to {allergy.name}{doubt}, which is one of these ({medicine.name})."
+            text = f"The patient is allergic to {allergy.name}{doubt}, which belongs to this class ({medicine.name})."
             yield Conflict("allergy", medicine.name, text, "record", is_grave=False)
 
 
@@ -330,6 +330,6 @@ def _pregnant(patient: Patient, sign: str, limit: float | None) -> str | None:
     if limit is None:
         return "the patient is pregnant"
     if weeks is None:
-        return "the patient is pregnant, the week is not known"
+        return "the patient is pregnant (weeks not known)"
     is_met = weeks < limit if sign == "<" else weeks >= limit
     return f"the patient is {weeks:g} weeks pregnant" if is_met else None

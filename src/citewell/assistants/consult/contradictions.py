@@ -37,10 +37,11 @@ def _opposites(findings: Sequence[Finding]) -> Iterator[Contradiction]:
             yield Contradiction(first.id, second.id, f"Both “{name}” and “{denied}” were recorded. Which is right?")
     for none in findings:
         if none.name == "any" and none.polarity is Polarity.ABSENT and none.category in _LISTED:
-            told = "an allergy" if none.category is Category.ALLERGY else "a medicine"
+            of_allergy = none.category is Category.ALLERGY
+            denied, told = ("no known allergies", "an allergy") if of_allergy else ("no medicines", "a medicine")
             for some in findings:
                 if some.category is none.category and some.name != "any" and some.polarity is Polarity.PRESENT:
-                    question = f"Both none at all and {told} ({some.name}) were recorded. Which is right?"
+                    question = f"Both “{denied}” and {told} ({some.name}) were recorded. Which is right?"
                     yield Contradiction(none.id, some.id, question)
 
 
@@ -94,7 +95,7 @@ def _impossible(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     )
     if male is not None and pregnant is not None:
         where = "The record says male" if male.by.value == "record" else "The sex was recorded as male"
-        question = f"{where}, and a pregnancy was recorded. Correct the one that is wrong. Until then neither is used."
+        question = f"{where}, but a pregnancy was recorded. Correct the one that is wrong. Until then neither is used."
         yield Contradiction(male.id, pregnant.id, question)
 
 
@@ -110,10 +111,9 @@ def _unlikely(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     assert weight.value is not None
     for low, high, least, most in (tuple(map(float, row)) for row in rows("weights.tsv")):
         if low <= age.value < high and not least <= weight.value <= most:
-            told = "little" if weight.value < least else "much"
+            told = "low" if weight.value < least else "high"
             question = (
-                f"A weight of {weight.value:g} kg and an age of {age.value:.3g} years were recorded: hardly anyone "
-                f"weighs so {told} at that age. Check the weight, or correct the age. No dose is calculated from it "
-                "until then."
+                f"A weight of {weight.value:g} kg is unusually {told} for an age of {age.value:.3g} years. Confirm the "
+                "weight, or correct whichever is wrong. Until then no dose is calculated from the weight."
             )
             yield Contradiction(weight.id, weight.id, question)

@@ -39,7 +39,9 @@ def worked_doses(statement: str, patient: Patient) -> tuple[WorkedDose, ...]:
     for match in _PER_KG.finditer(statement):
         words = match.group().strip()
         if patient.weight_kg is None:
-            worked_doses.append(WorkedDose(words, None, "The weight is needed to calculate this and is not known."))
+            worked_doses.append(
+                WorkedDose(words, None, "The weight is needed to calculate this dose but is not known.")
+            )
             continue
         low = _amount(float(match["low"]) * patient.weight_kg)
         high = _amount(float(match["high"]) * patient.weight_kg) if match["high"] else None

@@ -48,8 +48,8 @@ OUTWEIGHS = 1.9
 """How many times as much must speak for the opposite before a yes or no of one message is left out."""
 LONGEST = 800
 """Characters of one statement that are read together."""
-UNCLEAR = "Is there {name}? The message is not clear. Answer in a separate sentence."
-BOTH = "Is there {name}? The message says both yes and no, and was read as {status}. Check that this is right."
+UNCLEAR = "“{name}”: yes or no? The message is not clear. Answer in a separate sentence."
+BOTH = "“{name}”: the message says both yes and no, and was read as {status}. Check that this is right."
 TIMES = (Category.ONSET, Category.DURATION)
 """What is denied has none: “no pain since Monday” tells how long there was none."""
 

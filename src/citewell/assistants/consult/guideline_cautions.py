@@ -103,7 +103,8 @@ def _met(planned: PlannedLine, medicine: str, held: PatientMedicines, condition:
     is_grave = _FORBIDS.search(line.own) is not None
     source = planned.guideline.entry.title
     for kind, told in _named_of(line.own, held, condition):
-        yield Conflict(kind, medicine, f"“{line.text}” ({source}); {told}.", source, is_grave)
+        reason = told[:1].upper() + told[1:]
+        yield Conflict(kind, medicine, f"{reason}. The guideline says: “{line.text}”", source, is_grave)
 
 
 def _named_of(text: str, held: PatientMedicines, condition: str) -> Iterator[tuple[str, str]]:
@@ -116,7 +117,7 @@ def _named_of(text: str, held: PatientMedicines, condition: str) -> Iterator[tup
         )
         if not is_plain and belongs(population, held.patient)[0] is Applies.YES:
             if population.kind == "kidney":
-                yield "renal", (held.kidneys or ("", "the kidneys are weak"))[1]
+                yield "renal", (held.kidneys or ("", "the patient's kidney function is reduced"))[1]
                 continue
             kind = "pregnancy" if population.is_pregnant else "age"
             yield kind, f"the patient is {'pregnant' if population.is_pregnant else held.patient.age_told}"

@@ -65,6 +65,8 @@ def _measures(sentence: str, reading: TestReading) -> Iterator[Measure]:
         is_lower = sentence[: reading.start].rstrip().casefold().endswith("diastolic")
         names = [SYSTOLIC, DIASTOLIC] if len(values) == 2 else [DIASTOLIC if is_lower else SYSTOLIC]
     is_open = reading.sign != "=" or len(values) > len(names)
-    problem = reading.problem or (f"“{reading.text}” is not a single value. What is it exactly?" if is_open else None)
+    problem = reading.problem or (
+        f"“{reading.text}” is not a single value. What is the exact value?" if is_open else None
+    )
     for name, value in zip(names, values, strict=False):
         yield Measure(reading.start, reading.end, name, value, reading.unit or "", reading.arithmetic, problem)

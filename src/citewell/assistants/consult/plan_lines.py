@@ -59,7 +59,7 @@ FEWEST_STATED = 3
 """A guideline in prose that states so many recommendations for a patient is quoted by these."""
 ALIKE = 0.75
 """The share of their words that two lines have in common when they say the same."""
-FURTHER = "further from this patient than the others of its part"
+FURTHER = "less relevant to this patient than the others in this part"
 NOT_MET = "its criteria are not met"
 MET, SPECIFIC, UNREAD = 0.3, 0.15, -0.1
 """What counts beside how near a recommendation is in meaning: its criteria are met, it is for a group of this patient,
@@ -283,7 +283,7 @@ def _for_child(planned: PlannedLine, patient: Patient) -> PlannedLine:
     over = line.text.removesuffix(line.own)
     dose = line.own[cut:]
     told = f"{over}{own}".rstrip(": ") if own else over.rstrip(": ")
-    why = f"The guideline gives “{dose}” for no age or weight, so it is not taken for a child of {patient.age_told}."
+    why = f"The guideline gives “{dose}” without an age or weight, so it is left out for a child of {patient.age_told}."
     return replace(planned, line=replace(line, text=told), reasons=(*planned.reasons, why))
 
 
@@ -343,7 +343,7 @@ def _other_acuity(line: GuidelineLine, who: PlanPatient) -> str | None:
     condition = who.known.names[0]
     is_acute = bool(_ACUTE.search(condition))
     if is_acute and any(_LASTING.search(title) for title in line.section[1:]):
-        return "for the lasting illness; this is acute"
+        return "for chronic illness; this is acute"
     is_lasting = not is_acute and who.days is not None and who.days >= LASTING_DAYS
     return "for an acute episode" if is_lasting and _is_acute(line.section) else None
 
@@ -449,12 +449,12 @@ def _not_now(
         lacking = "; ".join(criterion.text for criterion in outcome.missing)
         return f"{NOT_MET}: {lacking}" if lacking else NOT_MET
     if is_empty(line.text):
-        return "it tells nothing to do for a patient"
+        return "it does not say what to do for a patient"
     if re.search(rf"\bif {re.escape(condition)} is not (?:diagnosed|suspected)\b", line.own, re.IGNORECASE):
         return f"for people without {condition.lower()}"
     own = next((int(match[1]) for title in reversed(line.section) if (match := _STEP.search(title))), None)
     if own is not None and step is not None and own != step:
-        return f"for step {own}; the medicines taken make it step {step}"
+        return f"for step {own}; with the medicines taken, the patient is at step {step}"
     return _sibling(line, guideline, condition) or other_stage(who.form, line.section)
 
 

@@ -34,27 +34,16 @@ from citewell.types.consult_pen import (
     next_own_id,
 )
 
-NOT_READY = (
-    "Missing before differentials: {missing} Answer these, or give a reason to go ahead without them: on the page "
-    'under “Reason for going ahead”, in a terminal with --despite "…".'
+GO_AHEAD = 'or give a reason to go ahead: “Reason for going ahead” on the page, --despite "…" in a terminal.'
+SIGN_ANYWAY = (
+    'or give a reason to sign anyway: “Reason for signing despite this” on the page, --despite "…" in a terminal.'
 )
-CONTRADICTED = (
-    "Resolve this before differentials: {questions} Answer, correct the finding that is wrong, or give a reason to go "
-    'ahead: on the page under “Reason for going ahead”, in a terminal with --despite "…".'
-)
-NOT_SETTLED = (
-    "Resolve this before signing: {questions} Answer, correct the finding that is wrong, or give a reason to sign "
-    'anyway: on the page under “Reason for signing despite this”, in a terminal with --despite "…".'
-)
-AGAINST = (
-    "Before signing: {told} Change the wording, or give a reason to sign anyway: on the page under “Reason for signing "
-    'despite this”, in a terminal with --despite "…".'
-)
-EMPTY = (
-    "The plan is empty: nothing in it tells what to do. Add a line of your own, or give a reason to sign it anyway: on "
-    'the page under “Reason for signing despite this”, in a terminal with --despite "…".'
-)
-FLAGGED = "Red flags come first: {flags} Acknowledge them to continue."
+NOT_READY = f"Missing before differentials: {{missing}} Answer these, {GO_AHEAD}"
+CONTRADICTED = f"Resolve this before differentials: {{questions}} Answer, correct the finding that is wrong, {GO_AHEAD}"
+NOT_SETTLED = f"Resolve this before signing: {{questions}} Answer, correct the finding that is wrong, {SIGN_ANYWAY}"
+AGAINST = f"Before signing: {{told}} Change the wording, {SIGN_ANYWAY}"
+EMPTY = f"The plan is empty: nothing in it says what to do. Add a line of your own, {SIGN_ANYWAY}"
+FLAGGED = "Acknowledge the red flags before you continue: {flags}"
 NOT_DRAFT = "Only a draft can be signed; this consultation is {state}. Draft a plan first."
 
 
@@ -98,10 +87,10 @@ CONSENT = (
     "With the patient's consent, this consultation reads from {source}: age and sex, pregnancy, allergies, current "
     "medicines, conditions and the latest weight. {sent} The record itself is not changed."
 )
-NO_WORDS = "The statement cannot be empty. Enter the new wording."
+NO_WORDS = "The line cannot be empty. Enter its wording."
 NO_DIFFERENTIALS = "There are no differentials yet. Add them, such as “Malaria:high”, or let the model suggest some."
 NO_FINDING = "Finding not found in this consultation. `citewell consult findings` shows the IDs."
-NO_STATEMENT = "Statement not found in the plan. `citewell consult show` numbers them, such as 1.2."
+NO_STATEMENT = "Line not found in the plan. `citewell consult show` gives each line its number, such as 1.2."
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent / "prompts"
 MAX_FINDINGS = 30
 MAX_DIFFERENTIALS = 5
 AGAIN = "That could not be used: {why} Reply again, with JSON that follows the schema and nothing else."
-BROKEN = "The model's reply to {tool} could not be used, twice ({why})."
+BROKEN = "The model was asked twice for {tool}, but neither reply could be used ({why})."
 T = TypeVar("T")
 
 

@@ -122,13 +122,13 @@ def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
             for line in lines:
                 yield from _statement_lines(consult, line, sources)
         for line, why in removed_lines(consult, number):
-            yield f"   taken out by the clinician: {line.entry['text']}" + (f" ({why})" if why else "")
+            yield f"   removed by the clinician: {line.entry['text']}" + (f" ({why})" if why else "")
         if diagnosis.get("shared"):
             yield f"   See also above: {', '.join(diagnosis['shared'])}"
         for one in diagnosis["disagreements"]:
             yield from _disagreement_lines(diagnosis, number, one)
     if plan["leads"]:
-        yield "\nALSO SUGGESTED BY THE FINDINGS ALONE"
+        yield "\nALSO SUGGESTED BY THE FINDINGS"
         for one in plan["leads"]:
             named = f" ({', '.join(one['names'])})" if one.get("names") else ""
             yield f"   {' › '.join((one['document'], *one['section']))}{named}: “{one['quote']}”"
