@@ -229,7 +229,7 @@ def _telling_part(planned: PlannedLine, *, is_form: bool) -> Iterator[PlannedLin
             yield replace(planned, line=replace(line, text=own, own=own))
 
 
-FROM_LABEL = "It is printed with {medicine} and says how that is given, not whether to choose it."
+FROM_LABEL = "From the product information for {medicine}: how to give it, not whether to choose it."
 
 
 def _form(line: GuidelineLine, titled: frozenset[str]) -> str:
