@@ -197,7 +197,7 @@ def differentials(
         return
     for differential in turn.consult.differentials:
         typer.echo(printable(f"{differential.condition} ({differential.confidence}, {differential.by.value})"))
-        for sign, speaking in (("+", differential.supports), ("−", differential.opposes)):
+        for sign, speaking in (("+", differential.supports), ("− no", differential.opposes)):
             for bearing in speaking:
                 typer.echo(printable(f"  {sign} {bearing.name} ({bearing.finding}) — {bearing.source}"))
 

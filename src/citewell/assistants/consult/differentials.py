@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 from citewell.assistants.consult.chapter_lines import role_of
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.assistants.consult.named_findings import key_of, named_in
+from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.plan_evidence import AssessmentParts, DiagnosisEvidence, evidence_for
 from citewell.assistants.consult.plan_lines import feature_lines
 from citewell.assistants.consult.tables import rows
+from citewell.assistants.consult.vital_signs import vital_signs
+from citewell.clinical import broader
 from citewell.errors import InputError
 from citewell.types import Hit, Scope
 from citewell.types.consult import Category, Consult, Differential, FindingBearing, FindingSource, Polarity
@@ -20,6 +23,7 @@ MAX_DIFFERENTIALS = 10
 MAX_CONDITION = 120
 MAX_ASK = 6
 """Features of one differential that are asked after: more is no question."""
+FEVER = "fever"
 SPEAKING = (Category.SYMPTOM, Category.ASSOCIATED, Category.MEDICAL_HISTORY)
 
 
@@ -96,23 +100,46 @@ def _weighed(differential: Differential, consult: Consult, evidence: DiagnosisEv
             asked.setdefault(mention.concept or mention.name.casefold(), text[mention.start : mention.end].lower())
         for key in named_in(text):
             named.setdefault(key, (title, text))
+    speaking = SPEAKING
     if not named:  # a guideline without a section on how the illness shows itself
-        named = _named([passage.hit for passage in evidence.gathered.passages])
-    supports, opposes = [], []
+        speaking, named = SPEAKING[:2], _named([passage.hit for passage in evidence.gathered.passages])
+    itself = set(named_in(differential.condition))
+    supports, opposes, known = [], [], {key_of(finding) for finding in consult.findings}
     for finding in consult.settled:
-        is_itself = finding.name.casefold() == differential.condition.casefold()
-        if finding.category not in SPEAKING or is_itself or (place := key_of(finding)) not in named:
+        key = key_of(finding)
+        wider = broader({key})
+        known |= wider
+        is_itself = key in itself and finding.category is Category.MEDICAL_HISTORY
+        if (
+            finding.category not in speaking
+            or is_itself
+            or finding.name.casefold() == differential.condition.casefold()
+        ):
             continue
-        speaks = FindingBearing(finding.id, finding.name, *named[place])
-        if finding.polarity is Polarity.PRESENT:
-            supports.append(speaks)
-        elif finding.polarity is Polarity.ABSENT:
-            opposes.append(speaks)
-    known = {key_of(finding) for finding in consult.findings}
+        if finding.polarity is Polarity.PRESENT and (place := _first(named, key, *sorted(wider))):
+            supports.append(FindingBearing(finding.id, finding.name, *place))
+        elif finding.polarity is Polarity.ABSENT and (place := _first(named, key, *_narrower(named, key))):
+            opposes.append(FindingBearing(finding.id, finding.name, *place))
+    for sign in vital_signs(consult.settled, patient_of(consult).age_years):
+        if sign.key in named and sign.key not in known | itself:
+            known.add(sign.key)
+            if sign.is_present or sign.name == FEVER:  # a normal pulse or pressure speaks against little
+                bearing = FindingBearing(sign.finding.id, sign.words, *named[sign.key])
+                (supports if sign.is_present else opposes).append(bearing)
     ask = [words for key, words in asked.items() if key in named and key not in known]
     return replace(
         differential, supports=tuple(supports), opposes=tuple(opposes), ask=tuple(dict.fromkeys(ask))[:MAX_ASK]
     )
+
+
+def _first(named: Mapping[str, tuple[str, str]], *keys: str) -> tuple[str, str] | None:
+    """Where the first of some findings is named."""
+    return next((named[key] for key in keys if key in named), None)
+
+
+def _narrower(named: Iterable[str], key: str) -> list[str]:
+    """The findings named that are a kind of one: who has no cough has no dry cough."""
+    return [one for one in named if key in broader({one})]
 
 
 def _named(hits: Sequence[Hit]) -> dict[str, tuple[str, str]]:

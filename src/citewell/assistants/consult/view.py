@@ -100,10 +100,10 @@ def _differential_lines(consult: Consult) -> Iterator[str]:
         yield "\nIMPRESSION"
     for number, differential in enumerate(consult.differentials, 1):
         yield f"{number}. {differential.condition} ({differential.confidence})"
-        for word, speaking in (("For", differential.supports), ("Against", differential.opposes)):
+        for word, no, speaking in (("For", "", differential.supports), ("Against", "no ", differential.opposes)):
             if speaking:
                 sources = "; ".join(dict.fromkeys(bearing.source for bearing in speaking if bearing.source))
-                names = ", ".join(bearing.name.lower() for bearing in speaking)
+                names = ", ".join(f"{no}{bearing.name.lower()}" for bearing in speaking)
                 yield f"   {word}: {names}" + (f" ({sources})" if sources else "")
 
 
