@@ -24,6 +24,7 @@ An inflammation of the large airways, written for tests.
 CLINICAL FEATURES OF BRONCHITIS
 • Cough
 • Wheezing
+• Fever
 
 INVESTIGATIONS OF BRONCHITIS
 • Chest radiograph
@@ -344,3 +345,23 @@ def test_family_origin_and_the_medicines_taken_say_which_recommendation_is_for_t
     assert offered in numbers
     assert left not in numbers
     assert any(one["words"].startswith(left) for one in diagnosis["left_out"])
+
+
+@pytest.mark.parametrize(
+    ("story", "supports", "opposes"),
+    [
+        ("34F. Productive cough for 3 days. T 38.6, pulse 84.", ["Productive cough", "fever (temperature 38.6)"], []),
+        ("34F. No cough. Temperature 36.8.", [], ["Cough", "fever (temperature 36.8)"]),
+        ("34F. No dry cough. Pulse 84.", [], []),
+    ],
+)
+def test_a_sign_or_a_kind_of_a_feature_speaks_for_it(
+    service: ConsultService, asker: User, story: str, supports: list[str], opposes: list[str]
+) -> None:
+    consult_id = service.start(asker).consult.id
+    service.say(consult_id, story, asker)
+    service.acknowledge(consult_id, asker)
+    (told,) = service.differentials(consult_id, [("Bronchitis", "high")], asker, despite="a test").consult.differentials
+    assert [one.name for one in told.supports] == supports
+    assert [one.name for one in told.opposes] == opposes
+    assert ("fever" in told.ask) == ("T" not in story)
