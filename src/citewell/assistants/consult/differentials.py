@@ -100,7 +100,7 @@ def _weighed(differential: Differential, consult: Consult, evidence: DiagnosisEv
             asked.setdefault(mention.concept or mention.name.casefold(), text[mention.start : mention.end].lower())
         for key in named_in(text):
             named.setdefault(key, (title, text))
-    speaking = SPEAKING
+    speaking: tuple[Category, ...] = SPEAKING
     if not named:  # a guideline without a section on how the illness shows itself
         speaking, named = SPEAKING[:2], _named([passage.hit for passage in evidence.gathered.passages])
     itself = set(named_in(differential.condition))
