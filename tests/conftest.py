@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -42,7 +43,10 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 QUICK = {
     "api": {"test_access", "test_ask", "test_documents", "test_limits", "test_search", "test_serve"},
     "cli": {"test_consult", "test_evidence", "test_journeys"},
-    "contracts": {"test_consults", "test_conversations", "test_entailment", "test_lifecycle", "test_past"},
+    "contracts": {
+        *("test_consults", "test_conversations", "test_entailment", "test_lifecycle", "test_past"),
+        "test_public_contract",
+    },
     "faults": set[str](),
     "llm": set[str](),
 }
@@ -51,21 +55,33 @@ LATER = {
     "assistants": {
         *("test_ask_service", "test_erased", "test_evidence", "test_evidence_journeys", "test_guidelines_account"),
         *("test_guidelines_described", "test_guidelines_index", "test_knowledge", "test_records_alerts"),
-        *("test_records_kinds", "test_records_open", "test_records_papers", "test_replay"),
+        *("test_guidelines_words", "test_records_kinds", "test_records_open", "test_records_papers", "test_replay"),
     },
     "core": {
         *("test_add_all", "test_backup", "test_cda_records", "test_fhir_export", "test_fhir_records"),
         *("test_hostile_files", "test_minilm", "test_postings", "test_replica", "test_scopes_work"),
+        "test_verify_things",
     },
 }
 """What `make check` leaves to `make test` of the other folders: whole flows, files and stores."""
+
+
+LONGEST = (
+    *("test_workers", "test_guidelines_chat", "test_schema", "test_browser", "test_ask_page", "test_upgrade"),
+    *("test_index", "test_guidelines_whole", "test_sample_questions", "test_migrate", "test_injection"),
+    *("test_pdf_guidelines", "test_records_ask", "test_records_pages", "test_records", "test_cli", "test_library"),
+    *("test_stored_by_earlier_version", "test_guidelines_read", "test_context", "test_lay_questions", "test_subjects"),
+    *("test_emergencies", "test_real_damage", "test_audit", "test_vault", "test_minilm", "test_verify_tables"),
+)
+"""The files that take more than fifteen seconds, longest first: some have few tests, which mostly wait."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take long, so that no process waits at the end for another; doors are slow."""
     slow = Counter(item.path for item in items if any(map(item.get_closest_marker, ("slow", "browser"))))
-    items.sort(key=lambda item: -slow[item.path])
+    place = {name: at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (place.get(item.path.stem, len(LONGEST)), -slow[item.path]))
     for item in items:
         if _is_later(item.path) or (item.path.parent.name in QUICK and "postgres" in item.name):
             item.add_marker(pytest.mark.slow)
@@ -91,6 +107,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_read_again() -> Iterator[None]:
+    """The certificates are read once, not by every client; what tests draw does not hang on what the sources say."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
+        patch.setattr("hypothesis.internal.conjecture.providers.is_local_module_file", lambda _: False)
+        yield
 
 
 @pytest.fixture(scope="session")

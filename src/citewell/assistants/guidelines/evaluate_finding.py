@@ -25,7 +25,7 @@ from citewell.assistants.guidelines.record_clauses import RecordClause, as_read,
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader
 from citewell.clinical.assertion import read_context, read_contexts
-from citewell.clinical.lexicon import Lexicon, ids_of, named_concept
+from citewell.clinical.lexicon import Lexicon, concept_ids
 from citewell.clinical.meanings import meant
 
 LASTING = {"persistent": (21.0, math.inf), "sub-acute": (3.0, 92.0), "newly abnormal": (0.0, 92.0)}
@@ -211,7 +211,9 @@ def _suspicion(finding: FindingCriterion) -> frozenset[Unit]:
     if not is_test(finding.phrase):
         return wanted
     is_cancer = _OF_SITE.search(finding.detail) is not None  # “CXR: suspicious for malignancy”
-    return frozenset(unit | broader(unit) | (MALIGNANT if is_cancer else frozenset()) for unit in wanted)
+    return frozenset(
+        unit | broader(unit) | (concept_ids("malignancy") if is_cancer else frozenset()) for unit in wanted
+    )
 
 
 def _not_given(finding: FindingCriterion, denied: Sequence[RecordClause], record: PatientRecord) -> JudgedCriterion:
@@ -373,7 +375,6 @@ def _judge_duration(quality: Quality, text: str, given: Sequence[RecordClause]) 
 
 _SUSPICION = re.compile(r"\b(?:suggest|suspici|suspect|consistent with|compatible with|possib)")
 """A rule that asks for a suspicion is met by one: “X-ray: ?mesothelioma”."""
-MALIGNANT = ids_of(named_concept("malignancy"))
 _OF_SITE = re.compile(r"\b(\w+) cancer\b")
 _LOOKS = re.compile(
     r"\b(?:clinically|looks?|appears?|appearances?|in keeping with|consistent with|c/w|typical|classic(?:al)?"

@@ -13,7 +13,7 @@ from citewell.assistants.guidelines.concept_match import units as named_units
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import Mention, broader
 from citewell.clinical.assertion import AssertionContext, read_context
-from citewell.clinical.lexicon import Lexicon, ids_of, named_concept
+from citewell.clinical.lexicon import Lexicon, concept_ids, ids_of
 from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import durations
@@ -239,8 +239,6 @@ _PERIODS = re.compile(
 )
 _BESIDE = 15
 """Characters between the last period and how long ago it was."""
-_BLEEDING = frozenset(ids_of(named_concept(name)) for name in ("vaginal bleeding", "bleeding"))
-_AFTER_MENOPAUSE = ids_of(named_concept("post-menopausal bleeding"))
 MENOPAUSE = 365.0
 """Days without a period after which bleeding is post-menopausal."""
 
@@ -267,9 +265,9 @@ def _settle_bleeding(text: str, present: set[Unit]) -> None:
     if days is None:
         return
     if days < MENOPAUSE:
-        present.discard(_AFTER_MENOPAUSE)
-    elif present & _BLEEDING:
-        present.add(_AFTER_MENOPAUSE)
+        present.discard(concept_ids("post-menopausal bleeding"))
+    elif not present.isdisjoint(map(concept_ids, ("vaginal bleeding", "bleeding"))):
+        present.add(concept_ids("post-menopausal bleeding"))
 
 
 def _understood(
@@ -279,7 +277,7 @@ def _understood(
     for unit in suggested(context, start, end):
         yield Polarity.UNCLEAR, unit
     if any(start <= max(low - 2, 0) < end for low, _ in growths(context.text)):
-        yield Polarity.PRESENT, _INCREASING
+        yield Polarity.PRESENT, concept_ids("increasing in size")
     for mention in learned:
         if start <= mention.start < end and not is_normal(
             context, mention.start, mention.end
@@ -342,9 +340,6 @@ def suggested(context: AssertionContext, start: int, end: int) -> set[Unit]:
         if match and is_whole and status_of(context, *match.span()) in (Polarity.PRESENT, Polarity.UNCLEAR):
             found |= units_of
     return found
-
-
-_INCREASING = ids_of(named_concept("increasing in size"))
 
 
 @cache
