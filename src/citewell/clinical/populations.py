@@ -980,7 +980,7 @@ _BARE_YEARS = re.compile(
     r"(?:^|[,.]\s*)(?P<age>(?P<count>\d{2})\s*(?:years|yrs?|y/?o|y))\b(?=\s*(?:[,.;]|$))", re.IGNORECASE
 )
 _OPENING = re.compile(
-    r"\s*(?:(?P<title>(?i:mr|mrs|ms|miss|master))\b\.?,?\s*)?"
+    r"\s*(?:(?P<title>(?i:mr|mrs|ms|miss|master))\b\.?,?\s*(?:[A-Z]\b)?)?"
     r"(?:(?P<letter>[MF])\s*[/,]\s*|(?P<name>[A-Z][a-z'’-]+(?:\s+[A-Z][a-z'’-]+)?)?(?P<comma>,)?\s*)"
     r"(?P<count>\d{1,3})\s*(?P<unit>years?|yrs?|y/?o|y|months?|mths?|mo|weeks?|wks?)?\b(?:\s*old\b)?"
     r"(?=\s*(?:[,.;:(]|$|\d|[MF]\b|male|female|boy|girl|man|woman))"
@@ -1035,7 +1035,7 @@ def find_traits(sentence: str, *, is_adult: bool = False) -> list[Trait]:
 
 
 def _opening(flat: str) -> Iterator[Trait]:
-    """Age and sex as a note opens with them: “Mr, 34 yrs”, “Jayden 5 yrs 18kg”, “Bob, 56.”, “F/45”."""
+    """Age and sex as a note opens with them: “Mr, 34 yrs”, “Jayden 5 yrs 18kg”, “Bob, 56.”, “F/45”, “Mrs W, 83”."""
     if _GRAVIDA.search(flat) and (told := _BARE_YEARS.search(flat)) is not None:
         yield Trait(*told.span("age"), "age", float(told["count"]), "years")
         return

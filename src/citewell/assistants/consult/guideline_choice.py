@@ -89,12 +89,12 @@ def guidelines_on(
 def written_out(diagnosis: str) -> str:
     """A diagnosis with the abbreviations and everyday names in it as guidelines write them.
 
-    >>> written_out("D&V"), written_out("STEMI - day 2")
-    ('diarrhoea and vomiting', 'STEMI - day 2')
+    >>> written_out("D&V"), written_out("Acute severe asthma")
+    ('diarrhoea and vomiting', 'Acute severe asthma')
     """
-    known = {(illness.start, illness.end) for illness in illnesses(diagnosis)}
     for mention in reversed(mentions(diagnosis)):
-        if mention.kind in ("condition", "symptom") and not known & {*mention.places, (mention.start, mention.end)}:
+        own = named_illnesses(diagnosis[mention.start : mention.end])
+        if mention.kind in ("condition", "symptom") and (not own or named_illnesses(mention.name) - own):
             diagnosis = f"{diagnosis[: mention.start]}{mention.name}{diagnosis[mention.end :]}"
     return diagnosis
 
@@ -243,8 +243,8 @@ def _names_part(heading: str, condition: str) -> bool:
 @lru_cache(maxsize=1_000)
 def names_of(condition: str) -> tuple[str, ...]:
     """A diagnosis as it was entered, and what else the illness is called."""
-    others = (name for illness in illnesses_of(condition) for name in (illness, *other_names(illness)))
-    entered = " ".join(condition.casefold().split())
+    others = [name for illness in illnesses_of(condition) for name in (illness, *other_names(illness))]
+    entered = " ".join((condition, *others)).casefold()
     same = (
         name
         for row in rows("same_illness.tsv")

@@ -521,16 +521,12 @@ def _of_prose(chosen: ChosenGuideline, gathered: GatheredEvidence, who: PlanPati
             lines.append(PlannedLine(line, chosen, line.role, kept))
     if sum(isinstance(one, PlannedLine) for one in stated) >= FEWEST_STATED:
         left_out = [one for one in stated if isinstance(one, ExcludedPassage)]
-        lines = [one for one in stated if isinstance(one, PlannedLine) and not _is_among(one, left_out)]
+        others = {_words_of(one.words) for one in left_out}  # a summary says again what is in sections for other people
+        lines = [one for one in stated if isinstance(one, PlannedLine)]
+        lines = [one for one in lines if one.role == "avoid" or _words_of(one.line.text) not in others]
     lines += _doses_of(chosen, [line.line for line in lines], who)
     lines += _safety_of(chosen, gathered, [line.line for line in lines], who)
     return FoundLines(tuple(_without_repeats(lines)), tuple(left_out))
-
-
-def _is_among(planned: PlannedLine, left_out: Sequence[ExcludedPassage]) -> bool:
-    """Whether a summary says again what stands in a section that is for other people."""
-    words = _words_of(planned.line.text)
-    return any(len(words & other) > ALIKE * len(words | other) for other in (_words_of(one.words) for one in left_out))
 
 
 def _words_of(text: str) -> frozenset[str]:

@@ -282,8 +282,9 @@ _AGE = re.compile(
     r"|(?<![\w/.,+-])(?P<years_of>\d{1,3})\s(?P<sex_of>(?-i:[MF]))"
     r"(?=\s?(?:[,.;:()]|$|with\b|who\b|c/o\b|presents?\b|smoker\b|ex-))"
     r"|(?<![\w/.])(?P<sex_first>(?-i:[MF]))\s?(?P<behind_sex>\d{2,3})(?![\w/.,+-]\w|\w|%)"
-    rf"|(?<![\w/.,+-])(?P<before>\d{{2,3}})\s(?:{_PERSON})\b"
-    rf"|\b(?:{_PERSON})(?:\s?[,(]\s?|\sof\s|\saged\s|\sis\s)(?P<behind>\d{{1,3}}){_NO_AGE}"
+    rf"|(?<![\w/.,+-])(?P<before>\d{{2,3}})\s(?:years?\s|yrs?\s)?(?:{_PERSON})\b"
+    rf"|\b(?:{_PERSON})(?:\s?[,(]\s?|\sof\s|\saged\s|\sis\s"
+    rf"|(?<!patient)(?<!person)(?<!pt)\s(?=\d{{1,3}}(?:[,;]|\s[\d.]+\s?kg)))(?P<behind>\d{{1,3}}){_NO_AGE}"
     rf"|\b(?:child|baby|infant|toddler|boy|girl)\s(?:of\s|is\s|\()(?P<young>\d{{1,2}}|{NUMBER_WORD})[\s-]?"
     r"(?P<young_unit>years?|months?|weeks?|days?)\b(?!\s(?:ago|after|later|post))"
     r"|\b(?:he|she|i|they)(?:['’]s|['’]m|['’]re|\sis|\sam|\sare)\s(?:now\s|only\s|just\s|nearly\s)?(?P<is>\d{1,3})"
@@ -312,6 +313,8 @@ _YEARS_IN = {"y": 1.0, "m": 1 / MONTHS_IN_YEAR, "w": 7 / 365, "d": 1 / 365}
 def ages(text: str) -> tuple[Age, ...]:
     """Every age that a text tells of somebody; weeks of a pregnancy are none.
 
+    >>> [found.years for found in ages("Boy 7, 22 kg. Girl 2 days after a fall. Seen by a 79 yr lady")]
+    [7.0, 79.0]
     >>> [(found.years, found.sex) for found in ages("58yo, 62M, F72, nineteen years old")]
     [(58.0, None), (62.0, 'male'), (72.0, 'female'), (19.0, None)]
     >>> [round(found.years, 2) for found in ages("6/52 old, a 3-month-old, 28/40")]
