@@ -226,6 +226,6 @@ def test_a_score_is_worked_out_over_http_and_on_the_page_of_the_assessment(
     assert "Box 1 Purple score: 2 to 4" in page
     assert "raised respiratory rate (30 breaths per minute or more)" in page
     rules = ann.get(f"/guidelines/rules?document={added.entry.id}").text
-    assert "2 of 2 numbered recommendations; every word has its place" in rules
+    assert "2 of 2 numbered recommendations; no text left unread" in rules
     coverage = ann.get(f"/api/v1/guidelines/{added.entry.id}").json()["coverage"]
     assert (coverage["recommendations"], coverage["numbered"], coverage["unread"]) == (2, 2, [])

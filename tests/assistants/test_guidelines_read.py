@@ -236,7 +236,7 @@ def test_a_guideline_that_lacks_pages_of_its_contents_is_refused(ng12_document: 
         layout=replace(ng12_document.layout, pages=ng12_document.layout.pages[:25]),
     )
     found = read(cut)
-    assert found.problems[0].message == "The contents list goes up to page 93, but the file ends at page 25."
+    assert found.problems[0].message == "The table of contents goes up to page 93, but the file ends at page 25."
     with pytest.raises(InputError, match=r"ends at page 25\. Nothing was added"):
         check_whole(found)
     for whole in (read(ng12_document), ng136):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from citewell.assistants.guidelines.guideline import Guideline
 
 app = typer.Typer(
-    help="Guidelines to assess patients against: add one, check its import, or list them.",
+    help="Guidelines to assess patients against: check, add, compare and list them.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -168,7 +168,7 @@ def _print_counts(guideline: Guideline) -> None:
     typer.echo(f"  {len(guideline.rules)} recommendations: {with_criteria} with criteria; none found in {without}")
     typer.echo(f"  {len(guideline.symptoms)} symptom rows, {len(guideline.definitions)} definitions")
     coverage, bound = guideline.coverage, {id(table) for rule in guideline.rules for table in rule.tables}
-    typer.echo(f"  {len(guideline.tables)} tables and boxes, {len(bound)} of them named by recommendations")
+    typer.echo(f"  {len(guideline.tables)} tables and boxes, {len(bound)} of them referred to by recommendations")
     typer.echo(f"  {len(guideline.rules)} of {coverage.numbered} recommendation numbers read")
     told = ", ".join(f"{count:,} {kind}" for kind, count in coverage.characters.items() if kind != "unread")
     typer.echo(f"  characters read: {coverage.read_characters:,} ({told}); not read: {coverage.unread_characters:,}")

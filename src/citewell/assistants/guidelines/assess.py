@@ -285,4 +285,4 @@ def _notes(assessment: Assessment) -> Iterator[str]:
             yield f"{guideline.name}: no criteria found, so patients cannot be assessed against it."
         else:
             counted = f"in {silent} of {len(guideline.rules)} recommendations"
-            yield f"{guideline.name}: no criteria found {counted}; {guideline.unread} need checking by hand in part."
+            yield f"{guideline.name}: no criteria found {counted}; {guideline.unread} have criteria to check by hand."

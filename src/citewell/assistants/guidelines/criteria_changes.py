@@ -1,4 +1,4 @@
-"""What has changed in the criteria of a rule, in words: “leukopenia: now only from 60 years”."""
+"""What has changed in the criteria of a rule, in words: “leukopenia: now only aged 60 and over”."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def criteria_changes(old: Criteria | None, new: Criteria | None) -> tuple[str, .
 
     >>> finding = FindingCriterion("leukopenia", "leukopenia")
     >>> criteria_changes(finding, AllOf((AgeRange("aged 60 and over", 60), finding)))
-    ('leukopenia: now only from 60 years',)
+    ('leukopenia: now only aged 60 and over',)
     >>> ten = Threshold("FIT of 10 or more", "FIT", ">=", 10, None)
     >>> criteria_changes(ten, Threshold("FIT over 20", "FIT", ">", 20, None))
-    ('FIT: now “FIT over 20”, before “FIT of 10 or more”',)
+    ('FIT: now “FIT over 20” (was “FIT of 10 or more”)',)
     """
     before, now = _by_name(old), _by_name(new)
     lines = [f"no longer a criterion: {asked[0].words}" for name, asked in before.items() if name not in now]
@@ -55,14 +55,14 @@ def _changes(name: str, before: list[_Asked], now: list[_Asked]) -> Iterator[str
         "; or ".join(dict.fromkeys(each)) for each in ([one.words for one in before], [one.words for one in now])
     )
     if old != new:
-        yield f"{name}: now “{new}”, before “{old}”"
+        yield f"{name}: now “{new}” (was “{old}”)"
     whom, people = (" or ".join(dict.fromkeys(" ".join(one.people) for one in each)) for each in (before, now))
     if whom != people:
-        then = f", before {whom}" if whom else ""
-        yield f"{name}: now {f'only {people}' if people and not then else people or 'in everybody'}{then}"
+        then = f" (was {whom})" if whom else ""
+        yield f"{name}: now {f'only {people}' if people and not then else people or 'for everyone'}{then}"
     for count, other in zip((one.at_least for one in before), (one.at_least for one in now), strict=False):
         if count != other:
-            yield f"{name}: now one of at least {other} that must be there, before {count}"
+            yield f"{name}: now at least {other} of the listed criteria must be met (was {count})"
 
 
 def _whole(asked: _Asked) -> str:
@@ -105,8 +105,9 @@ def _people(tree: Criteria) -> str:
         case AgeRange(age_from=None, age_below=None):
             return ""
         case AgeRange(age_from=low, age_below=high):
-            limits = [f"from {low}" if low is not None else "", f"under {high}" if high is not None else ""]
-            return f"{' and '.join(limit for limit in limits if limit)} years"
+            if low is None:
+                return f"aged under {high}"
+            return f"aged {low} and over" if high is None else f"aged {low} to {high - 1}"
         case Sex(sex=sex):
             return f"in {'women' if sex == 'female' else 'men'}"
         case AnyOf(parts=parts) if all(isinstance(part, AgeRange | Sex) for part in parts):

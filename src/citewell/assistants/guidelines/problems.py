@@ -22,8 +22,8 @@ from citewell.types import Document
 _LISTED = re.compile(r"\s(\d{1,4})\s*$")
 _PAGES = re.compile(r"\bPages? (\d+(?:–\d+)?(?:, \d+(?:–\d+)?)*) (?:was|were)\b")
 UNNUMBERED = (
-    "No recommendation is numbered (1.1.1, 1.1.2, …). The sections answer questions and plans; patients cannot be "
-    "assessed against them."
+    "No numbered recommendations (1.1.1, 1.1.2, …). The sections can be searched and quoted in plans; patients cannot "
+    "be assessed against them."
 )
 FEW_ENTRIES = 2
 SHOWN = 160
@@ -75,7 +75,7 @@ def _cut_off(document: Document) -> Iterator[GuidelineProblem]:
     in_order = sum(before <= after for before, after in pairwise(listed))
     if pages and len(beyond) >= FEW_ENTRIES and in_order >= IN_ORDER * (len(listed) - 1):
         yield GuidelineProblem(
-            "cut_off", None, f"The contents list goes up to page {max(beyond)}, but the file ends at page {pages}."
+            "cut_off", None, f"The table of contents goes up to page {max(beyond)}, but the file ends at page {pages}."
         )
 
 
@@ -126,7 +126,7 @@ def _missing_sections(document: Document, rules: Sequence[GuidelineRule]) -> Ite
     for number in listed:
         if number not in read:
             yield GuidelineProblem(
-                "gap", None, f"The contents list section {number}, but none of its recommendations was found."
+                "gap", None, f"The table of contents lists section {number}, but none of its recommendations was found."
             )
 
 
@@ -135,11 +135,13 @@ def _left_unread(coverage: Coverage) -> Iterator[GuidelineProblem]:
         yield GuidelineProblem(
             "unread",
             None,
-            f"Page {stray.page}: “{_short(stray.text)}” begins with a number, but was not read as a rule.",
+            f"Page {stray.page}: “{_short(stray.text)}” begins with a number, but was not read as a recommendation.",
         )
     for text in coverage.unread:
         after = f", after recommendation {text.rule}" if text.rule else ""
-        message = f"Page {text.page}{after}: “{_short(text.text)}” belongs to nothing that was read."
+        message = (
+            f"Page {text.page}{after}: “{_short(text.text)}” was not read as part of a recommendation, table or note."
+        )
         yield GuidelineProblem("unread", text.rule, message)
 
 

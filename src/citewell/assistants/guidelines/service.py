@@ -162,8 +162,8 @@ class GuidelineService:
         if not any(guideline.rules for guideline in guidelines):
             names = " and ".join(guideline.name for guideline in guidelines)
             raise InputError(
-                f"Patients cannot be assessed against {names}: no recommendation in it is numbered. Add a guideline "
-                "that numbers its recommendations and states their criteria."
+                f"Patients cannot be assessed against {names}: no numbered recommendations. Add a guideline with "
+                "numbered recommendations that state their criteria."
             )
         return assess(patient, guidelines)
 
@@ -185,9 +185,9 @@ class GuidelineService:
                 continue
             if is_newer(known.edition, guideline.edition):
                 raise InputError(
-                    f"The library already has {known.name} of {known.edition}, which is newer than this one of "
-                    f"{guideline.edition}. Nothing was changed. `citewell guidelines diff` compares two files without "
-                    "adding them."
+                    f"The library already has a newer edition of {known.name} ({known.edition}) than this one "
+                    f"({guideline.edition}). Nothing was changed. `citewell guidelines diff` compares two files "
+                    "without adding them."
                 )
             return known.entry
         return None
@@ -295,7 +295,7 @@ class GuidelineService:
         for edition in (old, new):
             if not edition.rules:
                 raise InputError(
-                    f"{edition.name} cannot be compared with another edition: no recommendation in it is numbered."
+                    f"{edition.name} cannot be compared with another edition: it has no numbered recommendations."
                 )
         return diff(old, new), list(changed_by(self._records(asker), old=old, new=new))
 
