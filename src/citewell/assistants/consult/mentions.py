@@ -114,6 +114,7 @@ def all_mentions(context: AssertionContext, start: int, end: int) -> list[Senten
             sentence_mention.start < high and low < sentence_mention.end for sentence_mention in sentence_mentions
         )
         is_free = is_free and not any(reading.start < high and low < reading.end for reading in measured)
+        is_free = is_free and not _OF_ECG.search(sentence, 0, low)
         if is_free and (one := learned.get((low, high))) is not None:
             sentence_mentions.append(
                 SentenceMention(low, high, clinical.kept_name(one), one.id or None, CATEGORIES[span.kind], ids=one.ids)
