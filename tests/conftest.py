@@ -41,7 +41,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 QUICK = {
-    "api": {"test_access", "test_ask", "test_documents", "test_limits", "test_search", "test_serve"},
+    "api": {"test_access", "test_ask", "test_documents", "test_rate_limits", "test_search", "test_serve"},
     "cli": {"test_consult", "test_evidence", "test_journeys"},
     "contracts": {
         *("test_consults", "test_conversations", "test_entailment", "test_lifecycle", "test_past"),

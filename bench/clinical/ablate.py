@@ -23,7 +23,7 @@ import citewell
 from citewell.clinical.assertion import read_context
 
 NEVER = re.compile(r"(?!)")
-MEANINGS = "citewell.clinical.meanings"
+MEANINGS = "citewell.clinical.implied_findings"
 SAID, FINDING = "citewell.assistants.guidelines.record_clauses", "citewell.assistants.guidelines.evaluate_finding"
 RULES: dict[str, tuple[tuple[str, str, Any], ...]] = {
     "all of them": (),

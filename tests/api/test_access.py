@@ -84,7 +84,7 @@ def test_the_way_in_never_leads_to_another_site(empty: httpx.Client) -> None:
 
 
 def test_a_session_of_one_token_is_worth_nothing_under_another(empty: httpx.Client) -> None:
-    from citewell.api.session_keys import TokenSigner
+    from citewell.api.token_signer import TokenSigner
 
     mine, other = TokenSigner(TOKEN), TokenSigner("another")
     empty.cookies.set(mine.cookie, other.session)

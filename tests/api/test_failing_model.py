@@ -14,7 +14,7 @@ import pytest
 
 from citewell.api import document_changes
 from citewell.api.server_state import ServerState
-from citewell.api.session_keys import TokenSigner
+from citewell.api.token_signer import TokenSigner
 from citewell.api.visitor import Visitor
 from citewell.app import build
 from citewell.config import Settings

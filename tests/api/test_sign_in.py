@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from citewell.api.app import create_app
-from citewell.api.limits import RateLimit
+from citewell.api.rate_limits import RateLimit
 from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Role

@@ -191,7 +191,7 @@ def test_turned_away_files_keep_their_reason() -> None:
 
 def test_the_same_bytes_twice_are_queued_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ServerState, "worker", lambda _site: Idle())
-    from citewell.api.session_keys import TokenSigner
+    from citewell.api.token_signer import TokenSigner
 
     with citewell.open(tmp_path) as app:
         site = ServerState(app, TokenSigner("x"))

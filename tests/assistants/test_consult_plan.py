@@ -16,12 +16,12 @@ from citewell.adapters.parsers.pdf import PdfParser
 from citewell.answer.replay import EMBEDDED_ANEW
 from citewell.app import App, build
 from citewell.assistants.consult.applicability import applicability_of
-from citewell.assistants.consult.doses import AMOUNTS
 from citewell.assistants.consult.gather import gather
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.replay_events import fold
 from citewell.assistants.consult.service import ConsultService
+from citewell.assistants.consult.weight_based_doses import AMOUNTS
 from citewell.clinical.quantities import quantities
 from citewell.config import Settings
 from citewell.consult_wiring import exported

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.assistants.records.facts_for_question import Strategy, strategy
 from citewell.assistants.records.question_kinds import Nearness, QuestionKindRule, classify, examples, nearness
-from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import language_of, spelled
 

@@ -12,10 +12,10 @@ from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.records.fhir_import import read_fhir
 from citewell.app import build
 from citewell.assistants.records.alerts import AlertKind, find_alerts
+from citewell.assistants.records.answer_caveats import how_old
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.known_facts import KnownFacts
-from citewell.assistants.records.notes import how_old
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.errors import UnsupportedFile

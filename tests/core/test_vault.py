@@ -22,9 +22,9 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.store.engine import writing
-from citewell.adapters.vault.folder import VaultFolder, new_phrase, read_phrase
 from citewell.adapters.vault.header import FREE_TRIES, Header, Way
 from citewell.adapters.vault.keys import Derivation, VaultKey, WrappedKey
+from citewell.adapters.vault.vault import VaultFolder, new_phrase, read_phrase
 from citewell.answer.verify.claim_words import read
 from citewell.clinical.medicines import medicines
 from citewell.config import Settings

@@ -15,7 +15,7 @@ from citewell.answer.confidence import overall
 from citewell.answer.events import AnswerDone
 from citewell.api.health import Health, PartHealth
 from citewell.api.server_state import ServerState
-from citewell.api.session_keys import TokenSigner
+from citewell.api.token_signer import TokenSigner
 from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import InputError, ModelError, ModelNotAllowedError, ModelReply, ModelUnavailableError

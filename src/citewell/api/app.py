@@ -66,7 +66,7 @@ from citewell.api.routes import (
     vaults,
 )
 from citewell.api.server_state import ServerState
-from citewell.api.session_keys import TokenSigner
+from citewell.api.token_signer import TokenSigner
 from citewell.app import App
 
 API = (

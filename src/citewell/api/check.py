@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 
 from citewell.answer.gate import MAX_CHECKED_CHARACTERS
-from citewell.api.limits import too_many
 from citewell.api.problems import Refused
+from citewell.api.rate_limits import too_many
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
 from citewell.sentences import sentences

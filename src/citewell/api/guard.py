@@ -16,12 +16,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citewell.adapters.store.users import KEY_PREFIX
 from citewell.api.addresses import is_own_host, is_same_origin
-from citewell.api.limits import too_often
 from citewell.api.problem_responses import answer
 from citewell.api.problems import Problem, Refused, problem_of
+from citewell.api.rate_limits import too_often
 from citewell.api.request_checks import CSRF_NEEDED
 from citewell.api.server_state import ServerState
-from citewell.api.session_keys import is_equal
+from citewell.api.token_signer import is_equal
 from citewell.api.visitor import VISITOR, Visitor
 from citewell.errors import TooLarge
 

@@ -15,7 +15,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from citewell.api.problems import NOT_OUR_FORM, Problem, Refused
 from citewell.api.request_checks import CSRF_NEEDED
-from citewell.api.session_keys import is_equal
+from citewell.api.token_signer import is_equal
 from citewell.api.visitor import visitor_of
 from citewell.errors import CitewellError, DiskFull, InputError, TooLarge
 from citewell.ingest.parse import safe_name

@@ -8,7 +8,7 @@ from fastapi import Form, Request
 from fastapi.dependencies.models import Dependant
 
 from citewell.api.problems import NOT_OUR_FORM, Refused
-from citewell.api.session_keys import is_equal
+from citewell.api.token_signer import is_equal
 from citewell.api.visitor import visitor_of
 from citewell.errors import InputError
 

@@ -23,11 +23,11 @@ from citewell.adapters.oidc.provider import Provider
 from citewell.adapters.store.identities import SqlIdentities
 from citewell.adapters.store.single_tenant import tenants
 from citewell.answer.service import AskService
-from citewell.api.limits import RateLimit, Running, too_often
 from citewell.api.metrics import Metrics
 from citewell.api.problems import Refused
 from citewell.api.progress import Progress, Stopwatch
-from citewell.api.session_keys import TokenSigner
+from citewell.api.rate_limits import RateLimit, Running, too_often
+from citewell.api.token_signer import TokenSigner
 from citewell.api.visitor import Visitor
 from citewell.app import App, Results
 from citewell.errors import LibraryError, NotFound

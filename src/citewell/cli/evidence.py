@@ -9,7 +9,7 @@ import typer
 
 from citewell.api.bodies.documents import entry_json
 from citewell.cli.common import DocumentId, Home, Json, opened, print_json, printable
-from citewell.cli.entries import print_entries
+from citewell.cli.list_documents import print_entries
 from citewell.cli.progress import progress
 from citewell.cli.verify import verify
 from citewell.errors import InputError, NotFound

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
-from citewell.adapters.vault.folder import VaultFolder, label_of, make_vault, restore
 from citewell.adapters.vault.header import HEADER_FILE, Header
+from citewell.adapters.vault.vault import VaultFolder, label_of, make_vault, restore
 from citewell.allowed_models import check_model, models_of, with_model
 from citewell.app import App
 from citewell.clinical import Lexicon

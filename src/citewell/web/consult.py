@@ -9,7 +9,7 @@ from typing import Any
 from citewell.assistants.consult.summary import lasting
 from citewell.assistants.consult.view import source_line
 from citewell.types.consult import Category, Consult, Finding, Polarity
-from citewell.types.consult_pen import PenLine, by_part, lines_now, removed_lines
+from citewell.types.consult_plan_edits import PenLine, by_part, lines_now, removed_lines
 from citewell.web.source_highlights import SourceTarget
 
 GROUPS: tuple[tuple[str, frozenset[Category]], ...] = (

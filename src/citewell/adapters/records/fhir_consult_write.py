@@ -9,7 +9,7 @@ from typing import Any
 
 from citewell.adapters.records.bundle import url_of, written
 from citewell.types.consult import Category, Consult, ConsultState, Differential, Finding, Polarity
-from citewell.types.consult_pen import lines_now, removed_lines
+from citewell.types.consult_plan_edits import lines_now, removed_lines
 
 NAMESPACE = uuid.UUID("0f1a7a66-2f0d-5d38-9f41-4d6f5d6f6c11")
 LOINC = "http://loinc.org"

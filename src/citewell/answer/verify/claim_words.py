@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from citewell import vocabulary
 from citewell.answer.denial_cues import Denial, denials
-from citewell.answer.verify.frames import framed
+from citewell.answer.verify.reversing_phrases import framed
 from citewell.clinical.medicines import Medicine, medicines
 from citewell.clinical.quantities import Quantity, quantities
 from citewell.sentences import STOP_WORDS, stem

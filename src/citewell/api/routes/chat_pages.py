@@ -84,7 +84,13 @@ async def rules_near(site: Here, visitor: Member, answer_id: str) -> Response:
     entries = await related(site, visitor, patient)
     rules = [(related_json(entry), SourceTarget(None, entry.piece.start, entry.piece.end).query) for entry in entries]
     return site.page(
-        "related.html", visitor, nav="guidelines", tab="assess", answer_id=answer_id, patient=patient.id, rules=rules
+        "closest_recommendations.html",
+        visitor,
+        nav="guidelines",
+        tab="assess",
+        answer_id=answer_id,
+        patient=patient.id,
+        rules=rules,
     )
 
 

@@ -24,7 +24,7 @@ from citewell.assistants.consult.view import listed_json, note_text
 from citewell.errors import CitewellError, InputError
 from citewell.types import User
 from citewell.types.consult import CONFIDENCES, Category, ConsultState, Finding
-from citewell.types.consult_pen import is_empty
+from citewell.types.consult_plan_edits import is_empty
 from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, grouped, plan_of
 
 router = APIRouter(prefix="/consult")

@@ -42,7 +42,7 @@ def asked(site: Here, visitor: Member, part: Paging) -> Response:
     asker = visitor.asker()
     listed = site.ask_service().inbox.asked(asker, limit=part.limit, after=part.after)
     rows = questions(site, listed.items, asker)
-    return site.page("asked.html", visitor, nav="asked", rows=rows, next=listed.next, after=part.after)
+    return site.page("sent_questions.html", visitor, nav="asked", rows=rows, next=listed.next, after=part.after)
 
 
 @router.get("/inbox/{routed_id}")
@@ -52,7 +52,7 @@ def case_page(site: Here, visitor: Member, routed_id: str) -> Response:
     passages = [(passage_chip(at, passage), passage.text) for at, passage in enumerate(case.evidence, start=1)]
     nav = "inbox" if case.may_answer else "asked"
     known = names(site, visitor, [case.asked_by])
-    return site.page("case.html", visitor, nav=nav, case=case, passages=passages, names=known)
+    return site.page("inbox_question.html", visitor, nav=nav, case=case, passages=passages, names=known)
 
 
 @router.post("/inbox/{routed_id}/reply")

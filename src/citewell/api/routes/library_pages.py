@@ -164,7 +164,7 @@ def document_row(site: Here, visitor: Reader, document_id: str) -> Response:
     """The document's row in the library, for a script that follows it."""
     entry = site.entry(document_id, visitor.whole)
     name = site.app.guidelines.recognised(entry, visitor.whole)
-    return site.page("row.html", visitor, rows=[(entry, site.progress(entry))], guideline=name)
+    return site.page("document_row.html", visitor, rows=[(entry, site.progress(entry))], guideline=name)
 
 
 @router.post("/documents/{document_id}/version")

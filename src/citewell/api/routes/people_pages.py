@@ -128,7 +128,7 @@ def _keys_page(
 ) -> Response:
     is_owner = visitor.user_id == OWNER_ID
     keys = [] if is_owner else site.people.keys(visitor.user_id, tenant=visitor.tenant)
-    return site.page("keys.html", visitor, nav="keys", keys=keys, made=made, is_owner=is_owner, problem=problem)
+    return site.page("account.html", visitor, nav="keys", keys=keys, made=made, is_owner=is_owner, problem=problem)
 
 
 @router.post("/keys")

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, FastAPI, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
 from citewell.adapters.vault.header import Header
+from citewell.adapters.vault.vault import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS
 from citewell.allowed_models import elsewhere
 from citewell.api import problem_responses
 from citewell.api.history import TALKS_SHOWN
@@ -96,7 +96,7 @@ def create(
         safe.vaults.open(made.id, passphrase)
     except CitewellError as error:
         return _picker(site, visitor, safe, label=label, problem=problem_of(error))
-    return site.page("records_made.html", visitor, nav="records", vault=made, words=phrase.split())
+    return site.page("records_recovery_words.html", visitor, nav="records", vault=made, words=phrase.split())
 
 
 @router.post("/restore")

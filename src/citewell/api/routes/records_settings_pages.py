@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Response
 
-from citewell.adapters.vault.folder import MIN_PASSPHRASE_CHARACTERS
+from citewell.adapters.vault.vault import MIN_PASSPHRASE_CHARACTERS
 from citewell.api.open_vaults import Opened, Owner, Vaulted, VaultSession
 from citewell.api.problems import Problem, problem_of
 from citewell.api.routes.documents import disposition
@@ -68,7 +68,9 @@ def other_words(*, visitor: Owner, room: Opened, safe: Vaulted, passphrase: Secr
         phrase = safe.vaults.new_recovery(room.id, passphrase)
     except CitewellError as error:
         return _settings(room, visitor, problem=problem_of(error))
-    return room.site.page("records_made.html", visitor, nav="records", vault=room.profile.vault, words=phrase.split())
+    return room.site.page(
+        "records_recovery_words.html", visitor, nav="records", vault=room.profile.vault, words=phrase.split()
+    )
 
 
 @router.post("/export", dependencies=FORM)

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from citewell.adapters.vault.folder import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS, label_of
 from citewell.adapters.vault.header import Header
+from citewell.adapters.vault.vault import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS, label_of
 from citewell.api.bodies.base import RequestBody, ResponseBody
 from citewell.api.open_vaults import Known, OpenVaults, Owner, Vaulted
 from citewell.api.problems import Problem, Refused

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.tables import rows
+from citewell.assistants.consult.weight_based_doses import has_dose
 
 MAX_CHARACTERS = 600
 """A longer sentence is a chart or a table that was read as one, and nobody would read it in a plan."""

@@ -25,7 +25,6 @@ from citewell.answer.gate import (
 from citewell.assistants.consult.advice_sentences import MIN_WORDS
 from citewell.assistants.consult.applicability import applicability_of
 from citewell.assistants.consult.conflicts import PatientMedicines, given
-from citewell.assistants.consult.doses import AMOUNTS, has_dose, worked_doses
 from citewell.assistants.consult.extractive_plan import (
     GRADE,
     NAMELESS,
@@ -47,6 +46,7 @@ from citewell.assistants.consult.plan_evidence import AssessmentParts, Diagnosis
 from citewell.assistants.consult.plan_lines import FoundLines, PlannedLine, joined, lines_on
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
+from citewell.assistants.consult.weight_based_doses import AMOUNTS, has_dose, worked_doses
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import quantities
 from citewell.errors import ModelError

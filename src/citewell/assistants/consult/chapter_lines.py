@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from citewell.assistants.consult.advice_sections import NUMBER, may_advise
-from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.guideline_choice import ChosenGuideline, plain
 from citewell.assistants.consult.tables import rows
+from citewell.assistants.consult.weight_based_doses import has_dose
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import populations
 from citewell.sentences import list_mark

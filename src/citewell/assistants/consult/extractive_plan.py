@@ -11,9 +11,9 @@ from citewell.assistants.consult.advice_sections import imprint_of
 from citewell.assistants.consult.advice_sentences import is_empty, is_telling, is_warning, states
 from citewell.assistants.consult.applicability import Applicable, applicability_of
 from citewell.assistants.consult.disease_stages import is_for_severe
-from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.gather import ApplicablePassage
 from citewell.assistants.consult.patient_conditions import KnownConditions
+from citewell.assistants.consult.weight_based_doses import has_dose
 from citewell.clinical.medicines import medicines
 from citewell.sentences import terms
 from citewell.types import Context, Evidence, EvidenceSpan, Hit

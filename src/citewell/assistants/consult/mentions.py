@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from citewell import clinical
 from citewell.clinical.assertion import AssertionContext, MentionSpan
-from citewell.clinical.meanings import is_misread, is_normal, meant
+from citewell.clinical.implied_findings import is_misread, is_normal, meant
 from citewell.clinical.quantities import person_words, results
 from citewell.types.consult import Category, Polarity
 

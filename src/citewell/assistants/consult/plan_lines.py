@@ -22,13 +22,13 @@ from citewell.assistants.consult.chapter_lines import (
 )
 from citewell.assistants.consult.conflicts import given
 from citewell.assistants.consult.disease_stages import is_for_severe, line_of, other_stage
-from citewell.assistants.consult.doses import AMOUNTS, has_dose
 from citewell.assistants.consult.extractive_plan import GRADE, quotes
 from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence
 from citewell.assistants.consult.guideline_choice import ChosenGuideline, illnesses_of, names_form, plain
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
 from citewell.assistants.consult.patient_conditions import KnownConditions, on_another
 from citewell.assistants.consult.recommendation_lines import recommendation_lines, recommendations_of
+from citewell.assistants.consult.weight_based_doses import AMOUNTS, has_dose
 from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from citewell.assistants.consult.advice_sections import may_advise
 from citewell.assistants.consult.advice_sentences import is_warning
 from citewell.assistants.consult.chapter_lines import GuidelineLine, role_of
-from citewell.assistants.consult.doses import has_dose
 from citewell.assistants.consult.guideline_choice import ChosenGuideline, plain
+from citewell.assistants.consult.weight_based_doses import has_dose
 from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule
 from citewell.assistants.guidelines.read_guideline import read
 from citewell.clinical.medicines import medicines

@@ -24,7 +24,7 @@ from citewell.history import KeptOutcome
 from citewell.ports.consult import ConsultEntry, ConsultEvent, Consults
 from citewell.types import Emergency, User
 from citewell.types.consult import Consult, ConsultState, Differential, Finding, RedFlag
-from citewell.types.consult_pen import (
+from citewell.types.consult_plan_edits import (
     NO_DIAGNOSIS,
     PenLine,
     checked_place,

@@ -10,7 +10,7 @@ from citewell.answer.audit import scope_json, text_hash
 from citewell.history import AuditRecord
 from citewell.types import User
 from citewell.types.consult import Consult
-from citewell.types.consult_pen import line_at
+from citewell.types.consult_plan_edits import line_at
 
 KEY = "consult"
 """Under which a record holds it; records of questions have no such key."""

@@ -11,7 +11,7 @@ from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who
 from citewell.types.consult import Consult, ConsultState
-from citewell.types.consult_pen import PenLine, by_part, lines_now, removed_lines
+from citewell.types.consult_plan_edits import PenLine, by_part, lines_now, removed_lines
 
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 DRAFT = "DRAFT for a clinician to check and sign. Not advice for the patient."

@@ -25,8 +25,8 @@ from citewell.assistants.guidelines.record_clauses import RecordClause, as_read,
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader
 from citewell.clinical.assertion import read_context, read_contexts
+from citewell.clinical.implied_findings import meant
 from citewell.clinical.lexicon import Lexicon, concept_ids
-from citewell.clinical.meanings import meant
 
 LASTING = {"persistent": (21.0, math.inf), "sub-acute": (3.0, 92.0), "newly abnormal": (0.0, 92.0)}
 """For how many days something has lasted, by its own words, that is assumed to be persistent, sub-acute or new, to be

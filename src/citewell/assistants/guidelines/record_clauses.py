@@ -13,8 +13,8 @@ from citewell.assistants.guidelines.concept_match import units as named_units
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import Mention, broader
 from citewell.clinical.assertion import AssertionContext, read_context
+from citewell.clinical.implied_findings import is_misread, is_normal, meant
 from citewell.clinical.lexicon import Lexicon, concept_ids, ids_of
-from citewell.clinical.meanings import is_misread, is_normal, meant
 from citewell.clinical.medicines import medicines
 from citewell.clinical.quantities import durations
 from citewell.types.consult import Polarity

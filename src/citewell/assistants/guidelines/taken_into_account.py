@@ -37,7 +37,7 @@ from citewell.assistants.guidelines.record_clauses import (
 )
 from citewell.clinical import broader, fold
 from citewell.clinical.assertion import AssertionContext, read_context
-from citewell.clinical.meanings import is_misread, is_normal, meant
+from citewell.clinical.implied_findings import is_misread, is_normal, meant
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
 from citewell.clinical.populations import is_there, organ_named
 from citewell.clinical.quantities import ages, named_test, results

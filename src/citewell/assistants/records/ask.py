@@ -22,15 +22,16 @@ from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Ve
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.align import align
+from citewell.assistants.records.answer_caveats import notes
 from citewell.assistants.records.confidence import agree, confidence
 from citewell.assistants.records.fact_places import FactDocuments, is_coded, unread
 from citewell.assistants.records.fact_query import GatheredFacts
+from citewell.assistants.records.facts_for_question import Strategy, strategy
 from citewell.assistants.records.gather import fetch, gather, known_allergies, newer
 from citewell.assistants.records.intents import Intent, Intents, intents_of
 from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
 from citewell.assistants.records.named_facts import Names, unused
-from citewell.assistants.records.notes import notes
 from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions, on_topic
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
@@ -39,7 +40,6 @@ from citewell.assistants.records.release import ReleaseCounts, release
 from citewell.assistants.records.safety_filter import counted, template
 from citewell.assistants.records.screening import FILTERED, ScreenedQuestion, screen
 from citewell.assistants.records.source_sentences import Sources
-from citewell.assistants.records.strategy import Strategy, strategy
 from citewell.clinical.languages import Language, language_of
 from citewell.ports import Writer
 from citewell.prompts import Template

@@ -11,10 +11,10 @@ from citewell.assistants.records.answer_open_questions import due, effects, reas
 from citewell.assistants.records.answer_results import diagnoses, listing, results, trend
 from citewell.assistants.records.answer_timeline import changes, person, prepare, visits
 from citewell.assistants.records.fact_query import RECORD, FactQuery, GatheredFacts, listed, not_mentioned, told
+from citewell.assistants.records.facts_for_question import Part, Strategy
 from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, T, when
 from citewell.assistants.records.named_facts import Names
-from citewell.assistants.records.strategy import Part, Strategy
 from citewell.clinical import Lexicon
 from citewell.sentences import paragraphs
 from citewell.types import Hit

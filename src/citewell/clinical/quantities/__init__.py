@@ -18,7 +18,7 @@ from citewell.clinical.quantities.results import (
     named_tests,
     results,
 )
-from citewell.clinical.quantities.unit_names import LOOK_BACK, Unit, days_in, unit_named, unit_of_result
+from citewell.clinical.quantities.units import LOOK_BACK, Unit, days_in, unit_named, unit_of_result
 
 __all__ = [
     "BARE",

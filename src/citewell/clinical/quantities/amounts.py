@@ -20,7 +20,7 @@ from citewell.clinical.quantities.period_marks import (
     periods,
 )
 from citewell.clinical.quantities.person_words import Told, is_bare_age, told_of
-from citewell.clinical.quantities.unit_names import (
+from citewell.clinical.quantities.units import (
     FLAT,
     LOOK_BACK,
     PLAIN,

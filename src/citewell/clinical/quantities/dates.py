@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from citewell.clinical.quantities.unit_names import LOOK_BACK
+from citewell.clinical.quantities.units import LOOK_BACK
 from citewell.vocabulary.months import MONTHS
 
 _OTHER_NAMES = (

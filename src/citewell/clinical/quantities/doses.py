@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from citewell.clinical.quantities.period_marks import NUMBER_WORD, number, periods
 from citewell.clinical.quantities.results import ALSO_TAKEN, named_test
-from citewell.clinical.quantities.unit_names import FLAT
+from citewell.clinical.quantities.units import FLAT
 
 
 @dataclass(frozen=True, slots=True)

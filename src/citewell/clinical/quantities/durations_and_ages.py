@@ -11,7 +11,7 @@ from functools import cache
 from typing import Literal, cast
 
 from citewell.clinical.quantities.period_marks import NUMBER_WORD, number
-from citewell.clinical.quantities.unit_names import FLAT, LOOK_BACK, Sign, days_in
+from citewell.clinical.quantities.units import FLAT, LOOK_BACK, Sign, days_in
 from citewell.clinical.tables import rows
 from citewell.vocabulary.months import MONTH
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from citewell.clinical.quantities.unit_names import LOOK_BACK, days_in
+from citewell.clinical.quantities.units import LOOK_BACK, days_in
 from citewell.vocabulary.months import MONTH, month_number
 
 ONES = {

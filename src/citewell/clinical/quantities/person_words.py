@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Literal
 
-from citewell.clinical.quantities.unit_names import LOOK_BACK
+from citewell.clinical.quantities.units import LOOK_BACK
 from citewell.clinical.tables import rows
 
 Told = Literal["", "age", "length"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, cast
 
-from citewell.clinical.quantities.unit_names import FLAT, LOOK_BACK, Sign, unit_of_result, unit_pattern
+from citewell.clinical.quantities.units import FLAT, LOOK_BACK, Sign, unit_of_result, unit_pattern
 from citewell.clinical.tables import rows
 
 Word = Literal["positive", "negative", "normal", "high", "low", "abnormal"]

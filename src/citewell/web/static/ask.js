@@ -1,6 +1,6 @@
 // The Ask page: an answer appears sentence by sentence, each once it is checked.
 
-import "./keys.js";
+import "./keyboard.js";
 import "./panel.js";
 import { listen, NO_ANSWER } from "./stream.js";
 import { Turn } from "./turn.js";

@@ -1,6 +1,6 @@
 // The Chat page: rules appear one by one, each once it is checked; without this script the form sends as any form does.
 
-import "./keys.js";
+import "./keyboard.js";
 import "./panel.js";
 import { NO_ANSWER, listen } from "./stream.js";
 

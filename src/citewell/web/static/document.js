@@ -1,6 +1,6 @@
 // The page of a document: keys, the source panel, and how far reading has come.
 
-import "./keys.js";
+import "./keyboard.js";
 import "./panel.js";
 import { follow } from "./follow.js";
 

@@ -1,6 +1,6 @@
 // One question and its answer, built while the answer comes; it looks as the server draws it (_turn.html).
 
-import { watch } from "./clock.js";
+import { watch } from "./stage_progress.js";
 
 const STAGES = { searching: "Searching", reading: "Reading", writing: "Writing", checking: "Checking each sentence" };
 const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;

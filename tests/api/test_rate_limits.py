@@ -11,9 +11,9 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from citewell.api import limits
+from citewell.api import rate_limits
 from citewell.api.app import create_app
-from citewell.api.limits import RateLimit
+from citewell.api.rate_limits import RateLimit
 from citewell.app import App, build
 from citewell.config import Settings
 from citewell.types import Role
@@ -92,7 +92,7 @@ def test_a_person_has_two_checks_under_way_and_others_are_not_held_up(
 
 
 def test_a_flood_of_names_frees_nobody_and_who_has_all_again_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MANY", 10)
+    monkeypatch.setattr(rate_limits, "MANY", 10)
     now = 0.0
     tries = RateLimit(2, every_s=60, clock=lambda: now)
     assert [tries.take("victim") for _ in range(3)] == [0.0, 0.0, 30.0]
