@@ -20,7 +20,7 @@ VERBS = {
     "assess": "assess",
     "chat": "chat",
     "replay": "replay",
-    "list": "entries.list_entries",
+    "list": "list_documents.list_entries",
     "show": "show",
     "file": "file",
     "delete": "delete",
