@@ -169,11 +169,11 @@ def test_results_out_of_range_are_those_alone_and_of_the_time_that_is_asked_for(
     told: Callable[..., GatheredFacts],
 ) -> None:
     assert names(told("Which of my results are abnormal?")) == ["Creatinine"]
-    assert told("Were any results abnormal this year?").lead.startswith("Your record has 2 tests of 2026. ")
+    assert told("Were any results abnormal this year?").lead.startswith("Your record has 2 tests from 2026. ")
     assert told("Were any of my results abnormal in 2015?").lead == (
-        "Your record marks none of 1 test of 2015 as out of range."
+        "Your record marks none of 1 test from 2015 as out of range."
     )
-    assert told("Were any of my results abnormal last year?").lead == "Your record has no result of 2025."
+    assert told("Were any of my results abnormal last year?").lead == "Your record has no result from 2025."
 
 
 def test_a_month_ends_where_the_next_begins() -> None:
@@ -236,13 +236,13 @@ def test_what_was_said_at_a_visit_is_not_made_up(told: Callable[..., GatheredFac
 
 def test_a_time_that_is_not_on_record_does_not_hide_the_newest_result(told: Callable[..., GatheredFacts]) -> None:
     found = told("How has my sodium been in 2019?")
-    assert found.lead == "Your record has no result of Sodium of 2019. The latest recorded:"
+    assert found.lead == "Your record has no result for Sodium from 2019. The latest recorded:"
     assert names(found) == ["Sodium"]
 
 
 def test_the_highest_and_the_lowest_are_looked_up(told: Callable[..., GatheredFacts]) -> None:
     assert told("What was the highest my creatinine has ever been?").facts == (FACTS[7],)
-    assert told("What was my lowest creatinine?").lead == "The lowest of 2 results of Creatinine in your record:"
+    assert told("What was my lowest creatinine?").lead == "The lowest of 2 results for Creatinine in your record:"
 
 
 def test_a_month_without_a_year_is_the_last_one_that_has_begun() -> None:
@@ -362,7 +362,7 @@ def test_a_list_of_medicines_quotes_a_newer_paper_that_names_some(asked: Callabl
 
 def test_what_happened_in_a_month_is_told_from_a_paper_of_it(asked: Callable[[str], str]) -> None:
     text = asked("What happened in October 2026?")
-    assert text.startswith("Your list of facts has no entry of October 2026, but your documents have this:")
+    assert text.startswith("Your list of facts has no entry from October 2026, but your documents have this:")
     assert "I have stopped it." in text
 
 

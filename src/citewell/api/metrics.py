@@ -22,10 +22,10 @@ COUNTERS = {
 TIMES = {"request": "Time to the first byte of an answer, by route.", "search": "Search time."}
 GAUGES = {
     "streams": "Answers being sent.",
-    "documents": "Documents that answer.",
+    "documents": "Documents in use.",
     "documents_under_way": "Documents queued or being processed.",
     "documents_failed": "Documents that could not be read.",
-    "passages": "Passages that answer.",
+    "passages": "Passages in use.",
     "queue_oldest_seconds": "Waiting time of the oldest queued document.",
     "workers": "Workers that reported recently.",
 }

@@ -241,7 +241,7 @@ def _look_at_vocabulary(app: App) -> SystemCheck | str:
     added = app.search("hemoptysis").expansions
     if not added:
         return SystemCheck("vocabulary", "failed", "synonyms are not loaded: reinstall Citewell")
-    return f"a known word has {len(added)} other names"
+    return f"loaded: a test word has {len(added)} synonyms"
 
 
 def _look_at_queue(app: App) -> SystemCheck:

@@ -35,15 +35,15 @@ def trend(asked: FactQuery) -> GatheredFacts | None:
         return _older(asked) or (not_mentioned(asked) if asked.unknown else None)
     newest = asked.known.latest(results)
     if len(newest) > MOST_COURSES:
-        return told(f"{RECORD} has {count(results, 'result')} of {len(newest)} tests. The latest of each:", newest)
+        return told(f"{RECORD} has {count(results, 'result')} for {len(newest)} tests. The latest of each:", newest)
     room = MAX_SHOWN // len(newest)
     shown_ones = [lab_result for test in newest for lab_result in _course(results, test, room)]
     if len(newest) > 1:
-        lead = f"{RECORD} has {count(results, 'result')} of {len(newest)} tests. Of each, oldest first:"
+        lead = f"{RECORD} has {count(results, 'result')} for {len(newest)} tests. For each, oldest first:"
         return GatheredFacts(lead, tuple(shown_ones), len(results) - len(shown_ones))
     first, last = shown_ones[0], shown_ones[-1]
     span = f" from {shown(first.collected)} to {shown(last.collected)}" if len(results) > 1 else ""
-    lead = f"{RECORD} has {count(results, 'result')} of {last.test_name}{span}:"
+    lead = f"{RECORD} has {count(results, 'result')} for {last.test_name}{span}:"
     return GatheredFacts(lead, tuple(shown_ones), len(results) - len(shown_ones))
 
 
@@ -52,9 +52,9 @@ def _older(asked: FactQuery) -> GatheredFacts | None:
     newest = asked.known.latest(asked.outside(LabResult))
     if not newest:
         return None
-    of = f" of {asked.wanted.words}" if asked.wanted.words else " of that time"
+    of = f" from {asked.wanted.words}" if asked.wanted.words else " from that time"
     what = newest[0].test_name if len(newest) == 1 else "these tests"
-    return denied(f"{RECORD} has no result of {what}{of}", beside="The latest recorded:", facts=newest)
+    return denied(f"{RECORD} has no result for {what}{of}", beside="The latest recorded:", facts=newest)
 
 
 def _extreme(results: list[LabResult], *, is_high: bool) -> GatheredFacts | None:
@@ -64,7 +64,7 @@ def _extreme(results: list[LabResult], *, is_high: bool) -> GatheredFacts | None
         return None
     found = max(counted, key=lambda lab_result: (lab_result.value or 0) if is_high else -(lab_result.value or 0))
     which = "highest" if is_high else "lowest"
-    of = f"{count(counted, 'result')} of {found.test_name}"
+    of = f"{count(counted, 'result')} for {found.test_name}"
     return told(f"The {which} of {of} in your record:", [found], after=NO_RANGE if is_unjudged(found) else "")
 
 
@@ -89,7 +89,7 @@ def results(asked: FactQuery) -> GatheredFacts | None:
         what = newest[0].test_name if len(newest) == 1 else "these tests"
         is_one = len(newest) == 1 and is_unjudged(newest[0])
         return told(
-            f"The latest result of {what} in your record:", newest, after=NO_RANGE if is_one else unjudged(newest)
+            f"The latest result for {what} in your record:", newest, after=NO_RANGE if is_one else unjudged(newest)
         )
     if older := _older(asked):
         return older
@@ -105,7 +105,7 @@ def results(asked: FactQuery) -> GatheredFacts | None:
     if Intent.ABNORMAL in asked.wanted:
         return _out_of_range(asked, newest, out)
     about = f", {len(out)} of them marked as out of range" if out else ""
-    of = f" of {asked.wanted.words}" if asked.wanted.words else ""
+    of = f" from {asked.wanted.words}" if asked.wanted.words else ""
     return told(
         f"{RECORD} has {count(newest, 'test')}{of}{about}. The latest result of each:", newest, after=unjudged(newest)
     )
@@ -118,7 +118,7 @@ def _out_of_range(asked: FactQuery, newest: list[LabResult], out: list[LabResult
         for beyond_limit in beyond_limits(asked.known.facts)
         if beyond_limit in newest and beyond_limit not in out
     ]
-    of = f" of {asked.wanted.words}" if asked.wanted.words else ""
+    of = f" from {asked.wanted.words}" if asked.wanted.words else ""
     if not newest:
         return denied(f"{RECORD} has no result{of}")
     if not out and not beyond:

@@ -60,12 +60,12 @@ def visits(asked: FactQuery) -> GatheredFacts | None:
     if Intent.SAID in asked.wanted:
         that_day = _dated(asked) if appointments and asked.wanted.words else []
         of = (
-            f"It has {count(that_day)} of {asked.wanted.words}:"
+            f"It has {count(that_day)} from {asked.wanted.words}:"
             if that_day
             else f"It lists {count(appointments, 'visit')}:"
         )
         return denied(f"{RECORD} does not include what was said at a visit", beside=of, facts=that_day or appointments)
-    of = f" of {asked.wanted.words}" if asked.wanted.words else ""
+    of = f" from {asked.wanted.words}" if asked.wanted.words else ""
     return told(f"{RECORD} lists {count(appointments, 'visit')}{of}:", appointments)
 
 
@@ -95,8 +95,8 @@ def _within(asked: FactQuery) -> GatheredFacts:
     """Everything that the record dates to a day, a month or a year."""
     facts = _dated(asked)
     if not facts:
-        return denied(f"{RECORD} has no entry of {asked.wanted.words}")
-    return told(f"{RECORD} has {count(facts)} of {asked.wanted.words}:", facts)
+        return denied(f"{RECORD} has no entry from {asked.wanted.words}")
+    return told(f"{RECORD} has {count(facts)} from {asked.wanted.words}:", facts)
 
 
 def _dated(asked: FactQuery) -> list[Fact]:
