@@ -37,13 +37,13 @@ from citewell.assistants.consult.extractive_plan import (
 )
 from citewell.assistants.consult.gather import ApplicablePassage
 from citewell.assistants.consult.guideline_cautions import against, of_guideline, of_taken
-from citewell.assistants.consult.guideline_choice import is_label, written_out
+from citewell.assistants.consult.guideline_choice import ChosenGuideline, is_label, written_out
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.named_findings import key_of, named_in
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
 from citewell.assistants.consult.patient_conditions import KnownConditions, known_of
 from citewell.assistants.consult.plan_evidence import AssessmentParts, DiagnosisEvidence, evidence_for, plan_patient
-from citewell.assistants.consult.plan_lines import FoundLines, PlannedLine, joined, lines_on
+from citewell.assistants.consult.plan_lines import FoundLines, PlannedLine, joined, left, lines_on
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.weight_based_doses import AMOUNTS, has_dose, worked_doses
@@ -212,6 +212,15 @@ NO_LIBRARY = (
 )
 MODEL_FAILED = "The model failed ({reason}); the plan quotes the guidelines instead."
 MODEL_REFUSED = "Nothing the model wrote for {condition} was found in the guidelines, so they are quoted instead."
+LEADS = (
+    "More than one guideline covers {condition}. {first} is quoted, because the patient is treated in: {country}. What "
+    "{others} says is under “left out”."
+)
+WHICH = (
+    "More than one guideline covers {condition}: {several}. Both are quoted. Say in which country the patient is "
+    "treated and draft the plan again to see one of them alone."
+)
+BEHIND = "from a guideline that is not of {country}"
 UNSETTLED = (
     "Unresolved when this was written: {question} Neither answer was used to choose recommendations; medicines "
     "checked against both."
@@ -229,10 +238,14 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
     conditions = [written_out(other.condition) for other in consult.differentials]
     found, alone = evidence_for(conditions, consult, scope=scope, parts=parts)
     notes: list[str] = []
+    country = _country(consult)
     plans, warnings = [], list(of_taken(held))
     for differential, evidence in zip(consult.differentials, found, strict=True):
         who = plan_patient(evidence.gathered.condition, consult, held)
-        lines = joined(lines_on(guideline, evidence.gathered, who) for guideline in evidence.guidelines)
+        first, behind = _leading(evidence.guidelines, country)
+        notes += _of_countries(differential.condition, first, behind, country)
+        lines = joined(lines_on(guideline, evidence.gathered, who) for guideline in first)
+        lines = _with_others(lines, [(one, lines_on(one, evidence.gathered, who)) for one in behind], country or "")
         warnings += of_guideline((*lines.lines, *lines.cautions), held)
         written = _written(evidence, lines, held, parts, notes)
         plans.append(_diagnosis(differential, evidence, lines, held, written))
@@ -249,6 +262,54 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
     return Plan(
         summary(consult), tuple(said_once(plans)), leads, tuple(red_flags), told, model, RULES.hash, _once(warnings)
     )
+
+
+def _country(consult: Consult) -> str | None:
+    """In which country the patient is treated: as it was entered, else as the notes name it."""
+    for told in (consult.country or "", " ".join(one.text for one in consult.messages if one.role == "user")):
+        found = [country for country, words in _places() if words.search(told)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _country_of(guideline: ChosenGuideline) -> str | None:
+    """Whose guideline it is; where nothing about it says so, the one country that its words name."""
+    metadata = guideline.entry.metadata
+    about = " ".join(filter(None, (metadata.publisher, guideline.entry.title, metadata.source_url)))
+    named = {country for country, words in _places() if words.search(guideline.document.text)}
+    return country_of(about) or (next(iter(named)) if len(named) == 1 else None)
+
+
+def _leading(
+    guidelines: Sequence[ChosenGuideline], country: str | None
+) -> tuple[Sequence[ChosenGuideline], Sequence[ChosenGuideline]]:
+    """Of guidelines of several countries those of the patient's, else international ones; and those behind them."""
+    for own in (country, "international") if country else ():
+        first = [guideline for guideline in guidelines if _country_of(guideline) == own]
+        if first:
+            return first, [guideline for guideline in guidelines if guideline not in first]
+    return guidelines, ()
+
+
+def _of_countries(
+    condition: str, first: Sequence[ChosenGuideline], behind: Sequence[ChosenGuideline], country: str | None
+) -> Iterator[str]:
+    """Which of several guidelines leads, or that it is to be said where the patient is treated."""
+    told = [f"{one.entry.title} ({_country_of(one) or 'country not stated'})" for one in (*first, *behind)]
+    if behind:
+        yield LEADS.format(condition=condition, first=told[0], others=", ".join(told[len(first) :]), country=country)
+    elif len({_country_of(one) for one in first}) > 1:
+        yield WHICH.format(condition=condition, several=" and ".join(told))
+
+
+def _with_others(lines: FoundLines, others: Sequence[tuple[ChosenGuideline, FoundLines]], country: str) -> FoundLines:
+    """The lines of the guidelines that lead; those of the others are left out, and what they caution of is kept."""
+    behind = (
+        left(one, planned.line, BEHIND.format(country=country)) for one, found in others for planned in found.lines
+    )
+    cautions = (caution for _, found in others for caution in found.cautions)
+    return replace(lines, left_out=(*lines.left_out, *behind), cautions=(*lines.cautions, *cautions))
 
 
 def _once(warnings: Sequence[Conflict]) -> tuple[Conflict, ...]:
@@ -474,6 +535,13 @@ def _graded(what: str, *texts: str) -> str | None:
     """Strength or certainty, where the words state it; the statement's own before those round it."""
     found = (value for text in texts for value, words in _patterns("strengths.tsv", what) if words.search(text))
     return next(found, None)
+
+
+@cache
+def _places() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple(
+        (country, re.compile(rf"\b(?:{country}|{names})\b", re.IGNORECASE)) for country, names in rows("places.tsv")
+    )
 
 
 @cache

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from citewell.answer.gate import Verify
+from citewell.answer.illnesses import named_illnesses, wider
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.consult.conflicts import PatientMedicines
 from citewell.assistants.consult.gather import GatheredEvidence, gather
@@ -23,10 +24,13 @@ from citewell.types import Document, Hit, LibraryEntry, Scope
 from citewell.types.consult import COMPLAINTS, Category, Consult, Patient, Polarity
 
 _FORM = re.compile(
-    r"\b(?:NSTEMI|STEMI|ST[- ](?:segment )?(?:depression|elevation)|primary prevention|secondary prevention|QRISK)",
+    r"\b(?:NSTEMI|STEMI|ST[- ](?:segment )?(?:depression|elevation)|primary prevention|secondary prevention|QRISK"
+    r"|stents?|PCI|CABG|angioplasty)\b",
     re.IGNORECASE,
 )
 """Words of a note that say which form of an illness it is, where guidelines treat the forms apart."""
+_ESTABLISHED = frozenset(("coronary heart disease", "stroke", "peripheral arterial disease"))
+"""Who has one of them has cardiovascular disease: what is prevented is the next event."""
 _ORIGIN = re.compile(
     r"\b(?:(?P<black>black(?: british| african| caribbean)?|(?:afro|african)[ –-]caribbean|african|caribbean|nigerian"
     r"|ghanaian|kenyan|ugandan|somali|ethiopian|zimbabwean|jamaican)|white|european|caucasian|asian|indian|pakistani"
@@ -107,11 +111,15 @@ def plan_patient(condition: str, consult: Consult, held: PatientMedicines) -> Pl
         for finding in held.settled
         if finding.category in COMPLAINTS and finding.polarity is Polarity.PRESENT and finding.duration_days is not None
     ]
+    known = known_of(condition, held.settled)
+    illnesses = named_illnesses("; ".join(known.names))
+    forms = ["secondary prevention"] if any(_ESTABLISHED & wider(illness) for illness in illnesses) else []
+    forms += _FORM.findall(" ".join(one.text for one in consult.messages if one.role == "user"))
     return PlanPatient(
         held.patient,
-        known_of(condition, held.settled),
+        known,
         PatientRecord(replace(patient, complaints=(*patient.complaints, *_considered(condition)))),
-        " ".join((condition, *_FORM.findall(" ".join(one.text for one in consult.messages if one.role == "user")))),
+        " ".join((condition, *forms)),
         frozenset(name for medicine in named for name in (medicine.name, medicine.family)),
         max(lasting, default=None),
         _origin(" ".join(one.text for one in consult.messages if one.role == "user")),

@@ -17,10 +17,10 @@ from citewell.clinical.medicines import medicines
 from citewell.errors import InputError
 from citewell.types import Document
 
-_REVIEWS = re.compile(r"\W*(?:review|monitor|follow|reassess|arrange (?:a )?(?:follow|review))", re.IGNORECASE)
+_REVIEWS = re.compile(r"\W*(?:review|monitor|follow[- ]?up|reassess|arrange (?:a )?(?:follow|review))", re.IGNORECASE)
 _TELLS = re.compile(
-    r"\W*(?:explain|discuss|advise|inform|give|provide|encourage|offer) (?:\w+ ){0,3}?"
-    r"(?:advice|information|lifestyle|people|support|them)\b",
+    r"\W*(?:explain|advise|inform|encourage|discourage"
+    r"|(?:discuss|give|provide|offer) (?:\w+ ){0,3}?(?:advice|information|lifestyle|support|help))\b",
     re.IGNORECASE,
 )
 
