@@ -24,7 +24,7 @@ from citewell.types import Document, Hit, LibraryEntry, Scope
 from citewell.types.consult import COMPLAINTS, Category, Consult, Patient, Polarity
 
 _FORM = re.compile(
-    r"\b(?:NSTEMI|STEMI|ST[- ](?:segment )?(?:depression|elevation)|primary prevention|secondary prevention|QRISK"
+    r"\b(?:NSTEMI|STEMI|ST[- ](?:segment )?(?:depression|elevation)|primary prevention|secondary prevention|QRISK\d?"
     r"|stents?|PCI|CABG|angioplasty)\b",
     re.IGNORECASE,
 )
