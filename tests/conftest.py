@@ -21,6 +21,7 @@ from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, Backend, Grap
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.entailment.pair import AnswerReader, PairReader
 from citewell.adapters.parsers.by_media_type import all_parsers
+from citewell.adapters.store import engine
 from citewell.adapters.store.engine import PLAIN, Driver, open_engine
 from citewell.adapters.vault import keys
 from citewell.adapters.vault.keys import LOWEST_MEMORY_KIB, LOWEST_TIME_COST, Derivation
@@ -80,6 +81,8 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take long, so that no process waits at the end for another; doors are slow."""
     slow = Counter(item.path for item in items if any(map(item.get_closest_marker, ("slow", "browser"))))
+    # What is drawn must not hang on which numbers the sources hold, nor every process read 700 files for them.
+    pytest.MonkeyPatch().setattr("hypothesis.internal.conjecture.providers.is_local_module_file", lambda _: False)
     place = {name: at for at, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (place.get(item.path.stem, len(LONGEST)), -slow[item.path]))
     for item in items:
@@ -110,11 +113,25 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def nothing_read_again() -> Iterator[None]:
-    """The certificates are read once, not by every client; what tests draw does not hang on what the sources say."""
+def certificates_are_read_once() -> Iterator[None]:
+    """The certificates that a client trusts are read once for all clients."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
-        patch.setattr("hypothesis.internal.conjecture.providers.is_local_module_file", lambda _: False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobody_waits_for_the_disk() -> Iterator[None]:
+    """What is kept is written, but not waited for: no test pulls the plug, and a process of its own does wait."""
+
+    def pragmas(connection: Any, record: object) -> None:
+        engine_pragmas(connection, record)
+        connection.execute("PRAGMA synchronous=OFF")
+
+    engine_pragmas = engine._pragmas
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_pragmas", pragmas)
+        patch.setattr(os, "fsync", lambda _: None)
         yield
 
 
