@@ -42,7 +42,13 @@ from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.named_findings import key_of, named_in
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
 from citewell.assistants.consult.patient_conditions import KnownConditions, known_of
-from citewell.assistants.consult.plan_evidence import AssessmentParts, DiagnosisEvidence, evidence_for, plan_patient
+from citewell.assistants.consult.plan_evidence import (
+    AssessmentParts,
+    DiagnosisEvidence,
+    evidence_for,
+    plan_patient,
+    with_printed,
+)
 from citewell.assistants.consult.plan_lines import FoundLines, PlannedLine, joined, left, lines_on
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
@@ -239,16 +245,17 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
     found, alone = evidence_for(conditions, consult, scope=scope, parts=parts)
     notes: list[str] = []
     country = _country(consult)
-    plans, warnings = [], list(of_taken(held))
-    for differential, evidence in zip(consult.differentials, found, strict=True):
-        who = plan_patient(evidence.gathered.condition, consult, held)
-        first, behind = _leading(evidence.guidelines, country)
-        notes += _of_countries(differential.condition, first, behind, country)
-        lines = joined(lines_on(guideline, evidence.gathered, who) for guideline in first)
-        lines = _with_others(lines, [(one, lines_on(one, evidence.gathered, who)) for one in behind], country or "")
+    plans: list[DiagnosisPlan] = []
+    warnings: list[Conflict] = []
+    every = [_lines(evidence, consult, held, country) for evidence in found]
+    named = [medicine for lines in every for one in lines.lines for medicine in medicines(one.line.text)]
+    held = with_printed(held, conditions, named, parts)
+    for differential, evidence, lines in zip(consult.differentials, found, every, strict=True):
+        notes += _of_countries(differential.condition, *_leading(evidence.guidelines, country), country)
         warnings += of_guideline((*lines.lines, *lines.cautions), held)
         written = _written(evidence, lines, held, parts, notes)
         plans.append(_diagnosis(differential, evidence, lines, held, written))
+    warnings += of_taken(held)
     taken = {passage.hit.source_id for evidence in found for passage in evidence.gathered.passages}
     if red_flags and any(SEVERE_LEFT_OUT in one.reason for plan in plans for one in plan.left_out):
         notes.append(SEVERE_NOTE)
@@ -310,6 +317,16 @@ def _with_others(lines: FoundLines, others: Sequence[tuple[ChosenGuideline, Foun
     )
     cautions = (caution for _, found in others for caution in found.cautions)
     return replace(lines, left_out=(*lines.left_out, *behind), cautions=(*lines.cautions, *cautions))
+
+
+def _lines(
+    evidence: DiagnosisEvidence, consult: Consult, held: PatientMedicines, country: str | None
+) -> FoundLines:
+    """The lines of the guidelines on a diagnosis for the patient, by those that lead."""
+    who = plan_patient(evidence.gathered.condition, consult, held)
+    first, behind = _leading(evidence.guidelines, country)
+    lines = joined(lines_on(guideline, evidence.gathered, who) for guideline in first)
+    return _with_others(lines, [(one, lines_on(one, evidence.gathered, who)) for one in behind], country or "")
 
 
 def _once(warnings: Sequence[Conflict]) -> tuple[Conflict, ...]:

@@ -35,7 +35,8 @@ _WARNS_BEHIND = re.compile(
 _OF_ALLERGY = re.compile(r"\s(?:allerg\w+|hypersensitiv\w+|intoleran\w+)\b", re.IGNORECASE)
 """Behind a medicine: “alternatives for penicillin allergy” gives no penicillin."""
 NOT_SETTLED = " (contradictory information)"
-RENAL = "has:kidney disease"
+KIDNEY_DISEASE = "kidney disease"
+RENAL = f"has:{KIDNEY_DISEASE}"
 LOW_EGFR, HIGH_POTASSIUM = 60.0, 5.5
 MICROMOLES = 88.4
 """Micromoles in a litre that are one milligram of creatinine in a decilitre."""
@@ -56,13 +57,15 @@ class PatientMedicines:
     findings: tuple[Finding, ...]
     doubted: frozenset[str] = frozenset()
     """Findings that contradict each other: an allergy among them is told all the same, and that it is not settled."""
+    printed: tuple[Conflict, ...] = ()
+    """What is printed with medicines, in the library, and speaks against one of them."""
     possible: tuple[Patient, ...] = ()
     """The patient by each answer that another one contradicts."""
 
     @classmethod
     def of(cls, consult: Consult) -> PatientMedicines:
         """What a consult holds."""
-        return cls(patient_of(consult), consult.findings, consult.doubted, possible(consult))
+        return cls(patient_of(consult), consult.findings, consult.doubted, possible=possible(consult))
 
     @property
     def settled(self) -> tuple[Finding, ...]:
@@ -118,7 +121,9 @@ class PatientMedicines:
             low = None if self.is_child else self.is_below(_MEASURES[what], limit)
             told += [(sign, f"the {low.name} is {low.value:g}{self.doubt(low)}")] if low else []
         high = next((one for one in self.measured("potassium") if (one.value or 0) >= HIGH_POTASSIUM), None)
-        return [*told, *([("hyperkalaemia", f"the potassium is {high.value:g}{self.doubt(high)}")] if high else [])]
+        told += [("hyperkalaemia", f"the potassium is {high.value:g}{self.doubt(high)}")] if high else []
+        is_low = self.kidneys is not None and self.kidneys[0][0] < LOW_EGFR
+        return [*told, *([(KIDNEY_DISEASE, self.kidneys[1])] if is_low and self.kidneys else [])]
 
     @property
     def kidneys(self) -> tuple[tuple[float, float], str] | None:
@@ -168,10 +173,13 @@ def conflicts(statement: str, held: PatientMedicines) -> tuple[Conflict, ...]:
     found: list[Conflict] = []
     for medicine in given(statement):
         found += [*_allergies(medicine, held), *listed_cautions(medicine, held), *_interactions(medicine, held)]
+        found += [told for told in held.printed if told.medicine == medicine.name]
     found.sort(key=lambda conflict: not conflict.is_grave)
     once: dict[tuple[str, str, str], Conflict] = {}
     for told in found:
-        once.setdefault((told.kind, told.medicine, told.text if told.kind == "interaction" else ""), told)
+        once.setdefault(
+            (told.kind, told.medicine, told.text if told.kind == "interaction" or told in held.printed else ""), told
+        )
     return tuple(once.values())
 
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
-from citewell.answer.illnesses import are_related, named_illnesses
+from citewell.answer.illnesses import are_related, named_illnesses, wider
 from citewell.assistants.consult.conflicts import (
+    KIDNEY_DISEASE,
     PatientMedicines,
     conflicts,
     given,
@@ -17,12 +18,12 @@ from citewell.assistants.consult.conflicts import (
 )
 from citewell.assistants.consult.plan_lines import PlannedLine
 from citewell.clinical import broader, concept_ids, mentions
-from citewell.clinical.medicines import Medicine, medicines, reacts
+from citewell.clinical.medicines import Medicine, medicines, members, reacts
 from citewell.clinical.populations import Applies, applies, belongs, populations
 from citewell.types.consult import COMPLAINTS, Polarity
 from citewell.types.consult_plan import Conflict
 
-_FORBIDS = re.compile(
+FORBIDS = re.compile(
     r"\bavoid|\bcontra-?indicat|\b(?:do|must|should) not\b|\bnot (?:for use|recommended|be used)\b|\bnever\b"
     r"|\b(?:recommends?|suggests?|advises?) against\b",
     re.IGNORECASE,
@@ -31,6 +32,10 @@ _FORBIDS = re.compile(
 
 
 NSAID, ASPIRIN = "NSAID", "aspirin"
+COLLECTIONS = frozenset(
+    ("haematinic", "other drug", "gut drug", "skin drug", "eye drug", "antidote", "obstetric drug", "addiction drug")
+)
+"""Rows of unlike medicines: a warning of supplements is none of folic acid."""
 GROWN = ("adults", "women", "men", "people")
 """Groups that a caution names without meaning that they are at risk."""
 
@@ -42,6 +47,11 @@ def of_taken(held: PatientMedicines) -> Iterator[Conflict]:
             for conflict in listed_cautions(medicine, held):
                 text = f"The patient takes {finding.name}. {conflict.text}"
                 yield Conflict(conflict.kind, medicine.name, text, conflict.source, conflict.is_grave)
+    taken = {medicine.name: finding.name for finding in held.taken for medicine in medicines(finding.name)}
+    for told in held.printed:
+        if told.medicine in taken:
+            text = f"The patient takes {taken[told.medicine]}. {told.text}"
+            yield Conflict(told.kind, told.medicine, text, told.source, told.is_grave)
     for one, other in combinations(held.taken, 2):
         for first, second in product(medicines(one.name), medicines(other.name)):
             for concern, source, is_grave in interactions(first, second):
@@ -58,7 +68,7 @@ def of_guideline(lines: Sequence[PlannedLine], held: PatientMedicines) -> Iterat
         warned = [medicine for medicine in medicines(text) if is_warned_of(text, medicine)]
         for finding in held.taken:
             for taken in medicines(finding.name):
-                if any(_is_one_of(taken, other) for other in warned):
+                if any(is_one_of(taken, other) for other in warned):
                     told = f"The patient takes {finding.name}. The guideline advises against it: “{planned.line.text}”"
                     source = planned.guideline.entry.title
                     yield Conflict("current_medicine", taken.name, told, source, is_grave=True)
@@ -73,10 +83,12 @@ def _warns_of_such(text: str, held: PatientMedicines) -> bool:
     return applies(named, held.patient).answer is not Applies.NO
 
 
-def _is_one_of(taken: Medicine, warned: Medicine) -> bool:
+def is_one_of(taken: Medicine, warned: Medicine) -> bool:
     """Whether a medicine is the one that is warned of, or of its class; aspirin is warned of with the NSAIDs."""
-    is_salicylate = warned.name == NSAID and taken.name == ASPIRIN
-    return taken.name == warned.name or is_salicylate or (warned.is_class and warned.family == taken.family)
+    if taken.name == warned.name or (warned.name == NSAID and taken.name == ASPIRIN):
+        return True
+    is_class = warned.is_class and warned.family not in COLLECTIONS
+    return is_class and (warned.family == taken.family or taken.family in members(warned.family))
 
 
 def against(
@@ -89,7 +101,7 @@ def against(
             warned = [
                 other
                 for other in medicines(planned.line.text)
-                if _is_one_of(medicine, other) or other.name == medicine.name
+                if is_one_of(medicine, other) or other.name == medicine.name
             ]
             if warned:
                 for conflict in _met(planned, medicine.name, held, condition):
@@ -100,14 +112,26 @@ def against(
 def _met(planned: PlannedLine, medicine: str, held: PatientMedicines, condition: str) -> Iterator[Conflict]:
     """What a caution names that this patient has, is, or is allergic to."""
     line = planned.line
-    is_grave = _FORBIDS.search(line.own) is not None
+    is_grave = FORBIDS.search(line.own) is not None
     source = planned.guideline.entry.title
-    for kind, told in _named_of(line.own, held, condition):
+    for kind, told in named_of(line.own, held, condition):
         reason = told[:1].upper() + told[1:]
         yield Conflict(kind, medicine, f"{reason}. The guideline says: “{line.text}”", source, is_grave)
 
 
-def _named_of(text: str, held: PatientMedicines, condition: str) -> Iterator[tuple[str, str]]:
+def named_of(
+    text: str, held: PatientMedicines, condition: str, diagnoses: Sequence[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """What a text names that this patient has, is, or is allergic to; the illness that it is about is none."""
+    yield from _people(text, held)
+    yield from _illnesses(text, held, condition, diagnoses)
+    for allergy in held.allergies:
+        if reacts(allergy.name, [other.name for other in medicines(text)]) is not None and "hypersensitiv" in text:
+            yield "allergy", f"the patient is allergic to {allergy.name}"
+
+
+def _people(text: str, held: PatientMedicines) -> Iterator[tuple[str, str]]:
+    """The groups of a text that the patient belongs to."""
     for population in populations(text):
         is_plain = (
             population.name in GROWN
@@ -123,8 +147,17 @@ def _named_of(text: str, held: PatientMedicines, condition: str) -> Iterator[tup
             yield kind, f"the patient is {'pregnant' if population.is_pregnant else held.patient.age_told}"
     if held.patient.is_pregnant and re.search(r"\bpregnan", text, re.IGNORECASE):
         yield "pregnancy", "the patient is pregnant"
+
+
+def _illnesses(
+    text: str, held: PatientMedicines, condition: str, diagnoses: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The illnesses and signs of a text that the patient has."""
     named = {id_ for mention in mentions(text) for id_ in mention.ids}
     illnesses, own_illness = named_illnesses(text), named_illnesses(condition)
+    for diagnosis in diagnoses:
+        if any(one in wider(other) for one in illnesses for other in named_illnesses(diagnosis)):
+            yield "illness", f"the diagnosis is {diagnosis}"
     held_now = (Polarity.PRESENT, Polarity.PAST, Polarity.UNCLEAR)
     for finding in held.findings:
         own, kinds = concept_ids(finding.name), named_illnesses(finding.name)
@@ -135,8 +168,6 @@ def _named_of(text: str, held: PatientMedicines, condition: str) -> Iterator[tup
         if is_named or is_kind:
             yield "illness", f"the patient has {finding.name.lower()}"
     for sign, told in held.signs:
-        if not named.isdisjoint(concept_ids(sign)):
-            yield "illness", told
-    for allergy in held.allergies:
-        if reacts(allergy.name, [other.name for other in medicines(text)]) is not None and "hypersensitiv" in text:
-            yield "allergy", f"the patient is allergic to {allergy.name}"
+        is_named = not named.isdisjoint(concept_ids(sign)) or not illnesses.isdisjoint(named_illnesses(sign))
+        if is_named:
+            yield ("renal" if sign == KIDNEY_DISEASE else "illness"), told

@@ -16,9 +16,10 @@ from citewell.assistants.consult.guideline_choice import ChosenGuideline, guidel
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.patient_conditions import known_of
 from citewell.assistants.consult.plan_lines import PlanPatient
+from citewell.assistants.consult.printed_warnings import printed_warnings
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.patient import MAX_TOLD, Complaint, PatientInput, Sex
-from citewell.clinical.medicines import medicines
+from citewell.clinical.medicines import Medicine, medicines
 from citewell.ports import Writer
 from citewell.types import Document, Hit, LibraryEntry, Scope
 from citewell.types.consult import COMPLAINTS, Category, Consult, Patient, Polarity
@@ -100,6 +101,16 @@ def _choice(
     likely = [entry for _, entry in shelf if entry.id in near or may_be_on(condition, entry.title)]
     chosen, others = guidelines_on(condition, ((entry, parts.opened(entry.id)) for entry in likely))
     return chosen, (*others, *(entry for _, entry in shelf if entry not in likely))
+
+
+def with_printed(
+    held: PatientMedicines, conditions: Sequence[str], planned: Sequence[Medicine], parts: AssessmentParts
+) -> PatientMedicines:
+    """The same patient, with what is printed with the medicines that they take or a plan names."""
+    if parts.opened is None:
+        return held
+    shelf = [entry for _, entry in parts.shelf()]
+    return replace(held, printed=printed_warnings(shelf, parts.opened, held, conditions, planned))
 
 
 def plan_patient(condition: str, consult: Consult, held: PatientMedicines) -> PlanPatient:
