@@ -190,6 +190,15 @@ def reacts(allergen: str, names: Sequence[str]) -> str | None:
     return None
 
 
+def is_known_name(written: str) -> bool:
+    """Whether a name is that of a medicine, a class, or a group that people are allergic to.
+
+    >>> [is_known_name(name) for name in ("Lipitor", "sulfa drugs", "blopresta")]
+    [True, True, False]
+    """
+    return bool(medicines(written)) or any(group.holds(written) for group in _cross_reactions())
+
+
 def substances(*names: str) -> frozenset[str]:
     """What is meant by names: the usual name of each medicine, or the words themselves where it is none we know."""
     found = {medicine.name for name in names for medicine in medicines(name) if not medicine.is_class}

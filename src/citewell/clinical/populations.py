@@ -515,6 +515,16 @@ def _stages(text: str) -> Iterator[Population]:
             yield replace(made, limits=(ValueBand(*match.span(), match.group(), "eGFR", last[0], first[1]),))
 
 
+def kidney_stage_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """A mention of kidney disease with the stage that stands beside it.
+
+    >>> kidney_stage_at("CKD 4, stable", 0, 3), kidney_stage_at("CKD, stable", 0, 3)
+    ((0, 5), (0, 3))
+    """
+    own = (stage for stage in _stages(text) if stage.start < end and start < stage.end)
+    return next(((min(start, stage.start), max(end, stage.end)) for stage in own), (start, end))
+
+
 def egfr_of_stage(text: str) -> tuple[float, float] | None:
     """From which eGFR to which the first stage of chronic kidney disease in a text is.
 
@@ -975,6 +985,14 @@ _GRAVIDA = re.compile(
     r"(?:at |now |currently )?(?P<weeks>\d{1,2})(?:\+\d)?\s?(?:weeks?|wks?|w)\b(?!\s*(?:post|ago|old|after))",
     re.IGNORECASE,
 )
+PLANS_PREGNANCY = "planning pregnancy"
+_PLANS = re.compile(
+    r"\bTTC\b|\b(?:trying|hoping|wants?|wanting|wishes|wishing|plans?|planning|going|would like|hopes?|keen)\b"
+    r"(?:\s+(?:to|for|on))?\s+(?:(?:try(?:ing)? (?:for|to) |have |having |start(?:ing)? |get(?:ting)? |becom(?:e|ing) "
+    r"|fall(?:ing)? )?(?:(?:a|an|another|her|their|first|second) ){0,2}(?:baby|child|famil(?:y|ies)|pregnan(?:t|cy)))\b"
+    r"|\b(?:trying|hoping|wants?|wishes|plans?|planning) (?:to|on) conceiv(?:e|ing)\b",
+    re.IGNORECASE,
+)
 FIRST_WEEK, LAST_WEEK = 4, 43
 _BARE_YEARS = re.compile(
     r"(?:^|[,.]\s*)(?P<age>(?P<count>\d{2})\s*(?:years|yrs?|y/?o|y))\b(?=\s*(?:[,.;]|$))", re.IGNORECASE
@@ -997,7 +1015,17 @@ _NOT = re.compile(
     r"\b(?:not|isn't|no|never been|cannot be|can't be|couldn't be|wasn't|ain't)\b[\w\s']{0,12}$", re.IGNORECASE
 )
 _EARLIER = re.compile(r"\b(?:last|first|previous|second|when i was|years ago|was)\b[\w\s]{0,15}$", re.IGNORECASE)
-_BREAST = re.compile(r"\b(?:breast-?\s?feeding|breast-?\s?feeds|lactating|nursing (?:my|her|a) baby)\b", re.IGNORECASE)
+_OF_OTHER = re.compile(
+    r"\b(?:wife|partner|girlfriend|sister|daughter(?:-in-law)?|mother|mum|mom|friend|colleague)(?:'s| is| was| who is)?"
+    r"[\w\s]{0,12}$",
+    re.IGNORECASE,
+)
+"""Before a pregnancy that is not the patient's: “his wife is 20 weeks pregnant”."""
+_BREAST = re.compile(
+    r"\b(?:breast-?\s?feeding|breast-?\s?feeds|lactating|nursing (?:my|her|a|the) (?:baby|newborn|infant)"
+    r"|baby (?:is )?on the breast)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -1026,7 +1054,7 @@ def find_traits(sentence: str, *, is_adult: bool = False) -> list[Trait]:
     []
     """
     flat = sentence.replace("’", "'")
-    traits = [*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_feeding(flat)]
+    traits = [*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_planned_pregnancy(flat), *_feeding(flat)]
     known = {trait.name for trait in traits}
     child = () if is_adult else (trait for trait in _child(flat) if trait.name not in known)
     opening = () if "age" in known else (trait for trait in _opening(flat) if trait.name not in known)
@@ -1116,7 +1144,7 @@ def _pregnancies(sentence: str) -> Iterator[Trait]:
         trimester = _PREGNANCY.match(sentence, start)
         low, high = (start, end) if own is None else (min(start, own.start), max(end, own.end))
         before = sentence[max(0, low - NEAR) : low]
-        if _EARLIER.search(before) and not _NOT.search(before):
+        if (_EARLIER.search(before) and not _NOT.search(before)) or _OF_OTHER.search(before):
             continue
         value = None if own is None or own.days is None else float(own.days // 7)
         if trimester and trimester["trimester"]:
@@ -1131,6 +1159,13 @@ def _obstetric(sentence: str) -> Iterator[Trait]:
     match = _GRAVIDA.search(sentence)
     if match and FIRST_WEEK <= int(match["weeks"]) <= LAST_WEEK:
         yield Trait(*match.span(), "pregnant", float(match["weeks"]), "weeks")
+
+
+def _planned_pregnancy(sentence: str) -> Iterator[Trait]:
+    """That somebody wants to become pregnant."""
+    for match in _PLANS.finditer(sentence):
+        before = sentence[max(0, match.start() - LOOK_BACK) : match.start()]
+        yield Trait(*match.span(), PLANS_PREGNANCY, is_denied=_NOT.search(before) is not None)
 
 
 def _near(weeks: Duration, span: tuple[int, int]) -> bool:

@@ -39,6 +39,7 @@ from citewell.assistants.consult.gather import ApplicablePassage
 from citewell.assistants.consult.guideline_cautions import against, of_guideline, of_taken
 from citewell.assistants.consult.guideline_choice import ChosenGuideline, is_label, written_out
 from citewell.assistants.consult.interview import missing
+from citewell.assistants.consult.mentions import ANY
 from citewell.assistants.consult.named_findings import key_of, named_in
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
 from citewell.assistants.consult.patient_conditions import KnownConditions, known_of
@@ -53,7 +54,7 @@ from citewell.assistants.consult.plan_lines import FoundLines, PlannedLine, join
 from citewell.assistants.consult.summary import record_of, summary
 from citewell.assistants.consult.tables import rows
 from citewell.assistants.consult.weight_based_doses import AMOUNTS, has_dose, worked_doses
-from citewell.clinical.medicines import medicines
+from citewell.clinical.medicines import is_known_name, medicines
 from citewell.clinical.quantities import quantities
 from citewell.errors import ModelError
 from citewell.prompts import Template
@@ -233,6 +234,14 @@ UNSETTLED = (
 )
 UNASKED = "Not known when this was written: {questions}"
 DESPITE = "The plan was drafted without this. Reason given: {reason}."
+NOT_CHECKED = (
+    "Not checked against the plan: {names}. No medicine of this name is known here. Check by hand whether it goes with "
+    "the plan, or correct the name."
+)
+ALLERGY_NOT_CHECKED = (
+    "Allergies that name no medicine known here: {names}. Only medicines of the same name were looked for."
+)
+_MAY_HOLD = (Polarity.PRESENT, Polarity.UNCLEAR, Polarity.HYPOTHETICAL)
 RULES = Template.read(Path(__file__).parent / "prompts" / "plan.txt")
 POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevance=0.0)
 """A plan shows only what its words carry fully; how near a passage must be was decided when it was gathered."""
@@ -252,7 +261,7 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
     held = with_printed(held, conditions, named, parts)
     for differential, evidence, lines in zip(consult.differentials, found, every, strict=True):
         notes += _of_countries(differential.condition, *_leading(evidence.guidelines, country), country)
-        warnings += of_guideline((*lines.lines, *lines.cautions), held)
+        warnings += of_guideline(lines, held)
         written = _written(evidence, lines, held, parts, notes)
         plans.append(_diagnosis(differential, evidence, lines, held, written))
     warnings += of_taken(held)
@@ -341,9 +350,21 @@ def _once(warnings: Sequence[Conflict]) -> tuple[Conflict, ...]:
 def _open_points(consult: Consult) -> list[str]:
     """What was not known when the plan was written, and why it did not wait for it."""
     found = [UNSETTLED.format(question=contradiction.question) for contradiction in consult.contradictions]
+    found += _unchecked(consult)
     lacking = [question.text for question in missing(consult)]
     found += [UNASKED.format(questions=" ".join(lacking))] if lacking else []
     return [*found, DESPITE.format(reason=consult.despite.rstrip("."))] if found and consult.despite else found
+
+
+def _unchecked(consult: Consult) -> list[str]:
+    """Names of medicines that are not known, so that nothing could be held against them."""
+    kinds = {Category.MEDICATION: NOT_CHECKED, Category.ALLERGY: ALLERGY_NOT_CHECKED}
+    found = []
+    for category, told in kinds.items():
+        own = (one for one in consult.findings if one.category is category and one.polarity in _MAY_HOLD)
+        names = dict.fromkeys(one.name for one in own if one.name != ANY and not is_known_name(one.name))
+        found += [told.format(names=", ".join(names))] if names else []
+    return found
 
 
 def _diagnosis(

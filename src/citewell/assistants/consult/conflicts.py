@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from citewell.answer.illnesses import named_illnesses, wider
+from citewell.assistants.consult.guideline_choice import illnesses_of
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import may_be_pregnant, patient_of, possible
 from citewell.assistants.consult.tables import rows
 from citewell.clinical.medicines import Medicine, medicines, reacts
-from citewell.clinical.populations import ADULT_YEARS
+from citewell.clinical.populations import ADULT_YEARS, PLANS_PREGNANCY
+from citewell.sentences import sentences
 from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
 from citewell.types.consult_plan import Conflict
 
@@ -34,10 +36,11 @@ _WARNS_BEHIND = re.compile(
 )
 _OF_ALLERGY = re.compile(r"\s(?:allerg\w+|hypersensitiv\w+|intoleran\w+)\b", re.IGNORECASE)
 """Behind a medicine: “alternatives for penicillin allergy” gives no penicillin."""
+CALLED = " The plan calls it "
 NOT_SETTLED = " (contradictory information)"
 KIDNEY_DISEASE = "kidney disease"
 RENAL = f"has:{KIDNEY_DISEASE}"
-LOW_EGFR, HIGH_POTASSIUM = 60.0, 5.5
+LOW_EGFR, FAILING_EGFR, HIGH_POTASSIUM = 60.0, 14.0, 5.5
 MICROMOLES = 88.4
 """Micromoles in a litre that are one milligram of creatinine in a decilitre."""
 _WHEN = re.compile(r"(?P<what>pregnant|age|eGFR|potassium|pulse|systolic)(?:(?P<sign><|>=)(?P<limit>[\d.]+))?")
@@ -57,6 +60,9 @@ class PatientMedicines:
     findings: tuple[Finding, ...]
     doubted: frozenset[str] = frozenset()
     """Findings that contradict each other: an allergy among them is told all the same, and that it is not settled."""
+    diagnoses: tuple[str, ...] = ()
+    earlier: tuple[tuple[str, str], ...] = ()
+    """Medicines that were taken before, each with the sentence that says so."""
     printed: tuple[Conflict, ...] = ()
     """What is printed with medicines, in the library, and speaks against one of them."""
     possible: tuple[Patient, ...] = ()
@@ -65,7 +71,14 @@ class PatientMedicines:
     @classmethod
     def of(cls, consult: Consult) -> PatientMedicines:
         """What a consult holds."""
-        return cls(patient_of(consult), consult.findings, consult.doubted, possible=possible(consult))
+        return cls(
+            patient_of(consult),
+            consult.findings,
+            consult.doubted,
+            tuple(other.condition for other in consult.differentials),
+            tuple(_earlier_in(consult)),
+            possible=possible(consult),
+        )
 
     @property
     def settled(self) -> tuple[Finding, ...]:
@@ -81,6 +94,11 @@ class PatientMedicines:
     def taken(self) -> list[Finding]:
         """Medicines that the patient takes."""
         return [finding for finding in self._present(Category.MEDICATION) if finding.name != "any"]
+
+    @property
+    def plans_pregnancy(self) -> bool:
+        """Whether the patient was said to plan a pregnancy."""
+        return any(finding.name == PLANS_PREGNANCY for finding in self._present(Category.DEMOGRAPHIC))
 
     def has(self, name: str) -> list[Finding]:
         """What says that the patient has an illness or a kind of it, now, earlier or perhaps."""
@@ -129,6 +147,8 @@ class PatientMedicines:
     def kidneys(self) -> tuple[tuple[float, float], str] | None:
         """From which eGFR to which the patient has, and how that is known: told, by a stage, or worked out."""
         patient, clearance = self.patient, self.patient.creatinine_clearance
+        if any(one.polarity is Polarity.PRESENT for one in self.findings if "dialysis" in one.name):
+            return (0.0, FAILING_EGFR), "the patient is on dialysis"
         doubted = [one for one in self.measured("eGFR") if one.id in self.doubted]
         if doubted:
             low = min(one.value or 0.0 for one in doubted)
@@ -156,6 +176,19 @@ class PatientMedicines:
         ]
 
 
+def _earlier_in(consult: Consult) -> Iterator[tuple[str, str]]:
+    """Each medicine that was taken before and is not now, with the sentence of the note that names it."""
+    notes = {message.position: message.text for message in consult.messages}
+    for finding in consult.findings:
+        words = finding.words
+        if finding.category is not Category.MEDICATION or finding.polarity is not Polarity.PAST or words is None:
+            continue
+        note = notes.get(words.message, "")
+        spans = sentences(note)
+        said = next((note[start:end] for start, end in spans if start <= words.start < end), finding.name)
+        yield finding.name, said.strip()
+
+
 def egfr_of(creatinine: float, age: float, *, is_female: bool) -> float:
     """The eGFR of an adult by the CKD-EPI equation of 2009, without a factor for origin (NICE NG203).
 
@@ -174,6 +207,13 @@ def conflicts(statement: str, held: PatientMedicines) -> tuple[Conflict, ...]:
     for medicine in given(statement):
         found += [*_allergies(medicine, held), *listed_cautions(medicine, held), *_interactions(medicine, held)]
         found += [told for told in held.printed if told.medicine == medicine.name]
+        found += _earlier(medicine, held)
+        written = statement[medicine.start : medicine.end]
+        if not written.casefold().startswith(medicine.name.casefold()):
+            known = {told.text for told in found if told.medicine == medicine.name and CALLED not in told.text}
+            found = [
+                replace(told, text=f"{told.text}{CALLED}{written}.") if told.text in known else told for told in found
+            ]
     found.sort(key=lambda conflict: not conflict.is_grave)
     once: dict[tuple[str, str, str], Conflict] = {}
     for told in found:
@@ -244,9 +284,20 @@ def listed_cautions(medicine: Medicine, held: PatientMedicines) -> Iterator[Conf
         kind = "renal" if when == RENAL else _KINDS.get(kind, kind)
         if told := _holds(when, held):
             yield Conflict(kind, medicine.name, f"{_opening(medicine.name)} {concern}; {told}.", source, grave == "yes")
+        elif kind == "pregnancy" and held.plans_pregnancy:
+            text = f"{_opening(medicine.name)} {concern}; the patient is planning a pregnancy."
+            yield Conflict(kind, medicine.name, text, source, is_grave=False)
         elif kind == "pregnancy" and may_be_pregnant(held.patient):
             text = f"{_opening(medicine.name)} {concern}; it is not known whether the patient is pregnant."
             yield Conflict(kind, medicine.name, text, source, is_grave=False)
+
+
+def _earlier(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
+    """That a medicine was taken before: it may have been stopped for a reason, or may not be given again."""
+    for name, said in held.earlier:
+        if any(one.name == medicine.name for one in medicines(name)):
+            text = f"The patient has had {name} before. Check why it was stopped: “{said}”"
+            yield Conflict("earlier", medicine.name, text, "record", is_grave=False)
 
 
 def _interactions(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
@@ -293,12 +344,19 @@ def _holds(when: str, held: PatientMedicines) -> str | None:
         having = held.has(name)
         if not having and when == RENAL and held.kidneys is not None and held.kidneys[0][0] < LOW_EGFR:
             return held.kidneys[1]
-        return f"the patient has {name.lower()}{held.doubt(*having)}" if having else None
+        if having:
+            return f"the patient has {name.lower()}{held.doubt(*having)}"
+        return next((f"the diagnosis is {one}" for one in held.diagnoses if _is_kind_of(one, name)), None)
     if (known := _met(when, held)) is not None:
         return known
     others = (replace(held, patient=patient) for patient in held.possible)
     doubtful = next((told for other in others if (told := _met(when, other)) is not None), None)
     return None if doubtful is None else doubtful + NOT_SETTLED
+
+
+def _is_kind_of(diagnosis: str, illness: str) -> bool:
+    """Whether a diagnosis is an illness, or a kind of it."""
+    return any(name in wider(own) for own in illnesses_of(diagnosis) for name in named_illnesses(illness))
 
 
 def _met(when: str, held: PatientMedicines) -> str | None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from citewell.assistants.consult.patient import egfr_by_stage
 from citewell.assistants.consult.tables import rows
-from citewell.types.consult import Category, Contradiction, Finding, Polarity
+from citewell.clinical.medicines import medicines, reacts
+from citewell.types.consult import COMPLAINTS, Category, Contradiction, Finding, Polarity
 
+FAILING = 29.0
+"""Nobody is on dialysis with a higher eGFR than this."""
 SAME_YEARS = 1.0
 SAME_SHARE = 0.05
 """Two weights this near each other are one."""
@@ -26,7 +30,14 @@ def contradictions(findings: Sequence[Finding]) -> tuple[Contradiction, ...]:
     >>> contradictions([one, other])[0].question
     'Both “Fever” and “no Fever” were recorded. Which is right?'
     """
-    return (*_opposites(findings), *_numbers(findings), *_impossible(findings), *_unlikely(findings))
+    return (
+        *_opposites(findings),
+        *_numbers(findings),
+        *_impossible(findings),
+        *_unlikely(findings),
+        *_taken_allergens(findings),
+        *_kidneys(findings),
+    )
 
 
 def _opposites(findings: Sequence[Finding]) -> Iterator[Contradiction]:
@@ -97,6 +108,33 @@ def _impossible(findings: Sequence[Finding]) -> Iterator[Contradiction]:
         where = "The record says male" if male.by.value == "record" else "The sex was recorded as male"
         question = f"{where}, but a pregnancy was recorded. Correct the one that is wrong. Until then neither is used."
         yield Contradiction(male.id, pregnant.id, question)
+
+
+def _taken_allergens(findings: Sequence[Finding]) -> Iterator[Contradiction]:
+    """A medicine that is taken and that the patient is said to be allergic to."""
+    held = [one for one in findings if one.polarity is Polarity.PRESENT and one.name != "any"]
+    for allergy in (one for one in held if one.category is Category.ALLERGY):
+        for taken in (one for one in held if one.category is Category.MEDICATION):
+            if reacts(allergy.name, [other.name for other in medicines(taken.name)]) == "":
+                question = (
+                    f"The patient takes {taken.name}, and an allergy to {allergy.name} was recorded. Which is right? "
+                    "Until then both count."
+                )
+                yield Contradiction(allergy.id, taken.id, question)
+
+
+def _kidneys(findings: Sequence[Finding]) -> Iterator[Contradiction]:
+    """An eGFR that is not the one of the stage of kidney disease, or of dialysis."""
+    told = [one for one in findings if one.name == "eGFR" and one.value is not None]
+    for egfr in told[-1:]:
+        for one in findings:
+            if one.polarity is not Polarity.PRESENT or one.category not in COMPLAINTS:
+                continue
+            limits = (0.0, FAILING) if "dialysis" in one.name else egfr_by_stage(one)
+            if limits is not None and egfr.value is not None and not limits[0] - 1 < egfr.value < limits[1] + 1:
+                stage = one.words.text if one.words else one.name
+                question = f"Both “{stage}” and an eGFR of {egfr.value:g} were recorded. Which is right?"
+                yield Contradiction(one.id, egfr.id, question)
 
 
 def _unlikely(findings: Sequence[Finding]) -> Iterator[Contradiction]:

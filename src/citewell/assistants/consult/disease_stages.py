@@ -35,6 +35,11 @@ _SEVERE = re.compile(r"(?:for|in|with|of)\b[^.;:]*(?<!non-)(?<!non )(?<!not )\bs
 _MILD = re.compile(r"\b(?:non-?\s?severe|not severe|mild|uncomplicated|irrespective of severity)\b", re.IGNORECASE)
 
 
+def is_other_stage(reason: str) -> bool:
+    """Whether a line was left out only because it is for another stage of the same disease."""
+    return "severe disease" in reason
+
+
 def is_for_severe(text: str, condition: str) -> bool:
     """Whether words are for severe disease alone, and the diagnosis does not say that it is severe.
 

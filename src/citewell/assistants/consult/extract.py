@@ -12,7 +12,7 @@ from citewell.assistants.consult.drug_reactions import did_harm
 from citewell.assistants.consult.measurements import Measure, find_measures
 from citewell.assistants.consult.mentions import ANY, SentenceMention, all_mentions
 from citewell.clinical.assertion import AssertionContext, read_context
-from citewell.clinical.populations import ADULT_YEARS, Trait, find_traits
+from citewell.clinical.populations import ADULT_YEARS, Trait, find_traits, kidney_stage_at
 from citewell.clinical.quantities import ages
 from citewell.sentences import sentences
 from citewell.types.consult import QUALIFYING, Category, Finding, FindingSource, MessageWords, Polarity
@@ -39,6 +39,8 @@ _GAVE = re.compile(
     re.IGNORECASE,
 )
 """Who gave a medicine did not take it: “mum gave aspirin” is of the patient."""
+_SINCE = re.compile(r"\b(?:19|20)\d\d\s*(?:[-–—:(]|on|takes)\s*(?:\w+(?:\s+and|,|\s*[+&])\s*)*$", re.IGNORECASE)
+"""The year of an illness before what is taken for it: “AF 2015 - warfarin”."""
 _OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
 """Whom a parent speaks of: the patient."""
 _NAME_OF = re.compile(r"^(?:an?|the|my|his|her|some)\s+", re.IGNORECASE)
@@ -248,6 +250,8 @@ class _Sentence:
                 polarity = Polarity.ABSENT if polarity is Polarity.ABSENT else Polarity.PRESENT
             elif polarity not in OF_OTHERS and did_harm(self.text, mention.start, mention.end):
                 category, polarity = Category.ALLERGY, Polarity.PRESENT
+        if category is Category.MEDICATION and polarity is Polarity.PAST and _SINCE.search(self.text, 0, mention.start):
+            polarity = Polarity.PRESENT
         if category is Category.MEDICATION and _GAVE.search(self.text, 0, mention.start):
             polarity = Polarity.PRESENT if polarity in (Polarity.FAMILY, Polarity.OTHER) else polarity
         if category is Category.SYMPTOM and polarity is Polarity.PRESENT and self._is_reaction(mention):
@@ -259,7 +263,7 @@ class _Sentence:
         own = [detail for detail in details if self._about(detail) is mention and polarity is not Polarity.ABSENT]
         onset = next((detail.name for detail in own if detail.category is Category.ONSET), None)
         days = next((detail.days for detail in own if detail.days is not None), None)
-        words = self._words(mention.start, mention.end)
+        words = self._words(*kidney_stage_at(self.text, mention.start, mention.end))
         return Finding(
             "", category, mention.name, polarity, FindingSource.RULES, words, mention.concept,
             onset=onset, duration_days=days, corrected=mention.corrected,

@@ -16,7 +16,8 @@ from citewell.assistants.consult.conflicts import (
     is_warned_of,
     listed_cautions,
 )
-from citewell.assistants.consult.plan_lines import PlannedLine
+from citewell.assistants.consult.disease_stages import is_other_stage
+from citewell.assistants.consult.plan_lines import FoundLines, PlannedLine
 from citewell.clinical import broader, concept_ids, mentions
 from citewell.clinical.medicines import Medicine, medicines, members, reacts
 from citewell.clinical.populations import Applies, applies, belongs, populations
@@ -59,19 +60,19 @@ def of_taken(held: PatientMedicines) -> Iterator[Conflict]:
                 yield Conflict("interaction", first.name, f"The patient takes {both}: {concern}.", source, is_grave)
 
 
-def of_guideline(lines: Sequence[PlannedLine], held: PatientMedicines) -> Iterator[Conflict]:
-    """Medicines taken that a guideline on the illness advises against."""
-    for planned in lines:
-        text = planned.line.own
-        if not _warns_of_such(text, held):
+def of_guideline(lines: FoundLines, held: PatientMedicines) -> Iterator[Conflict]:
+    """Medicines taken that a guideline on the illness advises against, at whatever stage of it."""
+    told = [(one.line.own, one.line.text, one.guideline.entry.title) for one in (*lines.lines, *lines.cautions)]
+    told += [(one.words, one.words, one.document) for one in lines.left_out if is_other_stage(one.reason)]
+    for own, text, source in told:
+        if not _warns_of_such(own, held):
             continue
-        warned = [medicine for medicine in medicines(text) if is_warned_of(text, medicine)]
+        warned = [medicine for medicine in medicines(own) if is_warned_of(own, medicine)]
         for finding in held.taken:
             for taken in medicines(finding.name):
                 if any(is_one_of(taken, other) for other in warned):
-                    told = f"The patient takes {finding.name}. The guideline advises against it: “{planned.line.text}”"
-                    source = planned.guideline.entry.title
-                    yield Conflict("current_medicine", taken.name, told, source, is_grave=True)
+                    said = f"The patient takes {finding.name}. The guideline advises against it: “{text}”"
+                    yield Conflict("current_medicine", taken.name, said, source, is_grave=True)
 
 
 def _warns_of_such(text: str, held: PatientMedicines) -> bool:
@@ -145,6 +146,8 @@ def _people(text: str, held: PatientMedicines) -> Iterator[tuple[str, str]]:
                 continue
             kind = "pregnancy" if population.is_pregnant else "age"
             yield kind, f"the patient is {'pregnant' if population.is_pregnant else held.patient.age_told}"
+    if held.plans_pregnancy and re.search(r"\bplan\w* (?:a )?pregnan|\bconce(?:ive|ption)", text, re.IGNORECASE):
+        yield "pregnancy", "the patient is planning a pregnancy"
     if held.patient.is_pregnant and re.search(r"\bpregnan", text, re.IGNORECASE):
         yield "pregnancy", "the patient is pregnant"
 

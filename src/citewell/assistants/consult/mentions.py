@@ -65,6 +65,9 @@ _MEDICINES = re.compile(
     r"(?:regular |current |any |other )*(?:medic\w+|meds|drugs?|tablets?|pills?|anything)", re.IGNORECASE
 )
 
+_BESIDES = re.compile(r"\bother\b", re.IGNORECASE)
+"""Who takes no other medicines takes some."""
+
 
 def find_mentions(sentence: str) -> list[SentenceMention]:
     """Everything that is named, in order.
@@ -123,6 +126,7 @@ def all_mentions(context: AssertionContext, start: int, end: int) -> list[Senten
             sentence_mentions.append(SentenceMention(low, high, *_unlisted(sentence[low:high], CATEGORIES[span.kind])))
     for match in _MEDICINES.finditer(sentence):
         is_free = not any(mention.start < match.end() and match.start() < mention.end for mention in sentence_mentions)
+        is_free = is_free and _BESIDES.search(match.group()) is None
         if is_free and context.assertion(start + match.start(), start + match.end()).status is Polarity.ABSENT:
             sentence_mentions.append(SentenceMention(*match.span(), ANY, None, Category.MEDICATION))
     return sorted((mention for mention in sentence_mentions if mention.name), key=lambda mention: mention.start)
@@ -151,7 +155,7 @@ def _unlisted(words: str, category: Category) -> tuple[str, str | None, Category
     if category is Category.ALLERGY and _ALLERGY.search(words):
         return ANY, None, category
     if category is Category.MEDICATION and _MEDICINES.fullmatch(words):
-        return ANY, None, category
+        return "" if _BESIDES.search(words) else ANY, None, category
     name = _TAIL.sub("", _LEAD.sub("", " ".join(words.split()))).lower()
     return (PENICILLIN if category is Category.ALLERGY and name == "pen" else name), None, category
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citewell.answer.illnesses import named_illnesses, wider
 from citewell.clinical.populations import egfr_of_stage
 from citewell.types.consult import COMPLAINTS, Category, Consult, Finding, Patient, Polarity
 
 FERTILE_YEARS = (11, 56)
-STAGE_WITHIN = 12
-"""Characters between a disease and its stage."""
 
 
 def patient_of(consult: Consult) -> Patient:
@@ -56,28 +53,23 @@ def _patient(sure: Sequence[Finding], consult: Consult) -> Patient:
             illness.name for illness in illnesses if illness.polarity in (Polarity.PRESENT, Polarity.PAST)
         ),
         without=tuple(illness.name for illness in illnesses if illness.polarity is Polarity.ABSENT),
-        egfr=_egfr(sure, consult),
+        egfr=_egfr(sure),
         creatinine_clearance=None if clearance is None else clearance.value,
     )
 
 
-def _egfr(sure: Sequence[Finding], consult: Consult) -> tuple[float, float] | None:
+def _egfr(sure: Sequence[Finding]) -> tuple[float, float] | None:
     """The eGFR that was told, else the one that the stage of a kidney disease leaves open: “CKD 4”."""
     told = _last(sure, "eGFR")
     if told is not None and told.value is not None:
         return told.value, told.value
-    return next(filter(None, (egfr_by_stage(finding, consult) for finding in reversed(sure))), None)
+    held = (one for one in reversed(sure) if one.category in COMPLAINTS and one.polarity is Polarity.PRESENT)
+    return next(filter(None, map(egfr_by_stage, held)), None)
 
 
-def egfr_by_stage(finding: Finding, consult: Consult) -> tuple[float, float] | None:
-    """From which eGFR to which a finding of kidney disease is, where its stage stands beside it in the note."""
-    words = finding.words
-    if finding.category not in COMPLAINTS or finding.polarity is not Polarity.PRESENT or words is None:
-        return None
-    if not any("kidney disease" in wider(name) for name in named_illnesses(finding.name)):
-        return None
-    note = next((one.text for one in consult.messages if one.position == words.message), "")
-    return egfr_of_stage(note[max(0, words.start - STAGE_WITHIN) : words.end + STAGE_WITHIN])
+def egfr_by_stage(finding: Finding) -> tuple[float, float] | None:
+    """From which eGFR to which a finding of kidney disease is, by its stage."""
+    return egfr_of_stage(finding.name) or (egfr_of_stage(finding.words.text) if finding.words else None)
 
 
 def _last(findings: Sequence[Finding], name: str) -> Finding | None:
