@@ -86,12 +86,12 @@ def _of_one(title: str, own: str, document: Document, asked: _Held) -> Iterator[
     """What is printed with one medicine, each with what it is about; names of medicines before classes."""
     by_class = []
     for printed in _read(document):
-        quoted = f"{printed.heading}: “{printed.text}” ({title})"
+        quoted = f"The information printed with {own} says ({printed.heading}): “{printed.text}”"
         if printed.kind == "interaction":
             for name, is_named in _named_others(printed.text, own, asked):
                 told = "; ".join(f"{one} is {'taken' if one in asked.taken else 'in the plan'}" for one in (own, name))
                 about = name if own in asked.taken else own
-                found = (name, Conflict("interaction", about, f"{quoted}; {told}.", title, is_grave=False))
+                found = (name, Conflict("interaction", about, f"{_sentence(told)} {quoted}", title, is_grave=False))
                 if is_named:
                     yield found
                 else:
@@ -102,8 +102,12 @@ def _of_one(title: str, own: str, document: Document, asked: _Held) -> Iterator[
         is_telling = is_grave or FORBIDS.search(bare) is not None
         for kind, told in named_of(bare, asked.patient, "", asked.conditions):
             if is_telling or kind == "renal":
-                yield told, Conflict(kind, own, f"{quoted}; {told}.", title, is_grave)
+                yield told, Conflict(kind, own, f"{_sentence(told)} {quoted}", title, is_grave)
     yield from by_class
+
+
+def _sentence(told: str) -> str:
+    return f"{told[:1].upper()}{told[1:]}."
 
 
 def _named_others(text: str, own: str, asked: _Held) -> Iterator[tuple[str, bool]]:
