@@ -328,9 +328,7 @@ def _with_others(lines: FoundLines, others: Sequence[tuple[ChosenGuideline, Foun
     return replace(lines, left_out=(*lines.left_out, *behind), cautions=(*lines.cautions, *cautions))
 
 
-def _lines(
-    evidence: DiagnosisEvidence, consult: Consult, held: PatientMedicines, country: str | None
-) -> FoundLines:
+def _lines(evidence: DiagnosisEvidence, consult: Consult, held: PatientMedicines, country: str | None) -> FoundLines:
     """The lines of the guidelines on a diagnosis for the patient, by those that lead."""
     who = plan_patient(evidence.gathered.condition, consult, held)
     first, behind = _leading(evidence.guidelines, country)
