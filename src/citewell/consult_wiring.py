@@ -108,7 +108,7 @@ class Consultations:
         model = self.settings.model
         if model == EXTRACTIVE:
             return "Nothing is sent anywhere."
-        return f"What is said and found is sent to the model {model}."
+        return f"The interview and findings are sent to the model {model}."
 
     def parts(self, asker: User) -> AssessmentParts:
         """What an assessment needs, over what is current now."""
