@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 from citewell.adapters.embedding import minilm
 from citewell.adapters.embedding.engine import PUBLISHED
@@ -13,14 +12,12 @@ from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
 from citewell.clinical import Lexicon
 from citewell.types import EvidenceSpan, SentenceCheck
-
-FOLDER: list[Path] = []
-"""Where the graphs of the models are built; the session's fixture says so."""
+from tests.once import model_folder
 
 
 @cache
 def _models() -> tuple[Lexicon, Likeness, PairReader]:
-    folder = FOLDER[-1]
+    folder = model_folder()
     return Lexicon.load(), Likeness(minilm.MiniLM(folder, model=PUBLISHED)), PairReader(folder)
 
 

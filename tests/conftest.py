@@ -31,9 +31,8 @@ from citewell.ingest.parse_cut_embed import FileReader
 from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
 from citewell.types import Document, ParseLimits
-from tests import checking
 from tests.on_postgres import IS_ON_POSTGRES, libraries_in_files, libraries_in_postgres, opened_elsewhere
-from tests.once import OneMiniLM, once, parsed_once, run_folder
+from tests.once import OneMiniLM, model_folder, once, parsed_once, run_folder
 from tests.postgres import postgres_server, postgres_url
 
 __all__ = ["libraries_in_files", "libraries_in_postgres", "opened_elsewhere", "postgres_server", "postgres_url"]
@@ -158,18 +157,17 @@ def parsed_guideline(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session")
-def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_cache() -> Path:
     """Where the model's graph is built, once for all tests."""
-    return run_folder(tmp_path_factory) / "model"
+    return model_folder()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
     """The built-in model, given to every library of this process whose settings do not choose how to run it."""
     folder = run_folder(tmp_path_factory)
-    checking.FOLDER.append(folder / "model")
     made = {
-        model: OneMiniLM(folder / "model", folder / f"vectors-{model.weights}.sqlite", model)
+        model: OneMiniLM(model_folder(), folder / f"vectors-{model.weights}.sqlite", model)
         for model in (TRAINED, PUBLISHED)
     }
 
@@ -186,12 +184,11 @@ def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_of_each_reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def one_of_each_reader() -> Iterator[None]:
     """The trained readers, opened once for every library of this process whose settings do not choose how."""
-    cache = run_folder(tmp_path_factory) / "model"
     with pytest.MonkeyPatch.context() as patch:
         for reader in (AnswerReader, PairReader):
-            patch.setattr(f"{reader.__module__}.{reader.__name__}", _opened_once(reader, reader(cache)))
+            patch.setattr(f"{reader.__module__}.{reader.__name__}", _opened_once(reader, reader(model_folder())))
         yield
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import pickle
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import citewell
 from citewell.adapters.embedding.engine import TRAINED, Engine, GraphSource
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.adapters.parsers.pdf import PdfParser
@@ -27,6 +31,17 @@ def run_folder(factory: pytest.TempPathFactory) -> Path:
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "once"
     folder.mkdir(exist_ok=True)
     return folder
+
+
+@cache
+def model_folder() -> Path:
+    """Where the graphs of the models are built: once in an environment, until what builds them changes."""
+    folders = (
+        Path(citewell.__file__).parent / name for name in ("adapters/embedding", "adapters/entailment", "minilm")
+    )
+    sources = [path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in (".py", ".npz")]
+    of = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+    return Path(sys.prefix) / "graphs-for-tests" / of
 
 
 def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
