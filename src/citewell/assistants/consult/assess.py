@@ -24,6 +24,7 @@ from citewell.answer.gate import (
 )
 from citewell.assistants.consult.advice_sentences import MIN_WORDS
 from citewell.assistants.consult.applicability import applicability_of
+from citewell.assistants.consult.chapter_lines import role_of
 from citewell.assistants.consult.conflicts import PatientMedicines, given
 from citewell.assistants.consult.extractive_plan import (
     GRADE,
@@ -170,7 +171,7 @@ def lead(hits: Sequence[Hit], consult: Consult, patient: Patient, *, taken: Coll
     }
     leads: dict[tuple[str, tuple[str, ...]], SectionLead] = {}
     for hit in hits:
-        if hit.source_id in taken:
+        if hit.source_id in taken or "none" in map(role_of, hit.section):
             continue
         section_lead = _pointing(hit, present, patient)
         place = (hit.document, hit.section)

@@ -386,11 +386,27 @@ def _of_recommendations(
         is_referring = guideline_is_on_referral(guideline)
         role = "now" if (is_met and rule.action.urgency) or is_referring else line.role
         role = "safety" if _SAFETY.search(line.own) else role
-        lines.append(PlannedLine(line, chosen, role, fit.reasons, score))
+        lines.append(_own_items(PlannedLine(line, chosen, role, fit.reasons, score), who))
     kept, further = _closest(lines)
     left_out += [left(chosen, one.line, FURTHER) for one in further]
     in_order = sorted((*kept, *rows), key=lambda planned: planned.line.start)
     return FoundLines(tuple(in_order), tuple(left_out), tuple(cautions))
+
+
+def _own_items(planned: PlannedLine, who: PlanPatient) -> PlannedLine:
+    """A recommendation without the items of its list that are for people of another age, sex or state."""
+    lead, *items = planned.line.text.split(ITEM)
+    own = [item for item in items if applicability_of((), item, who.patient).applies]
+    if not own or len(own) == len(items):
+        return planned
+    behind = "" if items[-1] in own else items[-1].partition(". ")[2]
+    text = ITEM.join((lead, *own))
+    told = replace(planned.line, text=f"{text}. {behind}" if behind else text)
+    return replace(planned, line=told, reasons=(*planned.reasons, OTHERS_ITEMS.format(count=len(items) - len(own))))
+
+
+ITEM = " • "
+OTHERS_ITEMS = "Items of the list that are for other people, and left out: {count}."
 
 
 def guideline_is_on_referral(guideline: Guideline) -> bool:
