@@ -394,10 +394,13 @@ def _of_recommendations(
 
 
 def _own_items(planned: PlannedLine, who: PlanPatient) -> PlannedLine:
-    """A recommendation without the items of its list that are for people of another age, sex or state."""
+    """A recommendation without the items of its list that are for people of another age, sex or state.
+
+    Items with “or” between them say together for whom it is, and stay whole.
+    """
     lead, *items = planned.line.text.split(ITEM)
     own = [item for item in items if applicability_of((), item, who.patient).applies]
-    if not own or len(own) == len(items):
+    if not own or len(own) == len(items) or any(item.rstrip().endswith(" or") for item in items):
         return planned
     behind = "" if items[-1] in own else items[-1].partition(". ")[2]
     text = ITEM.join((lead, *own))
