@@ -355,6 +355,19 @@ def _open_points(consult: Consult) -> list[str]:
     return [*found, DESPITE.format(reason=consult.despite.rstrip("."))] if found and consult.despite else found
 
 
+def _classes_once(statements: Sequence[PlanStatement]) -> Iterator[PlanStatement]:
+    """The same lines; what is only to be watched with a class of medicines stands at the first that names it."""
+    known: set[tuple[str, str]] = set()
+    for statement in statements:
+        kept = []
+        for conflict in statement.conflicts:
+            is_class = not conflict.is_grave and any(one.is_class for one in medicines(conflict.medicine))
+            if not is_class or (conflict.medicine, conflict.text) not in known:
+                kept.append(conflict)
+            known.add((conflict.medicine, conflict.text))
+        yield replace(statement, conflicts=tuple(kept))
+
+
 def _unchecked(consult: Consult) -> list[str]:
     """Names of medicines that are not known, so that nothing could be held against them."""
     kinds = {Category.MEDICATION: NOT_CHECKED, Category.ALLERGY: ALLERGY_NOT_CHECKED}
@@ -377,7 +390,7 @@ def _diagnosis(
     statements, withheld = written
     if not statements:
         told = [_stated(line, lines.cautions, held, differential.condition) for line in lines.lines]
-        statements = [replace(statement, id=f"{number}") for number, statement in enumerate(told, 1)]
+        statements = [replace(statement, id=f"{number}") for number, statement in enumerate(_classes_once(told), 1)]
     looked_at = [ExcludedPassage(entry.title, (), OTHER_ILLNESS) for entry in evidence.others]
     missing = NOTHING_APPLIES if evidence.guidelines else NO_GUIDELINE
     return DiagnosisPlan(

@@ -37,6 +37,7 @@ _WARNS_BEHIND = re.compile(
 _OF_ALLERGY = re.compile(r"\s(?:allerg\w+|hypersensitiv\w+|intoleran\w+)\b", re.IGNORECASE)
 """Behind a medicine: “alternatives for penicillin allergy” gives no penicillin."""
 CALLED = " The plan calls it "
+NOT_CLEAR = " (the note is not clear)"
 NOT_SETTLED = " (contradictory information)"
 KIDNEY_DISEASE = "kidney disease"
 RENAL = f"has:{KIDNEY_DISEASE}"
@@ -47,6 +48,7 @@ _WHEN = re.compile(r"(?P<what>pregnant|age|eGFR|potassium|pulse|systolic)(?:(?P<
 _MEASURES = {"potassium": "potassium", "pulse": "pulse", "systolic": "systolic blood pressure"}
 _OF_ADULTS = ("pulse", "systolic")
 """Measurements of which a child's usual ones are others."""
+_EARLIER = (Polarity.PAST, Polarity.UNCLEAR)
 _KINDS = {"has": "illness", "eGFR": "renal", "potassium": "renal", "pulse": "illness", "systolic": "illness"}
 """What kind of warning a condition of the table makes; of any other the condition's own word."""
 _SIGNS = (("pulse", 50.0, "bradycardia"), ("systolic", 90.0, "hypotension"))
@@ -87,13 +89,13 @@ class PatientMedicines:
 
     @property
     def allergies(self) -> list[Finding]:
-        """Allergies that were told or are on record."""
-        return [finding for finding in self._present(Category.ALLERGY) if finding.name != "any"]
+        """Allergies that were told or are on record, and those of which the note is not clear."""
+        return [*self._named(Category.ALLERGY)]
 
     @property
     def taken(self) -> list[Finding]:
-        """Medicines that the patient takes."""
-        return [finding for finding in self._present(Category.MEDICATION) if finding.name != "any"]
+        """Medicines that the patient takes, and those of which the note is not clear."""
+        return [*self._named(Category.MEDICATION)]
 
     @property
     def plans_pregnancy(self) -> bool:
@@ -165,8 +167,16 @@ class PatientMedicines:
         return (worked, worked), f"the eGFR is about {worked:g}, calculated from a creatinine of {creatinine:g} µmol/L"
 
     def doubt(self, *findings: Finding) -> str:
-        """What to add where all that something rests on is contradicted."""
-        return NOT_SETTLED if all(finding.id in self.doubted for finding in findings) else ""
+        """What to add where all that something rests on is contradicted, or not clear."""
+        if all(finding.id in self.doubted for finding in findings):
+            return NOT_SETTLED
+        return NOT_CLEAR if all(finding.polarity is Polarity.UNCLEAR for finding in findings) else ""
+
+    def _named(self, category: Category) -> Iterator[Finding]:
+        for finding in self.findings:
+            is_held = finding.polarity in (Polarity.PRESENT, Polarity.UNCLEAR)
+            if finding.category is category and is_held and finding.name != "any":
+                yield finding
 
     def _present(self, category: Category) -> list[Finding]:
         return [
@@ -181,7 +191,7 @@ def _earlier_in(consult: Consult) -> Iterator[tuple[str, str]]:
     notes = {message.position: message.text for message in consult.messages}
     for finding in consult.findings:
         words = finding.words
-        if finding.category is not Category.MEDICATION or finding.polarity is not Polarity.PAST or words is None:
+        if finding.category is not Category.MEDICATION or finding.polarity not in _EARLIER or words is None:
             continue
         note = notes.get(words.message, "")
         spans = sentences(note)
@@ -295,8 +305,11 @@ def listed_cautions(medicine: Medicine, held: PatientMedicines) -> Iterator[Conf
 def _earlier(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]:
     """That a medicine was taken before: it may have been stopped for a reason, or may not be given again."""
     for name, said in held.earlier:
-        if any(one.name == medicine.name for one in medicines(name)):
-            text = f"The patient has had {name} before. Check why it was stopped: “{said}”"
+        if any(
+            one.name == medicine.name or (medicine.is_class and one.family == medicine.family)
+            for one in medicines(name)
+        ):
+            text = f"The patient has had {name} before. Check when, and why it was stopped. The note says: “{said}”"
             yield Conflict("earlier", medicine.name, text, "record", is_grave=False)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from citewell.assistants.consult.patient import egfr_by_stage
 from citewell.assistants.consult.tables import rows
 from citewell.clinical.medicines import medicines, reacts
-from citewell.types.consult import COMPLAINTS, Category, Contradiction, Finding, Polarity
+from citewell.types.consult import Category, Contradiction, Finding, Polarity
 
 FAILING = 29.0
 """Nobody is on dialysis with a higher eGFR than this."""
@@ -128,9 +128,8 @@ def _kidneys(findings: Sequence[Finding]) -> Iterator[Contradiction]:
     told = [one for one in findings if one.name == "eGFR" and one.value is not None]
     for egfr in told[-1:]:
         for one in findings:
-            if one.polarity is not Polarity.PRESENT or one.category not in COMPLAINTS:
-                continue
-            limits = (0.0, FAILING) if "dialysis" in one.name else egfr_by_stage(one)
+            is_failing = "dialysis" in one.name and one.polarity is Polarity.PRESENT
+            limits = (0.0, FAILING) if is_failing else egfr_by_stage(one)
             if limits is not None and egfr.value is not None and not limits[0] - 1 < egfr.value < limits[1] + 1:
                 stage = one.words.text if one.words else one.name
                 question = f"Both “{stage}” and an eGFR of {egfr.value:g} were recorded. Which is right?"

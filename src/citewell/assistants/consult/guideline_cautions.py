@@ -46,7 +46,7 @@ def of_taken(held: PatientMedicines) -> Iterator[Conflict]:
     for finding in held.taken:
         for medicine in medicines(finding.name):
             for conflict in listed_cautions(medicine, held):
-                text = f"The patient takes {finding.name}. {conflict.text}"
+                text = f"The patient takes {finding.name}{held.doubt(finding)}. {conflict.text}"
                 yield Conflict(conflict.kind, medicine.name, text, conflict.source, conflict.is_grave)
     taken = {medicine.name: finding.name for finding in held.taken for medicine in medicines(finding.name)}
     for told in held.printed:
@@ -71,7 +71,8 @@ def of_guideline(lines: FoundLines, held: PatientMedicines) -> Iterator[Conflict
         for finding in held.taken:
             for taken in medicines(finding.name):
                 if any(is_one_of(taken, other) for other in warned):
-                    said = f"The patient takes {finding.name}. The guideline advises against it: “{text}”"
+                    who = f"The patient takes {finding.name}{held.doubt(finding)}."
+                    said = f"{who} The guideline advises against it: “{text}”"
                     yield Conflict("current_medicine", taken.name, said, source, is_grave=True)
 
 

@@ -63,12 +63,13 @@ def _egfr(sure: Sequence[Finding]) -> tuple[float, float] | None:
     told = _last(sure, "eGFR")
     if told is not None and told.value is not None:
         return told.value, told.value
-    held = (one for one in reversed(sure) if one.category in COMPLAINTS and one.polarity is Polarity.PRESENT)
-    return next(filter(None, map(egfr_by_stage, held)), None)
+    return next(filter(None, map(egfr_by_stage, reversed(sure))), None)
 
 
 def egfr_by_stage(finding: Finding) -> tuple[float, float] | None:
-    """From which eGFR to which a finding of kidney disease is, by its stage."""
+    """From which eGFR to which a finding of kidney disease is, by its stage; a chronic one of before is one of now."""
+    if finding.category not in COMPLAINTS or finding.polarity not in (Polarity.PRESENT, Polarity.PAST):
+        return None
     return egfr_of_stage(finding.name) or (egfr_of_stage(finding.words.text) if finding.words else None)
 
 
