@@ -8,7 +8,6 @@ from pathlib import Path
 from pydantic import SecretStr
 
 import citewell.app
-from citewell.api.serve import bind, run
 from citewell.app import build
 from citewell.config import Settings
 from citewell.operations.workers import run_part
@@ -24,6 +23,8 @@ def main(part: str, home: str, broker: str, port: int) -> None:
     settings = Settings(home=Path(home), broker_url=SecretStr(broker) if broker else None)
     with build(settings) as app:
         if part == "web":
+            from citewell.api.serve import bind, run  # a worker and the processes that it starts need none of it
+
             run(app, bind("127.0.0.1", port), token=TOKEN)
         else:
             run_part(app, part, processes=PROCESSES)  # type: ignore[arg-type]
