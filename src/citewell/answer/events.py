@@ -27,7 +27,7 @@ class StageStarted:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Words of the assistant's own that come before its sentences, such as the notice in an emergency."""
+    """The assistant's own words, shown before its sentences, such as the notice in an emergency."""
 
     text: str
     is_emergency: bool = False

@@ -25,8 +25,8 @@ def calibrate(
 ) -> None:
     """Calibrate match scores for the configured embedding model, if it is not the built-in one.
 
-    Without --data the scale is set on sentences of the library, by the built-in model; with it, on judged claims, all
-    of which are sent to the embedder.
+    Without --data, match scores are fitted on sentences from the library, using the built-in model; with it, on judged
+    claims, all of which are sent to the embedding server.
     """
     from citewell.operations.calibrate import calibrate as fitted
 

@@ -172,7 +172,7 @@ def differentials(
     context: typer.Context,
     consult: ConsultId,
     add: Annotated[
-        list[str] | None, typer.Option(help="A condition and how likely: “Malaria:high”.", show_default=False)
+        list[str] | None, typer.Option(help="A condition and how likely it is: “Malaria:high”.", show_default=False)
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(help="A condition to remove.", show_default=False)] = None,
     generate: Annotated[bool, typer.Option("--generate", help="Let the model suggest conditions.")] = False,
@@ -219,11 +219,11 @@ def edit(
     consult: ConsultId,
     statement: Annotated[str, typer.Argument(help="The line's number, such as 1.2.", show_default=False)],
     text: Annotated[str, typer.Argument(help="The new wording.", show_default=False)],
-    why: Annotated[str, typer.Option(help="Why.", show_default=False)] = "",
+    why: Annotated[str, typer.Option(help="Reason.", show_default=False)] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Edit a statement of the draft. The source wording stays beside it."""
+    """Edit a line of the draft. The source wording stays beside it."""
     with consult_service(context, home) as (flow, asker):
         turn = flow.edit(flow.find(consult, asker), statement, text, asker, why=why)
     show_note(turn, json=json)
@@ -234,7 +234,7 @@ def add(
     consult: ConsultId,
     text: Annotated[str, typer.Argument(help="The line to add.", show_default=False)],
     to: Annotated[int, typer.Option(help="The number of the diagnosis it belongs to.")] = 1,
-    why: Annotated[str, typer.Option(help="Why.", show_default=False)] = "",
+    why: Annotated[str, typer.Option(help="Reason.", show_default=False)] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
@@ -248,12 +248,12 @@ def remove(
     context: typer.Context,
     consult: ConsultId,
     statement: Annotated[str, typer.Argument(help="The line's number, such as 1.2.", show_default=False)],
-    why: Annotated[str, typer.Option(help="Why.", show_default=False)] = "",
+    why: Annotated[str, typer.Option(help="Reason.", show_default=False)] = "",
     restore: Annotated[bool, typer.Option("--restore", help="Restore it instead.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Take a line out of the draft. It stays on record with the reason."""
+    """Remove a line from the draft. It stays on record with the reason."""
     with consult_service(context, home) as (flow, asker):
         consult_id = flow.find(consult, asker)
         if restore:
@@ -268,12 +268,12 @@ def move(
     consult: ConsultId,
     statement: Annotated[str, typer.Argument(help="The line's number, such as 1.2.", show_default=False)],
     before: Annotated[
-        str, typer.Option(help="The line to put it before; without it, at the end.", show_default=False)
+        str, typer.Option(help="The line to move it before. By default it moves to the end.", show_default=False)
     ] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Put a line of the draft before another one of its diagnosis."""
+    """Move a line of the draft before another in the same diagnosis, or to the end."""
     with consult_service(context, home) as (flow, asker):
         turn = flow.move(flow.find(consult, asker), statement, asker, before=before)
     show_note(turn, json=json)

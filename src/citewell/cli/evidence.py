@@ -40,7 +40,8 @@ def reingest(
 ) -> None:
     """Re-process documents with the configured embedding model. If interrupted, run it again to continue.
 
-    After a change of the embedder the old vectors answer until every document has new ones; then all change at once.
+    After a change of embedding model, the old vectors stay in use until every document has new ones; then all switch at
+    once.
     """
     with opened(context, home) as app, progress(quiet=json) as watch:
         one = None if document_id is None else app.find(document_id)

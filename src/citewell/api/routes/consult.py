@@ -126,21 +126,21 @@ def assess(site: Here, visitor: Member, consult_id: str) -> dict[str, Any]:
 
 @router.post("/{consult_id}/edits", response_model=ConsultResponse, dependencies=OURS)
 def edit(site: Here, visitor: Member, consult_id: str, sent: EditRequest) -> dict[str, Any]:
-    """Edit a statement of the draft; the source wording stays beside it."""
+    """Edit a line of the draft; the source wording stays beside it."""
     turn = consult_service_of(site).edit(consult_id, sent.statement, sent.text, holder(visitor), why=sent.why)
     return turn_json(turn)
 
 
 @router.post("/{consult_id}/lines", response_model=ConsultResponse, dependencies=OURS)
 def add_line(site: Here, visitor: Member, consult_id: str, sent: LineRequest) -> dict[str, Any]:
-    """Add a line of your own to a diagnosis of the draft; what speaks against it stands beside it."""
+    """Add a line of your own to a diagnosis of the draft; any warnings are shown beside it."""
     service = consult_service_of(site)
     return turn_json(service.add(consult_id, sent.diagnosis, sent.text, holder(visitor), why=sent.why))
 
 
 @router.post("/{consult_id}/removals", response_model=ConsultResponse, dependencies=OURS)
 def remove_line(site: Here, visitor: Member, consult_id: str, sent: RemovalRequest) -> dict[str, Any]:
-    """Take a line out of the draft, or put it back; it stays on record with the reason."""
+    """Remove a line from the draft, or restore it; it stays on record with the reason."""
     service, asker = consult_service_of(site), holder(visitor)
     if sent.restore:
         return turn_json(service.restore(consult_id, sent.statement, asker))
@@ -149,7 +149,7 @@ def remove_line(site: Here, visitor: Member, consult_id: str, sent: RemovalReque
 
 @router.post("/{consult_id}/moves", response_model=ConsultResponse, dependencies=OURS)
 def move_line(site: Here, visitor: Member, consult_id: str, sent: MoveRequest) -> dict[str, Any]:
-    """Put a line of the draft before another one of its diagnosis, or at the end."""
+    """Move a line of the draft before another in the same diagnosis, or to the end."""
     service = consult_service_of(site)
     return turn_json(service.move(consult_id, sent.statement, holder(visitor), before=sent.before))
 

@@ -242,7 +242,7 @@ def assess(one: Asking) -> Response:
 
 @router.post("/{consult_id}/edits", dependencies=OURS)
 def edit(one: One, statement: Line = "", text: Text = "", why: Line = "") -> Response:
-    """Edit a statement of the draft; the source wording stays beside it."""
+    """Edit a line of the draft; the source wording stays beside it."""
     return one.take(lambda service, id_, asker: service.edit(id_, statement, text, asker, why=why), place="#plan")
 
 

@@ -221,26 +221,27 @@ NO_LIBRARY = (
 MODEL_FAILED = "The model failed ({reason}); the plan quotes the guidelines instead."
 MODEL_REFUSED = "Nothing the model wrote for {condition} was found in the guidelines, so they are quoted instead."
 LEADS = (
-    "More than one guideline covers {condition}. {first} is quoted, because the patient is treated in: {country}. What "
-    "{others} says is under “left out”."
+    "More than one guideline covers {condition}. {first} is quoted, for the patient's country ({country}). "
+    "Recommendations from {others} are under “left out”."
 )
 WHICH = (
-    "More than one guideline covers {condition}: {several}. Both are quoted. Say in which country the patient is "
-    "treated and draft the plan again to see one of them alone."
+    "More than one guideline covers {condition}: {several}. All are quoted. To see only one, add the country of "
+    "treatment to the interview and draft the plan again."
 )
-BEHIND = "from a guideline that is not of {country}"
+BEHIND = "not a guideline from the patient's country ({country})"
 UNSETTLED = (
-    "Unresolved when this was written: {question} Neither answer was used to choose recommendations; medicines "
+    "Unresolved when this was written: {question} Neither answer was used to choose recommendations; medicines are "
     "checked against both."
 )
 UNASKED = "Not known when this was written: {questions}"
 DESPITE = "The plan was drafted without this. Reason given: {reason}."
 NOT_CHECKED = (
-    "Not checked against the plan: {names}. No medicine of this name is known here. Check by hand whether it goes with "
-    "the plan, or correct the name."
+    "Not checked against the plan: {names}. Citewell knows no medicine of this name. Correct the name, or check "
+    "interactions and cautions by hand."
 )
 ALLERGY_NOT_CHECKED = (
-    "Allergies that name no medicine known here: {names}. Only medicines of the same name were looked for."
+    "Allergies that Citewell does not know as medicines: {names}. The plan was checked only for medicines of the same "
+    "name. Check related medicines by hand."
 )
 _MAY_HOLD = (Polarity.PRESENT, Polarity.UNCLEAR, Polarity.HYPOTHETICAL)
 RULES = Template.read(Path(__file__).parent / "prompts" / "plan.txt")

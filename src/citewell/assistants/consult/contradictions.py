@@ -117,8 +117,8 @@ def _taken_allergens(findings: Sequence[Finding]) -> Iterator[Contradiction]:
         for taken in (one for one in held if one.category is Category.MEDICATION):
             if reacts(allergy.name, [other.name for other in medicines(taken.name)]) == "":
                 question = (
-                    f"The patient takes {taken.name}, and an allergy to {allergy.name} was recorded. Which is right? "
-                    "Until then both count."
+                    f"The patient takes {taken.name}, but an allergy to {allergy.name} was recorded. Which is right? "
+                    "Until one is corrected, both are used."
                 )
                 yield Contradiction(allergy.id, taken.id, question)
 

@@ -86,7 +86,7 @@ def _of_one(title: str, own: str, document: Document, asked: _Held) -> Iterator[
     """What is printed with one medicine, each with what it is about; names of medicines before classes."""
     by_class = []
     for printed in _read(document):
-        quoted = f"The information printed with {own} says ({printed.heading}): “{printed.text}”"
+        quoted = f"The product information for {own} says ({printed.heading}): “{printed.text}”"
         if printed.kind == "interaction":
             for name, is_named in _named_others(printed.text, own, asked):
                 told = "; ".join(f"{one} is {'taken' if one in asked.taken else 'in the plan'}" for one in (own, name))
