@@ -114,6 +114,7 @@ def test_what_is_not_settled_stands_on_the_page_of_the_plan_and_before_the_signa
     plan = form(service, f"{here}/assess").text
     written = plan.partition("Assessment and plan")[2]
     assert f"Unresolved when this was written: {question}" in written
+    assert "medicines are checked against both." in written
     assert "Reason for signing despite this" in written
     refused = service.post(f"{here}/sign", data={"name": "Dr Test"}).text
     assert f"Resolve this before signing: {question}" in refused
