@@ -352,6 +352,14 @@ class QuestionFilter:
             or (self.dosed is not None and not gives_dose(statement, self.dosed, titles))
         )
 
+    def admits_caption(self, caption: str) -> bool:
+        """Whether a table under this caption may hold the answer: whatever its rows name, they are for these people."""
+        return not (
+            is_for_others(self.people, "", (caption,), is_amount=True, aged=ages_in(self.question))
+            or applies(populations(caption), self.patient).answer is Applies.NO
+            or is_of_another_illness(self.illnesses, "", (caption,))
+        )
+
     def _is_for_other_people(self, statement: Statement, titles: Sequence[str]) -> bool:
         """The same, but for a limit where it is asked whether something may be: that answers it."""
         is_limit = self.asks_whether and statement.kind != "row"

@@ -10,6 +10,10 @@ from functools import cache, lru_cache
 from citewell import vocabulary
 
 OF_ILLNESS = "illness"
+ANY_ILLNESS = frozenset({"disease", "illness", "infection", "signs", "symptoms"})
+"""What stands for the illness that a text is about: “non-severe symptoms”."""
+NOT_SEVERE = "non-severe"
+SEVERE = frozenset({"severe", "life-threatening"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,9 @@ def is_of_another_grade(asked: Iterable[GradedIllness], text: str, titles: Itera
     >>> titles = ["Plan B: some dehydration"]
     >>> [is_of_another_grade(severe, text, titles) for text in ("Give ORS.", "If severe, plan C.")]
     [True, False]
+    >>> mild = graded("mild pneumonia")
+    >>> [is_of_another_grade(mild, text, []) for text in ("Non-severe symptoms: amoxicillin.", "High-severity disease: IV.")]
+    [False, True]
     """
     said = [text, *reversed(list(titles))]
     return any(_is_of_another(graded_illness, said) for graded_illness in asked)
@@ -117,8 +124,15 @@ def _is_of_another(asked: GradedIllness, said: Iterable[str]) -> bool:
     for text in said:
         if says_grade(text, asked):
             return False
-        if any(
-            (graded_illness.scale, graded_illness.noun) == (asked.scale, asked.noun) for graded_illness in graded(text)
-        ):
+        if any(_is_other(asked, graded_illness) for graded_illness in graded(text)):
             return True
     return False
+
+
+def _is_other(asked: GradedIllness, said: GradedIllness) -> bool:
+    """Whether another grade of the illness asked for is said; what is not severe may be mild or moderate."""
+    if asked.scale != said.scale or not (asked.noun == said.noun or said.noun in ANY_ILLNESS):
+        return False
+    if NOT_SEVERE in (asked.grade, said.grade):
+        return (asked.grade in SEVERE) != (said.grade in SEVERE)
+    return True

@@ -105,6 +105,8 @@ def _read(question: str, books: Mapping[str, SearchableGuideline], search: Guide
         book, statement = books[candidate.hit.document_id], candidate.statement
         is_for_others = asked.is_for_others(statement, (candidate.hit.document, *statement.titles))
         for entry in _entries(book, statement, candidate.hit):
+            if entry.kind == "table" and not asked.admits_caption(entry.label):
+                continue
             yield RetrievedEntry(book, entry, weights.chance(candidate.features), is_for_others=is_for_others)
 
 
