@@ -267,7 +267,7 @@ def remove_line(one: One, statement: Line = "", why: Line = "", restore: Line = 
 
 @router.post("/{consult_id}/moves", dependencies=OURS)
 def move_line(one: One, statement: Line = "", before: Line = "") -> Response:
-    """Put a line of the draft before another one."""
+    """Move a line of the draft before another one."""
     return one.take(lambda service, id_, asker: service.move(id_, statement, asker, before=before), place="#plan")
 
 
