@@ -24,7 +24,7 @@ test: .venv/dev ## Install what is needed and run all checks and tests
 test-postgres: .venv/dev ## The same tests with every library in PostgreSQL instead of a file
 	CITEWELL_TESTS_ON=postgres $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests
 
-check: .venv/dev format ## Format, lint, types, import contracts, and the tests that are fast: about 70 seconds on two cores
+check: .venv/dev format ## Format, lint, types, import contracts, and the tests that are fast: under a minute on two cores
 	@$(MAKE) --no-print-directory -j lint types contracts docs fast
 
 format: .venv/dev ## Format the code

@@ -23,17 +23,27 @@ BROKEN = "The model was asked twice for {tool}, but neither reply could be used 
 T = TypeVar("T")
 
 
-def _strings(*names: str) -> dict[str, Any]:
-    return {name: {"type": "string"} for name in names}
+TEXT = {"type": "string"}
+TEXTS = {"type": "array", "items": TEXT}
 
 
-def _object(properties: Mapping[str, Any], *, required: tuple[str, ...]) -> dict[str, Any]:
+def _one_of(*words: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(words)}
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with all of these properties and no others."""
     return {
         "type": "object",
         "properties": dict(properties),
-        "required": list(required),
+        "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def _list_of(name: str, properties: Mapping[str, Any], **limits: int) -> dict[str, Any]:
+    """An object that holds a list of objects under one name."""
+    return _object({name: {"type": "array", **limits, "items": _object(properties)}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,66 +55,33 @@ class Tool:
     schema: Mapping[str, Any]
 
 
-_FELT = [category.value for category in Category if category is not Category.DEMOGRAPHIC]
 RECORD_FINDINGS = Tool(
     "record_findings",
     Template.read(FOLDER / "findings.txt"),
-    _object(
+    _list_of(
+        "findings",
         {
-            "findings": {
-                "type": "array",
-                "maxItems": MAX_FINDINGS,
-                "items": _object(
-                    {
-                        **_strings("quote", "name"),
-                        "category": {"type": "string", "enum": _FELT},
-                        "polarity": {"type": "string", "enum": [polarity.value for polarity in Polarity]},
-                    },
-                    required=("quote", "name", "category", "polarity"),
-                ),
-            }
+            "quote": TEXT,
+            "name": TEXT,
+            "category": _one_of(*(one.value for one in Category if one is not Category.DEMOGRAPHIC)),
+            "polarity": _one_of(*(polarity.value for polarity in Polarity)),
         },
-        required=("findings",),
+        maxItems=MAX_FINDINGS,
     ),
 )
 COLLECT_DEMOGRAPHICS = Tool(
     "collect_demographics",
     Template.read(FOLDER / "demographics.txt"),
-    _object(
-        {
-            "stated": {
-                "type": "array",
-                "maxItems": 4,
-                "items": _object(
-                    {"what": {"type": "string", "enum": ["age", "sex", "pregnancy"]}, **_strings("quote")},
-                    required=("what", "quote"),
-                ),
-            }
-        },
-        required=("stated",),
-    ),
+    _list_of("stated", {"what": _one_of("age", "sex", "pregnancy"), "quote": TEXT}, maxItems=4),
 )
 GENERATE_DIFFERENTIALS = Tool(
     "generate_differentials",
     Template.read(FOLDER / "differentials.txt"),
-    _object(
-        {
-            "differentials": {
-                "type": "array",
-                "minItems": 1,
-                "maxItems": MAX_DIFFERENTIALS,
-                "items": _object(
-                    {
-                        **_strings("condition"),
-                        "confidence": {"type": "string", "enum": list(CONFIDENCES)},
-                        "for": {"type": "array", "items": {"type": "string"}},
-                        "against": {"type": "array", "items": {"type": "string"}},
-                    },
-                    required=("condition", "confidence", "for", "against"),
-                ),
-            }
-        },
-        required=("differentials",),
+    _list_of(
+        "differentials",
+        {"condition": TEXT, "confidence": _one_of(*CONFIDENCES), "for": TEXTS, "against": TEXTS},
+        minItems=1,
+        maxItems=MAX_DIFFERENTIALS,
     ),
 )
 
