@@ -199,11 +199,11 @@ def test_prose_of_a_model_is_shown_only_as_far_as_the_guidelines_say_it(server: 
     shown, _ = statements(f"{nameless} {marks} {true} {marks}")
     assert shown == [true]  # of what the dose is, it does not say
     shown, notes = statements("Give ivermectin 12 mg once. [S1]")
-    assert "quoted instead" in notes[0]
+    assert "quoted instead" in " ".join(notes)
     assert shown
     assert "ivermectin" not in " ".join(shown)
     shown, notes = statements(f"{true} [S1] Give pa|")
-    assert "The model failed" in notes[0]
+    assert "The model failed" in " ".join(notes)
     assert len(shown) > 1
 
 
