@@ -31,7 +31,10 @@ _REACTION = re.compile(
     re.IGNORECASE,
 )
 """What stands between an allergen and what it did."""
-_ALLERGIES = re.compile(r"(?:^|[.;]\s*)\W*(?:known\s+|drug\s+)*allerg(?:y|ies|ic)(?:\s+to)?\s*[:=–-]\s*", re.IGNORECASE)
+_ALLERGIES = re.compile(
+    r"(?:^|[.;]\s*)\W*(?:known\s+|drug\s+)*(?:allerg(?:y|ies|ic)|intoleran(?:ces?|t)|sensitivit(?:y|ies))(?:\s+to)?\s*[:=–-]\s*",
+    re.IGNORECASE,
+)
 _LISTED = re.compile(r"(?:[\w/-]+(?:\s*\([^)]*\))?\s*(?:,|/|&|\band\b|\+)\s*)*", re.IGNORECASE)
 _GAVE = re.compile(
     r"\b(?:mum|mother|dad|father|parents?|wife|husband|gran\w*|carers?|chemist|pharmacist|nurse|neighbour)\b"
