@@ -989,7 +989,8 @@ PLANS_PREGNANCY = "planning pregnancy"
 _PLANS = re.compile(
     r"\bTTC\b|\b(?:trying|hoping|wants?|wanting|wishes|wishing|plans?|planning|going|would like|hopes?|keen)\b"
     r"(?:\s+(?:to|for|on))?\s+(?:(?:try(?:ing)? (?:for|to) |have |having |start(?:ing)? |get(?:ting)? |becom(?:e|ing) "
-    r"|fall(?:ing)? )?(?:(?:a|an|another|her|their|first|second) ){0,2}(?:baby|child|famil(?:y|ies)|pregnan(?:t|cy)))\b(?!-)"
+    r"|fall(?:ing)? )?(?:(?:a|an|another|her|their|first|second) ){0,2}"
+    r"(?:baby|child|famil(?:y|ies)|pregnan(?:t|cy)))\b(?!-)"
     r"|\b(?:trying|hoping|wants?|wishes|plans?|planning) (?:to|on) conceiv(?:e|ing)\b",
     re.IGNORECASE,
 )

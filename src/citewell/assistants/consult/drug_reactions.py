@@ -29,7 +29,8 @@ _FADED = re.compile(
     r"\W*(?:\w+\W+){0,2}?(?:better|settl\w+|gone|clear\w*|improv\w+|resolv\w+|went|less|fad\w+)\b", re.I
 )
 _HAD_FROM = re.compile(
-    rf"\b(?:{_REACTION}|wheez\w*|swell(?:ed|s) up|react(?:s|ed)?)(?:\s+(?:badly|severely|once|before|all over|twice))*\s+"
+    rf"\b(?:{_REACTION}|wheez\w*|swell(?:ed|s) up|react(?:s|ed)?)"
+    r"(?:\s+(?:badly|severely|once|before|all over|twice))*\s+"
     r"(?:to|with|after|from|following|(?:after |on |when )?taking|caused by|due to|secondary to)\s+"
     r"(?:(?:an?|the|any|some|all|oral|iv|taking|having)\s+)*$",
     re.IGNORECASE,

@@ -32,7 +32,8 @@ _REACTION = re.compile(
 )
 """What stands between an allergen and what it did."""
 _ALLERGIES = re.compile(
-    r"(?:^|[.;]\s*)\W*(?:known\s+|drug\s+)*(?:allerg(?:y|ies|ic)|intoleran(?:ces?|t)|sensitivit(?:y|ies))(?:\s+to)?\s*[:=–-]\s*",
+    r"(?:^|[.;]\s*)\W*(?:known\s+|drug\s+)*(?:allerg(?:y|ies|ic)|intoleran(?:ces?|t)|sensitivit(?:y|ies))"
+    r"(?:\s+to)?\s*[:=–-]\s*",
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"(?:[\w/-]+(?:\s*\([^)]*\))?\s*(?:,|/|&|\band\b|\+)\s*)*", re.IGNORECASE)
