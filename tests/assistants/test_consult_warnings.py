@@ -106,7 +106,7 @@ def test_a_planned_pregnancy_is_told_beside_what_harms_it(app: App) -> None:
 def test_a_name_that_is_not_known_is_told_as_not_checked(app: App) -> None:
     notes = " ".join(planned(app, EAR, EARACHE, "On Zyloriq and ramipril. Allergic to quaxol.")["notes"])
     assert "Not checked against the plan: zyloriq." in notes
-    assert "Allergies that name no medicine known here: quaxol." in notes
+    assert "Allergies that Citewell does not know as medicines: quaxol." in notes
     assert "ramipril" not in notes
 
 
@@ -114,7 +114,7 @@ def test_a_name_that_is_not_known_is_told_as_not_checked(app: App) -> None:
     ("note", "words"),
     [
         ("CKD 5. eGFR 90.", "Both “CKD 5” and an eGFR of 90"),
-        ("Takes naproxen daily. Allergic to naproxen.", "The patient takes naproxen, and an allergy to naproxen"),
+        ("Takes naproxen daily. Allergic to naproxen.", "The patient takes naproxen, but an allergy to naproxen"),
         ("He is a 50-year-old man, 20 weeks pregnant.", "male"),
     ],
 )
