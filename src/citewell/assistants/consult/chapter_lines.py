@@ -28,7 +28,6 @@ _MARK = re.compile(r"\s*(?:[•◦▪●○‣・·*–—-]|\(?[a-z0-9]{1,2}[.)
 _JOINING = re.compile(r"\s*\n\s*(?:or|plus|and)\s*:?\s*\Z", re.IGNORECASE)
 """“Or” alone on the last line of an item joins it with the next."""
 _JOINER = re.compile(r"\s*(?:or|plus|and)\s*:?\s*", re.IGNORECASE)
-_AS_BEFORE = re.compile(r"\bsame\b|\bas (?:above|for adults?|adults?)\b", re.IGNORECASE)
 _OR_END = re.compile(r"[;,\s]+(?:or|and)?\s*\Z", re.IGNORECASE)
 _BEFORE_PEOPLE = re.compile(r"\W*(?:for|in|preterm and|premature and)?\s*", re.IGNORECASE)
 _CELL = re.compile(r"(?P<header>[^:;]+): (?P<value>[^;]*(?:;(?! [^:;]+: )[^;]*)*)(?:; |\Z)")
@@ -176,8 +175,7 @@ def _is_row(text: str) -> bool:
     is_first = bool(found) and (found[0].start == 0 or _BEFORE_PEOPLE.fullmatch(text, 0, found[0].start) is not None)
     if not is_first or medicines(label) or (colon and len(label.split()) > MAX_LABEL_WORDS):
         return False
-    is_told = has_dose(text) or _AS_BEFORE.search(text) is not None
-    return is_told or not (rest.split() if colon else len(text.split()) > MAX_LABEL_WORDS)
+    return has_dose(text) or not (rest.split() if colon else len(text.split()) > MAX_LABEL_WORDS)
 
 
 def as_label(text: str) -> str:
@@ -237,7 +235,7 @@ def _is_nameless_dose(text: str) -> bool:
 def _is_bare(item: _Item) -> bool:
     """Whether a line says nothing by itself: a heading, or people such as “Child:”."""
     if item.is_group:
-        return not has_dose(item.text) and _AS_BEFORE.search(item.text) is None
+        return not has_dose(item.text)
     return item.level < 0 or item.text.endswith(("dosing", ":"))
 
 

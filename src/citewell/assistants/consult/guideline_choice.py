@@ -128,7 +128,7 @@ def _chosen(condition: str, entry: LibraryEntry, document: Document) -> ChosenGu
     deepest = CHAPTER_DEPTH if is_other else None
     if told and not is_whole and not is_other and _speaks_of_any(title, asked) and not _is_divided(document):
         return ChosenGuideline(entry, document, None, _closeness(condition, title))
-    headings = [heading for heading in headings_of(document, deepest) if may_advise((heading,))]
+    headings = headings_of(document, deepest)
     own = frozenset(heading for heading in headings if is_heading_on(heading, condition))
     if told and not own and not is_other:
         own = frozenset(heading for heading in headings if _names_part(heading, condition))
@@ -169,7 +169,7 @@ def may_be_on(condition: str, title: str) -> bool:
 
 def _is_divided(document: Document) -> bool:
     """Whether a guideline has its sections on many illnesses, one for each, as one on all cancers has."""
-    named = (named_illnesses(heading) for heading in headings_of(document) if may_advise((heading,)))
+    named = (named_illnesses(heading) for heading in headings_of(document))
     return len(frozenset().union(*named)) > MAX_FORMS
 
 
@@ -185,8 +185,9 @@ def _is_told_at_the_start(document: Document, asked: frozenset[str]) -> bool:
 
 
 def headings_of(document: Document, deepest: int | None = None) -> tuple[str, ...]:
-    """Every heading of a document, once, down to a depth."""
-    return tuple(dict.fromkeys(title for block in document.blocks for title in block.section[:deepest]))
+    """Every heading of a document over what may advise, once, down to a depth."""
+    advising = (block for block in document.blocks if may_advise(block.section))
+    return tuple(dict.fromkeys(title for block in advising for title in block.section[:deepest]))
 
 
 @lru_cache(maxsize=20_000)

@@ -44,10 +44,6 @@ ORDER = ("now", "investigate", "treat", "support", "avoid", "caution", "safety",
 """The parts of a plan, in the order in which a colleague reads them."""
 MOST = {"now": 6, "investigate": 3, "treat": 9, "support": 4, "avoid": 4, "safety": 4, "refer": 2, "follow": 3}
 """How many of many numbered recommendations stand in each part; a chapter is short and stands whole."""
-_TALKS = re.compile(
-    r"\W*(?:if discussing|if the person \w+ asks|if (?:\w+ ){1,6}asks?|when (?:giving|discussing))\b", re.IGNORECASE
-)
-"""A recommendation on how to talk, not on what to do."""
 _STEP = re.compile(r"\bstep (\d)\b", re.IGNORECASE)
 _SAFETY = re.compile(
     r"\bsafety[- ]net|\bdanger signs?\b|\bright away\b|\b(?:seek|return|come back|contact)\b[^.;]{0,60}"
@@ -62,8 +58,8 @@ ALIKE = 0.75
 FURTHER = "less relevant to this patient than the others in this part"
 NOT_MET = "its criteria are not met"
 MET, SPECIFIC, UNREAD = 0.3, 0.15, -0.1
-"""What counts beside how near a recommendation is in meaning: its criteria are met, it is for a group of this patient,
-or a person has to read them."""
+"""What counts beside how near a recommendation is in meaning: its criteria are met or it names the form of the illness,
+it is for a group of this patient, or a person has to read them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +176,7 @@ def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
         fit = _fit(line, who)
         why = "; ".join(fit.reasons) if not fit.applies else _of_others(line, who)
         why = why or other_stage(who.form, line.section) or _of_another_form(line, forms)
+        why = why or _sibling(line, chosen.document.title, who.known.names[0])
         why = why or (_other_acuity(line, who) if acute and len(acute) < len(every) else None)
         if why:
             left_out.append(left(chosen, line, why))
@@ -357,6 +354,7 @@ def _of_recommendations(
     every = recommendation_lines(chosen, guideline)
     near = _nearness(chosen, passages, every)
     step = _step(every, who)
+    forms = illnesses_of(who.known.names[0]) - named_illnesses(guideline.title)
     lines, rows, left_out, cautions = [], [], [], []
     for line in every:
         if line.role == "caution":
@@ -380,8 +378,8 @@ def _of_recommendations(
             continue
         is_met = outcome is not None and outcome.state in (CriterionState.MET, CriterionState.ASSUMED)
         score = near.get(line.start, 0.0) + (MET if is_met and outcome and outcome.is_relevant else 0.0)
-        score += (SPECIFIC if fit.is_specific or line_of(line.section) == "first" else 0.0) - 0.2 * bool(fit.reasons)
-        score += UNREAD * (_TALKS.match(line.own) is not None)
+        is_own = fit.is_specific or line_of(line.section) == "first"
+        score += MET * bool(forms & named_illnesses(line.own)) + SPECIFIC * is_own - 0.2 * bool(fit.reasons)
         score += UNREAD if outcome is not None and outcome.state is CriterionState.UNKNOWN else 0.0
         is_referring = guideline_is_on_referral(guideline)
         role = "now" if (is_met and rule.action.urgency) or is_referring else line.role
@@ -424,14 +422,14 @@ def _outcome(line: GuidelineLine, guideline: Guideline, who: PlanPatient) -> Cri
     return None if rule.criteria is None else evaluate(rule.criteria, who.record, guideline, seen=frozenset({rule.id}))
 
 
-def _sibling(line: GuidelineLine, guideline: Guideline, condition: str) -> str | None:
-    """Why a section is not on this illness: its heading names another form of what the guideline is on."""
-    titled, own = named_illnesses(guideline.title), named_illnesses(condition)
-    for heading in line.section[1:]:
-        for name in named_illnesses(heading):
-            is_form = bool(titled & wider(name)) and name not in titled
-            if is_form and own and not any(are_related(name, one) for one in own):
-                return f"on {name}, not {condition}"
+def _sibling(line: GuidelineLine, title: str, condition: str) -> str | None:
+    """Why a line is not on this illness: it names, or stands under, another form of what the guideline is on."""
+    titled, own = named_illnesses(title), illnesses_of(condition)
+    for words in (*line.section[1:], line.own) if own else ():
+        named = named_illnesses(words)
+        forms = sorted(name for name in named - titled if titled & wider(name))
+        if forms and not any(are_related(name, one) for name in named for one in own):
+            return f"on {forms[0]}, not {condition}"
     return None
 
 
@@ -474,7 +472,7 @@ def _not_now(
     own = next((int(match[1]) for title in reversed(line.section) if (match := _STEP.search(title))), None)
     if own is not None and step is not None and own != step:
         return f"for step {own}; with the medicines taken, the patient is at step {step}"
-    return _sibling(line, guideline, condition) or other_stage(who.form, line.section)
+    return _sibling(line, guideline.title, condition) or other_stage(who.form, line.section)
 
 
 def _step(lines: Sequence[GuidelineLine], who: PlanPatient) -> int | None:
