@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
@@ -156,13 +157,21 @@ def test_a_role_lets_do_what_it_includes_and_nothing_else(knock: Knock, role: Ro
     assert refused == {(deed, path) for deed, _, path, _ in TRIES if deed not in WANTED[role]}
 
 
+def gone_through(dependant: Dependant) -> Iterator[str]:
+    """The names of all that a request goes through before its route."""
+    for dependency in dependant.dependencies:
+        if dependency.call:
+            yield dependency.call.__name__
+        yield from gone_through(dependency)
+
+
 def test_every_route_says_which_role_it_asks_for() -> None:
     gates = {must(deed).__name__ for deed in WANTED[Role.ADMIN]} | {owner_only.__name__}
     open_to_all = {"/api/v1/health", "/api/v1/health/live", "/api/v1/health/ready", *SIGN_IN_PATHS}
     routes = [route for part in (*API, *PAGES) for route in part.router.routes] + status.exposition.routes
     for route in routes:
         assert isinstance(route, APIRoute)
-        asked = {dependency.call.__name__ for dependency in route.dependant.dependencies if dependency.call}
+        asked = set(gone_through(route.dependant))
         assert bool(asked & gates) != (route.path in open_to_all), route.path
 
 
