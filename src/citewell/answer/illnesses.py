@@ -103,6 +103,36 @@ def illnesses(text: str) -> tuple[Illness, ...]:
     return tuple(found)
 
 
+MOST_BETWEEN = 2
+"""Words that may stand between two of a name that is told in parts."""
+
+
+@lru_cache(maxsize=1_000)
+def parted_illnesses(text: str) -> frozenset[str]:
+    """The illnesses whose names stand in a short text in parts: “sickle cell bone pain crisis”.
+
+    >>> parted_illnesses("Sickle cell bone pain crisis"), parted_illnesses("Pain in the heart, liver failure")
+    (frozenset({'sickle cell disease'}), frozenset())
+    """
+    found: set[str] = set()
+    for clause in re.split(r"[,;.()]", text):
+        words = _folded(clause)
+        for name, (illness, is_sure) in _table().names.items():
+            if is_sure and illness != NONE and len(name) > 2 and _is_in_parts(name, words):
+                found.add(illness)
+    return frozenset(found)
+
+
+def _is_in_parts(name: Sequence[str], words: Sequence[str]) -> bool:
+    at = -1
+    for word in name:
+        near = words[at + 1 : at + 2 + MOST_BETWEEN] if at >= 0 else words
+        if word not in near:
+            return False
+        at = at + 1 + near.index(word) if at >= 0 else words.index(word)
+    return True
+
+
 def _joined(text: str, spans: Sequence[tuple[int, int]]) -> int:
     """How many words from the first on may make one name: none runs across a comma or full stop."""
     size = min(1, len(spans))

@@ -76,6 +76,17 @@ _TEMPERATURE = re.compile(r"temp(?:erature)?\b[^\d\n;]{0,20}\d[\d.,]*\s?(?:°?\s
 """A temperature that is measured: the word alone says fever (“has a temp”), with a value the value decides."""
 
 
+_TESTED = re.compile(
+    r"""\s*(?:rapid\s|blood\s)?
+        (?:tests?|rdt|film|smear|pcr|screen(?:ing)?|swab|serology|antigen|antibod(?:y|ies)|ns1|culture)
+        [\s:=,-]*(?:(?:is|was|came\ back|today)\s+){0,2}
+        (?:(?P<absent>neg(?:ative|s)?\b|-ve|non-?reactive|not\ detected|clear\b|nad\b)
+        |(?P<present>pos(?:itive)?\b|\+|reactive|detected))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The result of a test that is named after an illness: “malaria RDT neg”."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assertion:
     """How a mention holds, and how sure the reader is."""
@@ -116,7 +127,12 @@ class AssertionContext:
         >>> text = "No fever, haemoptysis for 2 days"
         >>> [read_context(text).assertion(*place).status.value for place in ((3, 8), (10, 21))]
         ['absent', 'present']
+        >>> text = "Malaria RDT neg, HIV test +ve"
+        >>> [read_context(text).assertion(*place).status.value for place in ((0, 7), (17, 20))]
+        ['absent', 'present']
         """
+        if tested := _TESTED.match(self.text, end):
+            return Assertion(Polarity.ABSENT if tested["absent"] else Polarity.PRESENT, 1.0)
         inside = (self.starts < end) & (self.ends > start)
         if not inside.any():
             return Assertion(Polarity.PRESENT, 0.0)

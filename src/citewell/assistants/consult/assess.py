@@ -205,6 +205,10 @@ NO_GUIDELINE = (
     "No guideline found for {condition}: none of the {looked_at} documents in your library covers it. Nothing is "
     "recommended, and no dose is given."
 )
+CLOSEST = (
+    " The closest title is “{closest}”. It was not used. If it covers the illness, enter the diagnosis by the name it "
+    "has there."
+)
 NOTHING_APPLIES = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
 )
@@ -393,12 +397,16 @@ def _diagnosis(
         told = [_stated(line, lines.cautions, held, differential.condition) for line in lines.lines]
         statements = [replace(statement, id=f"{number}") for number, statement in enumerate(_classes_once(told), 1)]
     looked_at = [ExcludedPassage(entry.title, (), OTHER_ILLNESS) for entry in evidence.others]
-    missing = NOTHING_APPLIES if evidence.guidelines else NO_GUIDELINE
+    missing = NOTHING_APPLIES if evidence.guidelines else NO_GUIDELINE + (CLOSEST if looked_at else "")
     return DiagnosisPlan(
         condition=differential.condition,
         confidence=differential.confidence,
         said="\n".join(statement.text for statement in statements)
-        or missing.format(condition=differential.condition, looked_at=len(looked_at)),
+        or missing.format(
+            condition=differential.condition,
+            looked_at=len(looked_at),
+            closest=looked_at[0].document if looked_at else "",
+        ),
         is_found=bool(statements),
         offered=tuple(statement for statement in statements if not statement.is_held_back),
         held_back=tuple(statement for statement in statements if statement.is_held_back),

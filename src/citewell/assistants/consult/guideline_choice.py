@@ -7,7 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from citewell.answer.illnesses import are_related, illnesses, named_illnesses, other_names, speaks_of, wider
+from citewell.answer.illnesses import (
+    are_related,
+    illnesses,
+    named_illnesses,
+    other_names,
+    parted_illnesses,
+    speaks_of,
+    wider,
+)
 from citewell.assistants.consult.advice_sections import NUMBER, may_advise
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import mentions
@@ -92,7 +100,10 @@ def written_out(diagnosis: str) -> str:
     >>> written_out("D&V"), written_out("Acute severe asthma")
     ('diarrhoea and vomiting', 'Acute severe asthma')
     """
+    whole = [(illness.start, illness.end) for illness in illnesses(diagnosis)]
     for mention in reversed(mentions(diagnosis)):
+        if any(low <= mention.start and mention.end < high for low, high in whole):
+            continue  # break-bone fever is no broken bone
         own = named_illnesses(diagnosis[mention.start : mention.end])
         if mention.kind in ("condition", "symptom") and (not own or named_illnesses(mention.name) - own):
             diagnosis = f"{diagnosis[: mention.start]}{mention.name}{diagnosis[mention.end :]}"
@@ -110,7 +121,7 @@ def illnesses_of(diagnosis: str) -> frozenset[str]:
     for illness in found:
         own += [] if _BESIDE.search(diagnosis, end, illness.start) else [illness.name]
         end = illness.end
-    return frozenset(own or (illness.name for illness in found))
+    return frozenset(own or (illness.name for illness in found)) or parted_illnesses(diagnosis)
 
 
 def is_label(title: str) -> bool:

@@ -20,7 +20,7 @@ from citewell.assistants.consult.printed_warnings import printed_warnings
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.patient import MAX_TOLD, Complaint, PatientInput, Sex
 from citewell.clinical.medicines import Medicine, medicines
-from citewell.ports import Writer
+from citewell.ports import Writer, products
 from citewell.types import Document, Hit, LibraryEntry, Scope
 from citewell.types.consult import COMPLAINTS, Category, Consult, Patient, Polarity
 
@@ -42,6 +42,8 @@ _ORIGIN = re.compile(
 )
 """How a note says of what family origin somebody is; a colour alone may be of anything."""
 LOOKED_AT = 20
+MOST_TITLES = 200
+"""Titles that are compared with a diagnosis that no guideline is on."""
 """Passages nearest to the name of a diagnosis, whose documents are opened."""
 
 
@@ -99,8 +101,18 @@ def _choice(
     near = {hit.document_id for hit in found.hits}
     near |= {entry.id for _, entry in shelf if taken & {medicine.name for medicine in medicines(entry.title)}}
     likely = [entry for _, entry in shelf if entry.id in near or may_be_on(condition, entry.title)]
-    chosen, others = guidelines_on(condition, ((entry, parts.opened(entry.id)) for entry in likely))
-    return chosen, (*others, *(entry for _, entry in shelf if entry not in likely))
+    chosen, found_on_others = guidelines_on(condition, ((entry, parts.opened(entry.id)) for entry in likely))
+    others = (*found_on_others, *(entry for _, entry in shelf if entry not in likely))
+    return chosen, others if chosen else _nearest_first(condition, others, parts.search)
+
+
+def _nearest_first(condition: str, entries: Sequence[LibraryEntry], search: Search) -> tuple[LibraryEntry, ...]:
+    """The documents looked at, the one first whose title is nearest to the diagnosis."""
+    first = entries[:MOST_TITLES]
+    vectors = search.embedder.embed([condition, *(entry.title for entry in first)])
+    near = products(vectors[1:], vectors[0])
+    ranked = sorted(range(len(first)), key=lambda at: -float(near[at]))
+    return (*(first[at] for at in ranked), *entries[MOST_TITLES:])
 
 
 def with_printed(

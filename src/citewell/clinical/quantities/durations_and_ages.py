@@ -281,6 +281,10 @@ _AGE = re.compile(
     r"|(?:^|(?<=[.;\n]\s))(?P<years_m>\d{2,3})(?P<sex_m>m)\b(?![./'’-]\w)"
     r"|(?<![\w/.,+-])(?P<years_of>\d{1,3})\s(?P<sex_of>(?-i:[MF]))"
     r"(?=\s?(?:[,.;:()]|$|with\b|who\b|c/o\b|presents?\b|smoker\b|ex-))"
+    r"|(?<![\w/.,+-])(?P<noted>\d{1,3})(?:\s?(?P<noted_unit>years?|yrs?|y|months?|mths?|mo)[\s/]{1,2}|/)"
+    r"(?P<sex_noted>(?-i:[MF]))\b(?![./'’-]\w)"
+    r"|(?<![\w/.])(?P<sex_before>(?-i:[MF]))/(?P<slashed>\d{1,3})(?![\w/.,+-]\w|\w|%)"
+    r"|(?<![\w/.,+-])(?P<then>\d{1,3})\s?(?:years?|yrs?|y)(?=\s{1,2}(?:\d{1,3}(?:\.\d)?\s?kg\b|(?-i:G\d)))"
     r"|(?<![\w/.])(?P<sex_first>(?-i:[MF]))\s?(?P<behind_sex>\d{2,3})(?![\w/.,+-]\w|\w|%)"
     rf"|(?<![\w/.,+-])(?P<before>\d{{2,3}})\s(?:years?\s|yrs?\s)?(?:{_PERSON})\b"
     rf"|\b(?:{_PERSON})(?:\s?[,(]\s?|\sof\s|\saged\s|\sis\s"
@@ -317,11 +321,25 @@ def ages(text: str) -> tuple[Age, ...]:
     [7.0, 79.0]
     >>> [(found.years, found.sex) for found in ages("58yo, 62M, F72, nineteen years old")]
     [(58.0, None), (62.0, 'male'), (72.0, 'female'), (19.0, None)]
+    >>> [(found.years, found.sex) for found in ages("8 yr M, fever up to 103F. Mrs K 46 yrs/F. M/61. 76yrs 51 kg")]
+    [(8.0, 'male'), (46.0, 'female'), (61.0, 'male'), (76.0, None)]
     >>> [round(found.years, 2) for found in ages("6/52 old, a 3-month-old, 28/40")]
     [0.12, 0.25]
     """
     flat = text.translate(FLAT)
-    return tuple(replace(age, text=text[age.start : age.end]) for age in map(_age, _AGE.finditer(flat)))
+    found = (match for match in _AGE.finditer(flat) if not _is_temperature(match))
+    return tuple(replace(age, text=text[age.start : age.end]) for age in map(_age, found))
+
+
+_FAHRENHEIT = re.compile(r"(?:9[5-9]|10[0-8])\s?F")
+_FEVER = re.compile(r"\b(?:fever\w*|febrile|temp\w*|tmax|pyrexi\w*|T)\b")
+
+
+def _is_temperature(match: re.Match[str]) -> bool:
+    """Whether what looks like a very old woman is a temperature: “fever up to 103F”."""
+    if not _FAHRENHEIT.fullmatch(match.group().strip()):
+        return False
+    return match.start() > 0 or _FEVER.search(match.string) is not None
 
 
 def _age(match: re.Match[str]) -> Age:
@@ -329,24 +347,23 @@ def _age(match: re.Match[str]) -> Age:
     groups = match.groupdict()
     names = (
         "count", "short", "yo", "aged", "years", "years_m", "years_of", "behind_sex", "before", "behind", "young",
-        "is", "bare",
+        "is", "bare", "noted", "slashed", "then",
     )  # fmt: skip
     written = next(groups[name] for name in names if groups[name])
     value = number(written)
-    unit = (groups["unit"] or groups["aged_unit"] or groups["young_unit"] or _PARTS.get(groups["part"] or "", "year"))[
-        0
-    ].casefold()
+    units = (groups[name] for name in ("unit", "aged_unit", "young_unit", "noted_unit"))
+    unit = (next(filter(None, units), None) or _PARTS.get(groups["part"] or "", "year"))[0].casefold()
     years = value * _YEARS_IN[unit]
     sexed = _SEXED.match(flat, end)
-    sex_word = (
-        groups["sex"] or groups["sex_m"] or groups["sex_of"] or groups["sex_first"] or (sexed["sex"] if sexed else "")
-    ).casefold()
+    sexes = (groups[name] for name in ("sex", "sex_m", "sex_of", "sex_first", "sex_noted", "sex_before"))
+    sex_word = (next(filter(None, sexes), None) or (sexed["sex"] if sexed else "")).casefold()
     if not sex_word and (
         named := re.search(r"woman|female|lady|girl|\bman|\bmale|gentleman|boy", match.group(), re.IGNORECASE)
     ):
         sex_word = named.group().casefold()
     before = flat[max(0, start - LOOK_BACK) : start]
-    is_stated = any(groups[name] for name in ("yo", "years", "years_m", "years_of", "behind_sex", "count"))
+    stated = ("yo", "years", "years_m", "years_of", "behind_sex", "count", "noted", "slashed")
+    is_stated = any(groups[name] for name in stated)
     of: Literal["patient", "other", "event"] = "patient"
     if _OTHER.search(before) or re.match(
         r"[\s-](?:son|daughter|brother|sister|mother|father|wife|husband)\b", flat[end:], re.I
