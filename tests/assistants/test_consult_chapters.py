@@ -198,6 +198,9 @@ def test_a_line_that_is_not_there_or_of_another_diagnosis_changes_nothing(servic
         ("29yo F, cough for 3 days", (29, "female", None)),
         ("27 y/o G2P1, 28 weeks. Cough for 3 days.", (27, "female", 28)),
         ("Smoker 20 yrs. Cough for 3 weeks.", (None, None, None)),
+        ("Child: Aarav, 8 yr M, 24 kg. Fever 4 days up to 103F.", (8, "male", None)),
+        ("Mrs Rao 46 yrs/F, cough.", (46, "female", None)),
+        ("Fever up to 103F for 4 days.", (None, None, None)),
     ],
 )
 def test_who_a_note_is_about_is_read_from_how_it_opens(
@@ -210,13 +213,48 @@ def test_who_a_note_is_about_is_read_from_how_it_opens(
     assert (patient["age_years"], patient["sex"], patient["pregnancy_weeks"]) == who
 
 
-def test_an_allergy_under_its_heading_is_one_whenever_it_showed_itself(service: ConsultService, asker: User) -> None:
+@pytest.mark.parametrize(
+    ("note", "allergen", "taken"),
+    [
+        ("ALLERGY: Flagyl - lips swelled last year. Takes ramipril.", "metronidazole", "ramipril"),
+        ("Mr K, 70 kg. ALLERGY: Disprin in 2016 -> lip swelling. Takes ramipril.", "aspirin", "ramipril"),
+    ],
+)
+def test_an_allergy_under_its_heading_is_one_whenever_it_showed_itself(
+    service: ConsultService, asker: User, note: str, allergen: str, taken: str
+) -> None:
     consult_id = service.start(asker).consult.id
-    said = service.say(consult_id, "ALLERGY: Flagyl - lips swelled last year. Takes ramipril.", asker).consult
+    said = service.say(consult_id, note, asker).consult
     assert {(one.category.value, one.name, one.polarity.value) for one in said.findings} >= {
-        ("allergy", "metronidazole", "present"),
-        ("medication", "ramipril", "present"),
+        ("allergy", allergen, "present"),
+        ("medication", taken, "present"),
     }
+
+
+@pytest.mark.parametrize(
+    ("note", "status"),
+    [
+        ("Malaria RDT neg.", "absent"),
+        ("HIV test negative today.", "absent"),
+        ("Malaria film +ve.", "present"),
+        ("Dengue NS1: positive.", "present"),
+    ],
+)
+def test_a_test_named_after_an_illness_tells_it_by_its_result(
+    service: ConsultService, asker: User, note: str, status: str
+) -> None:
+    consult_id = service.start(asker).consult.id
+    said = service.say(consult_id, f"30 M, fever. {note}", asker).consult
+    assert status in {one.polarity.value for one in said.findings if one.name.split()[0].casefold() in note.casefold()}
+
+
+@pytest.mark.parametrize("diagnosis", ["Wear and tear of the airways", "Ingrown toenail"])
+def test_the_closest_title_is_named_where_no_guideline_is_found(
+    service: ConsultService, asker: User, diagnosis: str
+) -> None:
+    plan = drafted(service, asker, "40-year-old man, cough. No medicines. No allergies.", diagnosis).plan
+    assert not plan["diagnoses"][0]["offered"]
+    assert "The closest title is “" in plan["diagnoses"][0]["said"]
 
 
 def test_findings_speak_for_each_diagnosis_by_its_own_features_and_what_would_tell_them_apart_is_asked(

@@ -254,6 +254,8 @@ class _Sentence:
                 polarity = Polarity.ABSENT if polarity is Polarity.ABSENT else Polarity.PRESENT
             elif polarity not in OF_OTHERS and did_harm(self.text, mention.start, mention.end):
                 category, polarity = Category.ALLERGY, Polarity.PRESENT
+        if category is Category.ALLERGY and polarity is Polarity.PAST:
+            polarity = Polarity.PRESENT  # what somebody reacted to once is still to be kept from them
         if category is Category.MEDICATION and polarity is Polarity.PAST and _SINCE.search(self.text, 0, mention.start):
             polarity = Polarity.PRESENT
         if category is Category.MEDICATION and _GAVE.search(self.text, 0, mention.start):
