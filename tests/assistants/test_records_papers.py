@@ -146,7 +146,7 @@ def test_what_shares_a_word_is_told_as_such(ask: Ask) -> None:
 
 def test_a_day_is_looked_up_by_its_date_and_not_by_what_came_after(ask: Ask) -> None:
     text = ask("What happened at my visit on 3 March 2021?").text
-    assert "Your record has 1 entry of 3 March 2021:" in text
+    assert "Your record has 1 entry from 3 March 2021:" in text
     assert "Potassium" not in text
 
 

@@ -37,6 +37,7 @@ _WARNS_BEHIND = re.compile(
 _OF_ALLERGY = re.compile(r"\s(?:allerg\w+|hypersensitiv\w+|intoleran\w+)\b", re.IGNORECASE)
 """Behind a medicine: “alternatives for penicillin allergy” gives no penicillin."""
 CALLED = " The plan calls it "
+SAME_OF = "The same applies to {names}."
 NOT_CLEAR = " (the note is not clear)"
 NOT_SETTLED = " (contradictory information)"
 KIDNEY_DISEASE = "kidney disease"
@@ -230,7 +231,24 @@ def conflicts(statement: str, held: PatientMedicines) -> tuple[Conflict, ...]:
         once.setdefault(
             (told.kind, told.medicine, told.text if told.kind == "interaction" or told in held.printed else ""), told
         )
-    return tuple(once.values())
+    return _together(once.values())
+
+
+def _together(found: Iterable[Conflict]) -> tuple[Conflict, ...]:
+    """What is told of several medicines of one class, told once, with the names of the others."""
+    first: dict[tuple[object, ...], Conflict] = {}
+    others: dict[tuple[object, ...], list[str]] = {}
+    for told in found:
+        words = told.text.partition(CALLED)[0]
+        own = words[len(told.medicine) :] if words.casefold().startswith(told.medicine.casefold()) else words
+        families = tuple(medicine.family for medicine in medicines(told.medicine))
+        key = (told.kind, told.source, told.is_grave, own.rstrip("."), families or told.medicine)
+        if first.setdefault(key, told) is not told:
+            others.setdefault(key, []).append(told.medicine)
+    return tuple(
+        replace(told, text=f"{told.text} {SAME_OF.format(names=' and '.join(others[key]))}") if key in others else told
+        for key, told in first.items()
+    )
 
 
 def advised_against(statement: str, quoted: Iterable[tuple[str, str]]) -> Iterator[Conflict]:
