@@ -37,6 +37,11 @@ _ALLERGIES = re.compile(
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"(?:[\w/-]+(?:\s*\([^)]*\))?\s*(?:,|/|&|\band\b|\+)\s*)*", re.IGNORECASE)
+_DISPROVED = re.compile(
+    r"\bde-?labell?ed|\boutgr(?:ew|own)|\bnot (?:truly |really )?allergic|\bno longer|\bchallenge|\btolerat(?:ed|es)\b",
+    re.IGNORECASE,
+)
+"""What says that somebody is not allergic any more, or never was."""
 _GAVE = re.compile(
     r"\b(?:mum|mother|dad|father|parents?|wife|husband|gran\w*|carers?|chemist|pharmacist|nurse|neighbour)\b"
     r"(?:\s+(?:has|have|had|been))*\s+(?:gave|given|gives|giving)\b[^.;]{0,30}$",
@@ -254,7 +259,7 @@ class _Sentence:
                 polarity = Polarity.ABSENT if polarity is Polarity.ABSENT else Polarity.PRESENT
             elif polarity not in OF_OTHERS and did_harm(self.text, mention.start, mention.end):
                 category, polarity = Category.ALLERGY, Polarity.PRESENT
-        if category is Category.ALLERGY and polarity is Polarity.PAST:
+        if category is Category.ALLERGY and polarity is Polarity.PAST and not _DISPROVED.search(self.text):
             polarity = Polarity.PRESENT  # what somebody reacted to once is still to be kept from them
         if category is Category.MEDICATION and polarity is Polarity.PAST and _SINCE.search(self.text, 0, mention.start):
             polarity = Polarity.PRESENT

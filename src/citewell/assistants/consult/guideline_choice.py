@@ -97,13 +97,13 @@ def guidelines_on(
 def written_out(diagnosis: str) -> str:
     """A diagnosis with the abbreviations and everyday names in it as guidelines write them.
 
-    >>> written_out("D&V"), written_out("Acute severe asthma")
-    ('diarrhoea and vomiting', 'Acute severe asthma')
+    >>> written_out("D&V"), written_out("Primary prevention of cardiovascular disease")
+    ('diarrhoea and vomiting', 'Primary prevention of cardiovascular disease')
     """
     whole = [(illness.start, illness.end) for illness in illnesses(diagnosis)]
     for mention in reversed(mentions(diagnosis)):
-        if any(low <= mention.start and mention.end < high for low, high in whole):
-            continue  # break-bone fever is no broken bone
+        if any(low <= mention.start and mention.end <= high for low, high in whole):
+            continue  # break-bone fever is no broken bone, and cardiovascular disease not only of the heart
         own = named_illnesses(diagnosis[mention.start : mention.end])
         if mention.kind in ("condition", "symptom") and (not own or named_illnesses(mention.name) - own):
             diagnosis = f"{diagnosis[: mention.start]}{mention.name}{diagnosis[mention.end :]}"
