@@ -185,7 +185,17 @@ def _is_divided(document: Document) -> bool:
 
 
 def _speaks_of_any(title: str, asked: Iterable[str]) -> bool:
-    return any(speaks_of(title, illness) for illness in asked)
+    """Whether a title names an illness asked about, or a form of it under the same name; heart failure is one alone.
+
+    >>> asked = {"Community-acquired pneumonia": "pneumonia", "Heart failure": "heart disease"}
+    >>> [_speaks_of_any(title, [illness]) for title, illness in asked.items()]
+    [True, False]
+    """
+    told = named_illnesses(title)
+    return any(
+        speaks_of(title, one) and any(set(terms(one)) <= set(terms(name)) or name in wider(one) for name in told)
+        for one in asked
+    )
 
 
 def _is_told_at_the_start(document: Document, asked: frozenset[str]) -> bool:
