@@ -108,7 +108,7 @@ def _print_diff(entry: dict[str, Any]) -> None:
         lines.append(f"~ {one['rule']} (p.{one['page']}): {_marked(one['words'])}")
         lines += [f"    {difference}" for difference in one["differences"]]
     lines += [f"> {one['from']} is now {one['to']}" for one in entry["moved"]]
-    lines.append(f"{entry['unchanged']} recommendations unchanged.")
+    lines.append(f"Recommendations unchanged: {entry['unchanged']}.")
     tables, symptoms = entry["tables"], entry["symptoms"]
     for table in tables["changed"]:
         lines.append(f"~ {table['title']} (p.{table['page']})")
