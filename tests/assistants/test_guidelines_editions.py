@@ -123,7 +123,7 @@ def test_of_two_editions_added_at_once_the_newer_is_applied(app: App, first: Pat
     newer = added[1].result().entry
     assert [one.id for one in app.guidelines.entries(OWNER.scope)] == [newer.id]
     refused = added[0].exception()
-    assert refused is None or "newer than this one" in str(refused)
+    assert refused is None or "already has a newer edition" in str(refused)
 
 
 def test_an_edition_uploaded_as_a_document_takes_the_place_of_the_older_when_it_is_applied(
