@@ -120,6 +120,18 @@ def test_a_finding_is_added_corrected_and_taken_back_with_its_history(knock: Kno
     ask(bob, "PATCH", f"{here}/findings/{cough['id']}", 404, polarity="present")
 
 
+def test_a_vital_sign_without_a_value_is_refused_and_hides_no_consult(knock: Knock) -> None:
+    eve = knock("eve-vital")
+    here = f"/{ask(eve, 'POST', '', 201)['id']}"
+    for body in ({"name": "temperature", "unit": "°C"}, {"name": "temperature"}, {"name": "rash"}):
+        assert "Enter a value" in ask(eve, "POST", f"{here}/findings", 422, category="vital", **body)["detail"]
+    told = ask(eve, "POST", f"{here}/messages", text="A cough for a week.")
+    cough = next(one["id"] for one in told["findings"] if one["name"] == "Cough")
+    ask(eve, "PATCH", f"{here}/findings/{cough}", 422, category="vital")
+    assert [one["name"] for one in ask(eve, "GET", here)["findings"] if one["category"] == "vital"] == []
+    assert ask(eve, "GET", "")
+
+
 def test_what_is_unclear_or_intended_is_told_as_that(knock: Knock) -> None:
     ann = knock("ann-unsure")
     made = ask(ann, "POST", "", 201)

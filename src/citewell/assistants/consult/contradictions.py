@@ -87,7 +87,7 @@ def _numbers(findings: Sequence[Finding]) -> Iterator[Contradiction]:
                 yield Contradiction(first.id, second.id, question)
             continue
         for first, second in _pairs([finding for finding in same if finding.value is not None], _differ):
-            told = f"{first.name} {first.value:g} and {second.value:g} {second.unit}"
+            told = f"{first.name} {first.value:g} and {second.value:g} {second.unit or ''}".strip()
             yield Contradiction(first.id, second.id, f"Two values were recorded: {told}. Which is right?")
 
 

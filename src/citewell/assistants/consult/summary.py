@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from citewell.assistants.consult.patient import patient_of
 from citewell.clinical.populations import CHILD_YEARS
@@ -37,8 +38,8 @@ def _parts(consult: Consult, patient: Patient) -> Iterator[str]:
     for name, words in ((Category.ALLERGY, "No known allergies."), (Category.MEDICATION, "No medicines taken.")):
         none = [finding for finding in findings if finding.category is name and finding.name == "any"]
         yield words if none else ""
-    vitals = [finding for finding in findings if finding.category is Category.VITAL]
-    yield f"Measured: {_listed(f'{vital.name} {vital.value:g} {vital.unit}' for vital in vitals)}." if vitals else ""
+    vitals = [_with_value(one) for one in findings if one.category is Category.VITAL and one.value is not None]
+    yield f"Measured: {_listed(vitals)}." if vitals else ""
     open_points = [
         _in_doubt(finding) for finding in consult.findings if finding.id in consult.doubted and finding.name != "any"
     ]
@@ -53,11 +54,12 @@ def _in_doubt(finding: Finding) -> str:
         return f"sex {finding.unit}"
     if finding.name == "pregnant":
         return "pregnancy"
-    return (
-        f"{finding.name.lower()} {finding.value:g} {finding.unit}"
-        if finding.value is not None
-        else finding.name.lower()
-    )
+    return _with_value(replace(finding, name=finding.name.lower()))
+
+
+def _with_value(finding: Finding) -> str:
+    """Its name with the value, where it has one: “temperature 38.5 °C”."""
+    return finding.name if finding.value is None else f"{finding.name} {finding.value:g} {finding.unit or ''}".strip()
 
 
 def record_of(findings: Sequence[Finding], patient: Patient) -> list[str]:

@@ -51,7 +51,11 @@ def _named(made: Finding, written: str, *, is_new: bool) -> Finding:
 
 def _measured(made: Finding, change: Mapping[str, Any]) -> Finding:
     """A measurement in the unit of the table: pounds become kilograms, with the arithmetic."""
-    if made.category is not Category.VITAL or change.get("value") is None:
+    if made.category is not Category.VITAL:
+        return made
+    if made.value is None:
+        raise InputError(f"Enter a value for {made.name}.")
+    if change.get("value") is None:
         return made
     unit = str(change.get("unit") or "")
     read = find_measures(f"{made.name} {made.value:g} {unit}".strip())
