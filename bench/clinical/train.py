@@ -1,4 +1,4 @@
-"""Trains the clinical reader: MiniLM with an adapter, which tags every token and scores every text for danger.
+"""Trains the clinical reader: MiniLM, or a larger base, with an adapter: tags every token, scores texts for danger.
 
 Needs torch and transformers; README.md beside it says how to run it.
 """
@@ -25,6 +25,8 @@ from bench.reader.needs import Tokenizer, torch, transformers
 
 from citewell.clinical.reader_windows import CHARACTERS, LEFT, RIGHT, WIDTH, Window, pieces, segments
 
+BASES = ("minilm", "arctic")
+"""The models that an adapter is trained over: all-MiniLM-L6-v2 and snowflake-arctic-embed-s, of 6 and 12 layers."""
 BEGIN, END = 101, 102
 IGNORED = -100
 SHORT = ("wording", "name")
@@ -58,20 +60,24 @@ class Lesson:
     """First token of a mention, the token behind it, and the number of its meaning."""
 
 
-class Reader(torch.nn.Module):
-    """MiniLM with three heads: one for each token, one for each mention, one for the whole text."""
+Danger = tuple[list[int], int]
+"""The tokens of a text, and the number of the kind of danger that it tells of, or of none."""
 
-    def __init__(self, work: Path, kinds: int, meanings: int, layers: int) -> None:
+
+class Reader(torch.nn.Module):
+    """A base with three heads: one for each token, one for each mention, one for the whole text."""
+
+    def __init__(self, base: Path, kinds: int, meanings: int) -> None:
         super().__init__()
+        weights = weights_of(base)
         shape = transformers.BertConfig(
-            vocab_size=30522, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536,
-            max_position_embeddings=512, attn_implementation="sdpa",
+            vocab_size=30522, hidden_size=384, num_hidden_layers=sum("query.bias" in name for name in weights),
+            num_attention_heads=12, intermediate_size=1536, max_position_embeddings=512, attn_implementation="sdpa",
         )  # fmt: skip
         self.bert = transformers.BertModel(shape, add_pooling_layer=False)
-        with np.load(work / "minilm.npz") as kept:
-            weights = {name: torch.from_numpy(kept[name]).float() for name in kept.files}
-        self.bert.load_state_dict(weights, strict=False)
-        del self.bert.encoder.layer[layers:]
+        found = self.bert.load_state_dict(weights, strict=False)
+        if missing := [name for name in found.missing_keys if "position_ids" not in name]:
+            raise SystemExit(f"{base.name} lacks {', '.join(missing)}: run bench.clinical.prepare again")
         self.token_head = torch.nn.Linear(384, len(TYPES) + 1 + len(STATUSES))
         self.text_head = torch.nn.Linear(768, kinds)
         self.meanings = torch.nn.Parameter(torch.randn(meanings, 384) / 20)
@@ -108,6 +114,16 @@ class Reader(torch.nn.Module):
         share = mask[:, :, None].to(hidden.dtype)
         mean = (hidden * share).sum(1) / share.sum(1)
         return self.text_head(self.dropout(torch.cat([hidden[:, 0], mean], 1))).float()
+
+
+def weights_of(base: Path) -> dict[str, torch.Tensor]:
+    """The weights of a base; those in eight bits times their scale."""
+    with np.load(base) as kept:
+        weights = {name: torch.from_numpy(kept[name]).float() for name in kept.files}
+    scales = {name: weights.pop(name) for name in list(weights) if name.endswith(".scale")}
+    return weights | {
+        name.removesuffix(".scale"): weights[name.removesuffix(".scale")] * by for name, by in scales.items()
+    }
 
 
 # ------------------------------------------------------------------------------------------------------------ lessons
@@ -304,12 +320,19 @@ def harmless(questions: Path, judged: Path) -> list[str]:
     return [row[2] for row in rows if len(row) > 2 and row[2] not in kept]
 
 
-def batches(lessons: Sequence[Lesson], size: int, draw: random.Random) -> Iterator[list[Lesson]]:
+def batches(
+    lessons: Sequence[Lesson], dangers: Sequence[Danger], size: int, draw: random.Random
+) -> Iterator[tuple[list[Lesson], list[Danger]]]:
+    """Lessons of about one length, with texts for danger from the same part of theirs, so that little is padding."""
     order = sorted(range(len(lessons)), key=lambda number: len(lessons[number].ids) + draw.random() * 8)
-    groups = [order[start : start + size] for start in range(0, len(order), size)]
-    draw.shuffle(groups)
-    for group in groups:
-        yield [lessons[number] for number in group]
+    starts = list(range(0, len(order), size))
+    draw.shuffle(starts)
+    dangers = sorted(dangers, key=lambda one: len(one[0]))
+    count = min(size // 3, len(dangers))
+    for start in starts:
+        first = round(start / len(order) * (len(dangers) - 2 * count)) if len(dangers) > 2 * count else 0
+        group = [lessons[number] for number in order[start : start + size]]
+        yield group, draw.sample(dangers[first : first + 2 * count], count)
 
 
 # ----------------------------------------------------------------------------------------------------------- training
@@ -339,9 +362,7 @@ class Average:
             weight.copy_(mean)
 
 
-def losses(
-    model: Reader, group: Sequence[Lesson], dangers: Sequence[tuple[list[int], int]], where: str
-) -> torch.Tensor:
+def losses(model: Reader, group: Sequence[Lesson], dangers: Sequence[Danger], where: str) -> torch.Tensor:
     """What the model still gets wrong, of lessons and of texts that tell of danger or of none; read together."""
     count = len(group)
     width = max(len(row) for row in (*(one.ids for one in group), *(row for row, _ in dangers)))
@@ -414,10 +435,10 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
     learned += wordings[:40] if args.tiny else wordings
     stated = frozenset(one.lower() for of_type in pool.values() for one in of_type)
     words = Words(pool, stated, numbers, (args.material / "distractors.lines").read_text("utf-8").splitlines())
-    model = Reader(args.work, len(kinds), len(meanings), args.layers)
+    model = Reader(args.work / f"{args.base}.npz", len(kinds), len(meanings))
     model.adapt()
     if args.start:
-        go_on_from(model, args.start, meanings)
+        go_on_from(model, args.start, args.base, meanings)
     model.to(where)
     rows = [(tokenizer.encode(text.replace("\n", "|")).ids[:160], kinds.index(kind)) for kind, text in learned_dangers]
     epochs = 1 if args.tiny else args.epochs
@@ -440,8 +461,8 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
         if epoch + 1 < epochs:
             pending = made_ready(workers, learned, words, args)
         total = torch.zeros((), device=where)
-        for number, group in enumerate(batches(lessons, args.batch, draw)):
-            loss = losses(model, group, draw.sample(rows, min(args.batch // 3, len(rows))), where)
+        for number, (group, some) in enumerate(batches(lessons, rows, args.batch, draw)):
+            loss = losses(model, group, some, where)
             step += 1
             progress = max(step / steps, (time.monotonic() - started) / args.seconds)
             for group_of_weights in optimizer.param_groups:
@@ -456,12 +477,15 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
             total += loss.detach()
             if progress >= 1 or (args.tiny and number >= 1):
                 break
-        print(f"epoch {epoch + 1}: {len(lessons)} lessons, loss {total / (number + 1):.3f}", flush=True)
+        seconds = time.monotonic() - started
+        print(
+            f"epoch {epoch + 1}: {len(lessons)} lessons, loss {total / (number + 1):.3f}, {seconds:.0f} s", flush=True
+        )
         if progress >= 1:
             break
     average.give()
     model.eval()
-    keep(model, kinds, meanings, args.out)
+    keep(model, args.base, kinds, meanings, args.out)
     if args.figures:
         figures: dict[str, object] = {"held out": measured(model, held, tokenizer, where)}
         told = [one for one in held if any(mark.name for mark in one.marks)]
@@ -573,9 +597,12 @@ def kept_name(name: str) -> str:
     return name.removeprefix("bert.").replace(".base.", ".")
 
 
-def go_on_from(model: Reader, path: Path, meanings: Sequence[str]) -> None:
-    """Take what an earlier training learned; meanings that it did not know begin anew."""
+def go_on_from(model: Reader, path: Path, base: str, meanings: Sequence[str]) -> None:
+    """Take what an earlier training of the same base learned; meanings that it did not know begin anew."""
     with np.load(path) as file, torch.no_grad():
+        former = str(file["base"]) if "base" in file.files else BASES[0]
+        if former != base:
+            raise SystemExit(f"{path} was trained over {former}, not over {base}: choose --base {former}")
         for name, parameter in model.named_parameters():
             if parameter.requires_grad and kept_name(name) in file.files:
                 learned = torch.from_numpy(file[kept_name(name)].astype(np.float32))
@@ -588,7 +615,7 @@ def go_on_from(model: Reader, path: Path, meanings: Sequence[str]) -> None:
         model.meanings.copy_(torch.nn.functional.normalize(model.meanings))
 
 
-def keep(model: Reader, kinds: Sequence[str], meanings: Sequence[str], out: Path) -> None:
+def keep(model: Reader, base: str, kinds: Sequence[str], meanings: Sequence[str], out: Path) -> None:
     """What was learned, in half precision, under the names that the product reads."""
     out.mkdir(parents=True, exist_ok=True)
     kept: dict[str, np.ndarray] = {}
@@ -599,7 +626,7 @@ def keep(model: Reader, kinds: Sequence[str], meanings: Sequence[str], out: Path
     head = SHARPNESS * torch.nn.functional.normalize(model.meanings)
     kept["meanings"] = head.detach().cpu().numpy().astype(np.float16)
     kept["types"], kept["statuses"], kept["dangers"] = np.array(TYPES), np.array(STATUSES), np.array(list(kinds))
-    kept["names"] = np.array(list(meanings))
+    kept["names"], kept["base"] = np.array(list(meanings)), np.array(base)
     np.savez_compressed(out / "adapter.npz", **kept)
 
 
@@ -614,8 +641,8 @@ if __name__ == "__main__":
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch", type=int, default=48)
     parser.add_argument("--rate", type=float, default=1e-3)
-    parser.add_argument("--layers", type=int, default=6)
-    parser.add_argument("--start", type=Path, help="A reader to go on from.")
+    parser.add_argument("--base", choices=BASES, default=BASES[0])
+    parser.add_argument("--start", type=Path, help="A reader over the same base to go on from.")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3_600, help="Learn no longer than this.")
     parser.add_argument("--wordings", type=float, default=1.0, help="The share of the wordings that is learned from.")
