@@ -19,6 +19,7 @@ from sqlalchemy import Engine
 
 from citewell.adapters.embedding.engine import PUBLISHED, TRAINED, Backend, GraphSource
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.entailment import pair
 from citewell.adapters.entailment.pair import AnswerReader, PairReader
 from citewell.adapters.parsers.by_media_type import all_parsers
 from citewell.adapters.store import engine
@@ -32,7 +33,7 @@ from citewell.minilm.tokenizer import WordPiece
 from citewell.samples import sample_files
 from citewell.types import Document, ParseLimits
 from tests.on_postgres import IS_ON_POSTGRES, libraries_in_files, libraries_in_postgres, opened_elsewhere
-from tests.once import OneMiniLM, model_folder, once, parsed_once, run_folder
+from tests.once import OneMiniLM, OneReader, model_folder, once, parsed_once
 from tests.postgres import postgres_server, postgres_url
 
 __all__ = ["libraries_in_files", "libraries_in_postgres", "opened_elsewhere", "postgres_server", "postgres_url"]
@@ -163,13 +164,9 @@ def model_cache() -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
+def one_model() -> Iterator[MiniLM]:
     """The built-in model, given to every library of this process whose settings do not choose how to run it."""
-    folder = run_folder(tmp_path_factory)
-    made = {
-        model: OneMiniLM(model_folder(), folder / f"vectors-{model.weights}.sqlite", model)
-        for model in (TRAINED, PUBLISHED)
-    }
+    made = {model: OneMiniLM(model_folder(), model) for model in (TRAINED, PUBLISHED)}
 
     def chosen(
         cache_dir: Path, backend: Backend = "auto", threads: int | None = None, model: GraphSource = TRAINED
@@ -187,8 +184,11 @@ def one_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniLM]:
 def one_of_each_reader() -> Iterator[None]:
     """The trained readers, opened once for every library of this process whose settings do not choose how."""
     with pytest.MonkeyPatch.context() as patch:
-        for reader in (AnswerReader, PairReader):
-            patch.setattr(f"{reader.__module__}.{reader.__name__}", _opened_once(reader, reader(model_folder())))
+        with pytest.MonkeyPatch.context() as while_made:
+            while_made.setattr(f"{pair.__name__}.LazyPairReader", OneReader)
+            made = {reader: reader(model_folder()) for reader in (AnswerReader, PairReader)}
+        for reader, one in made.items():
+            patch.setattr(pair, reader.__name__, _opened_once(reader, one))
         yield
 
 

@@ -9,9 +9,11 @@ import pickle
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 import citewell
 from citewell.adapters.embedding.engine import TRAINED, Engine, GraphSource
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.entailment.pair import LazyPairReader, Run, TrainedReader
 from citewell.adapters.parsers.pdf import PdfParser
 from citewell.ports import Vectors
 from citewell.types import Document, ParseLimits, Source
@@ -69,17 +72,45 @@ def parsed_once(path: Path, factory: pytest.TempPathFactory) -> Document:
     return document
 
 
-class Remembering:
-    """An engine that computes the vector of a text once for all tests: the same tokens give the same vector."""
+class Computed:
+    """What the models computed for the same input before, in this run or an earlier one of this environment."""
 
-    def __init__(self, engine: Engine, file: Path) -> None:
-        self._engine = engine
+    def __init__(self, name: str) -> None:
+        versions = "-".join(version(library) for library in ("onnxruntime", "openvino", "tokenizers"))
+        folder = model_folder()
+        folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self._known: dict[bytes, bytes] = {}
+        file = folder / f"{name}-{versions}.sqlite"
         self._kept = sqlite3.connect(file, timeout=60, isolation_level=None, check_same_thread=False)
         for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF"):
             self._kept.execute(statement)
-        self._kept.execute("CREATE TABLE IF NOT EXISTS vectors (tokens BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+        self._kept.execute("CREATE TABLE IF NOT EXISTS computed (given BLOB PRIMARY KEY, result BLOB) WITHOUT ROWID")
+
+    def get(self, given: bytes) -> bytes | None:
+        if given not in self._known:
+            with self._lock:
+                found = self._kept.execute("SELECT result FROM computed WHERE given = ?", (given,)).fetchone()
+            if found:
+                self._known[given] = found[0]
+        return self._known.get(given)
+
+    def keep(self, new: Mapping[bytes, bytes]) -> None:
+        self._known |= new
+        with self._lock:
+            self._kept.execute("BEGIN IMMEDIATE")
+            self._kept.executemany("INSERT OR IGNORE INTO computed VALUES (?, ?)", new.items())
+            self._kept.execute("COMMIT")
+
+    def close(self) -> None:
+        self._kept.close()
+
+
+class Remembering:
+    """An engine that computes the vector of a text once for all tests: the same tokens give the same vector."""
+
+    def __init__(self, engine: Engine, computed: Computed) -> None:
+        self._engine, self._computed = engine, computed
 
     @property
     def name(self) -> str:
@@ -88,37 +119,23 @@ class Remembering:
     def run(self, ids: NDArray[np.int64]) -> Vectors:
         """As the engine gives them."""
         keys = [row.astype(np.uint16).tobytes() for row in ids]
-        new = [place for place, key in enumerate(keys) if not self._is_known(key)]
+        found = {key: self._computed.get(key) for key in keys}
+        new = [place for place, key in enumerate(keys) if found[key] is None]
         if new:
-            self._remember([keys[place] for place in new], self._engine.run(ids[new]))
-        return np.stack([np.frombuffer(self._known[key], np.float32) for key in keys])
-
-    def _is_known(self, key: bytes) -> bool:
-        if key not in self._known:
-            with self._lock:
-                found = self._kept.execute("SELECT vector FROM vectors WHERE tokens = ?", (key,)).fetchone()
-            if found:
-                self._known[key] = found[0]
-        return key in self._known
-
-    def _remember(self, keys: list[bytes], vectors: Vectors) -> None:
-        found = {key: vector.tobytes() for key, vector in zip(keys, vectors, strict=True)}
-        self._known |= found
-        with self._lock:
-            self._kept.execute("BEGIN IMMEDIATE")
-            self._kept.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", found.items())
-            self._kept.execute("COMMIT")
-
-    def close(self) -> None:
-        self._kept.close()
+            made = {
+                keys[place]: vector.tobytes() for place, vector in zip(new, self._engine.run(ids[new]), strict=True)
+            }
+            self._computed.keep(made)
+            found |= made
+        return np.stack([np.frombuffer(found[key] or b"", np.float32) for key in keys])
 
 
 class OneMiniLM(MiniLM):
     """The built-in model, which remembers what it has computed."""
 
-    def __init__(self, cache_dir: Path, vectors: Path, model: GraphSource = TRAINED) -> None:
+    def __init__(self, cache_dir: Path, model: GraphSource = TRAINED) -> None:
         super().__init__(cache_dir, model=model)
-        self._vectors = vectors
+        self._computed = Computed(f"vectors-{model.weights}")
         self._opening = threading.Lock()
         self._remembering: Remembering | None = None
 
@@ -126,9 +143,33 @@ class OneMiniLM(MiniLM):
     def engine(self) -> Engine:
         with self._opening:
             if self._remembering is None:
-                self._remembering = Remembering(super().engine, self._vectors)
+                self._remembering = Remembering(super().engine, self._computed)
             return self._remembering
 
     def close(self) -> None:
-        if self._remembering is not None:
-            self._remembering.close()
+        self._computed.close()
+
+
+class OneReader(LazyPairReader):
+    """A trained reader, which remembers the scores of the pairs that it has read."""
+
+    def __init__(self, trained: TrainedReader, *given: Any) -> None:
+        super().__init__(trained, *given)
+        self._computed = Computed(trained.name)
+
+    def run(self) -> Run:
+        return self._remembered(super().run(), b"rounded")
+
+    def exact(self) -> Run:
+        return self._remembered(super().exact(), b"exact")
+
+    def _remembered(self, run: Run, how: bytes) -> Run:
+        def read(ids: NDArray[np.int64], types: NDArray[np.int64]) -> NDArray[np.float32]:
+            given = how + b"".join(values.astype(np.uint16).tobytes() for values in (ids, types))
+            scores = self._computed.get(given)
+            if scores is None:
+                scores = run(ids, types).tobytes()
+                self._computed.keep({given: scores})
+            return np.frombuffer(scores, np.float32).reshape(len(ids), -1)
+
+        return read

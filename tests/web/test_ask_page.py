@@ -424,8 +424,7 @@ def test_each_sentence_of_a_text_gets_its_verdict_and_the_words_that_decided(ser
     expect(page.locator(".checked .reasons").first).to_contain_text("5 mg")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1000, 1400])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1000, "dark"), (1400, "light")])
 def test_answers_are_whole_at_every_width(served: Any, visit: Any, scheme: str, width: int) -> None:
     page = visit(served, color_scheme=scheme, viewport={"width": width, "height": 800})
     turn = ask(page, ORS)
