@@ -29,7 +29,7 @@ from pathlib import Path
 
 from citewell.answer.service import AskService
 from citewell.app import App, build
-from citewell.assistants.knowledge import RULES
+from citewell.assistants.knowledge.assistant import RULES
 from citewell.config import Settings
 from citewell.types import Answer, Cite, Context, Filing, Qualified, Refuse, Source
 

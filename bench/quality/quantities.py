@@ -1,4 +1,4 @@
-"""Values, durations, ages, doses and habits in short texts, held against what a clinician reads in them.
+"""Values, durations, ages and habits in short texts, held against what a clinician reads in them.
 
     python bench/quality/quantities.py [--set bench/clinical/sets/dev/quantities.tsv] [--misses]
 
@@ -16,12 +16,10 @@ from typing import Any
 
 from citewell.clinical.quantities import (
     Age,
-    DoseMention,
     Duration,
     Habit,
     TestReading,
     ages,
-    doses,
     durations,
     habits,
     named_test,
@@ -30,6 +28,7 @@ from citewell.clinical.quantities import (
 )
 
 Entry = tuple[tuple[str, Any], ...]
+AMOUNTS = ("age", "smoking", "alcohol", "weight loss", "weight gain")
 
 
 def read(text: str) -> list[Entry]:
@@ -37,7 +36,6 @@ def read(text: str) -> list[Entry]:
     found: list[tuple[int, dict[str, Any]]] = [(one.start, _result(one)) for one in results(text) if one.written]
     found += [(one.start, _age(one)) for one in ages(text) if one.of == "patient" and one.problem is None]
     found += [(one.start, _duration(one)) for one in durations(text) if one.kind in ("lasting", "onset", "gestation")]
-    found += [(one.start, _amounts("medicine", one)) for one in doses(text)]
     found += [(one.start, _amounts(one.what, one)) for one in habits(text)]
     return sorted(_entry(one) for _, one in found if one)
 
@@ -46,14 +44,15 @@ def expected(told: list[dict[str, Any]]) -> list[Entry]:
     """What the set expects, with each test by its name in the table."""
     made = []
     for one in told:
+        if "days" not in one and "test" not in one and one["what"] not in AMOUNTS:
+            continue  # doses are not read
         entry = {key: value for key, value in one.items() if key not in ("what", "test")}
         if "test" in one:
             entry["test"] = getattr(named_test(one["test"]), "name", one["test"])
         elif "days" in one:
             entry["what"] = "gestation" if one["what"] == "gestation" else "complaint"
         else:
-            kept = ("age", "smoking", "alcohol", "weight loss", "weight gain")
-            entry["what"] = one["what"] if one["what"] in kept else "medicine"
+            entry["what"] = one["what"]
         made.append(_entry(entry))
     return sorted(made)
 
@@ -94,7 +93,7 @@ def _duration(one: Duration) -> dict[str, Any]:
     return days | {"value": _number(one.value)}
 
 
-def _amounts(what: str, one: DoseMention | Habit) -> dict[str, Any]:
+def _amounts(what: str, one: Habit) -> dict[str, Any]:
     entry: dict[str, Any] = {"what": what, "unit": one.unit}
     if one.low != one.value:
         return entry | {"low": _number(one.low), "high": _number(one.value)}

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from citewell.assistants.evidence.service import EvidenceService
     from citewell.assistants.guidelines.chat_service import GuidelineChat
     from citewell.assistants.guidelines.service import GuidelineService
-    from citewell.assistants.knowledge import Knowledge
+    from citewell.assistants.knowledge.assistant import Knowledge
     from citewell.clinical import Lexicon
     from citewell.clinical.languages import Language
     from citewell.consult_wiring import Consultations
@@ -288,7 +288,7 @@ class App:
     @cached_property
     def knowledge(self) -> Knowledge:
         """The assistant for a tenant's documents."""
-        from citewell.assistants.knowledge import Knowledge
+        from citewell.assistants.knowledge.assistant import Knowledge
 
         models = {"pair_reader": self.pair_reader, "entailment": self.entailment}
         checkers = {part: model.name for part, model in models.items() if model is not None}
@@ -319,7 +319,7 @@ class App:
     @cached_property
     def evidence(self) -> EvidenceService:
         """The literature by care journey."""
-        from citewell.assistants.evidence import NAME, Literature
+        from citewell.assistants.evidence.assistant import NAME, Literature
         from citewell.assistants.evidence.service import EvidenceService
 
         return EvidenceService(self.journeys, self._ask_service(NAME, lambda: self._assistant(Literature)))
@@ -336,8 +336,8 @@ class App:
     @cached_property
     def guidelines(self) -> GuidelineService:
         """The guidelines, and the assistant that compares patients with them."""
+        from citewell.assistants.guidelines.model_summary import word
         from citewell.assistants.guidelines.service import GuidelineService
-        from citewell.assistants.guidelines.word_reasons import word
 
         return GuidelineService(
             settings=self.settings,

@@ -1,4 +1,4 @@
-"""Consultations over an open library: the service, a record that is brought along, export, and replay."""
+"""Consultations over an open library: the service, a record that is brought along, and replay."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from citewell.answer.replay import Replay
     from citewell.answer.retrieve import Search
     from citewell.assistants.consult.messages import Reader
-    from citewell.assistants.consult.notebook import InterviewStep
     from citewell.assistants.consult.tools import Caller
     from citewell.config import Settings
     from citewell.history import AuditRecord
@@ -192,20 +191,3 @@ class Consultations:
             return self._parts(asker, search_at(self._search, self.library, stamp, only), stamp, only)
 
         return again(record, asker, parts=parts, library=self.library, setup=self.setup(asker))
-
-
-def exported(turn: InterviewStep, kind: str) -> bytes:
-    """A consult as a file: a FHIR R4 document, a PDF, or plain text."""
-    from citewell.assistants.consult.view import note_text
-
-    if kind == "txt":
-        return note_text(turn.consult).encode()
-    if kind == "json":
-        from citewell.adapters.records.fhir_consult_write import write_document
-
-        return write_document(turn.consult)
-    if kind == "pdf":
-        from citewell.adapters.printing.pdf import print_note
-
-        return print_note(note_text(turn.consult), title=f"Consult {turn.consult.id[:8]}")
-    raise InputError("Consultations can be exported as .json (FHIR R4), .pdf or .txt. Choose one of these.")

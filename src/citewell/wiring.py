@@ -232,7 +232,7 @@ def make_writer(settings: Settings, lexicon: Lexicon, reader: AnswerReader | Non
 def make_model_writer(settings: Settings) -> Writer:
     """The model that the settings name, as a writer."""
     from citewell.answer.generate import ModelWriter
-    from citewell.assistants.knowledge import RATING
+    from citewell.assistants.knowledge.assistant import RATING
 
     model = make_remote(settings)
     limits = model.limits

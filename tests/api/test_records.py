@@ -18,7 +18,6 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.api.app import create_app
-from citewell.api.open_vaults import in_use
 from citewell.api.routes import (
     records,
     records_facts_pages,
@@ -27,6 +26,7 @@ from citewell.api.routes import (
     records_settings_pages,
     vaults,
 )
+from citewell.api.vault_sessions import in_use
 from citewell.app import App, build
 from citewell.config import Settings
 from citewell.errors import VaultLocked

@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 
 from citewell.api.app import API, PAGES, create_app
 from citewell.api.guard import SIGN_IN_PATHS
-from citewell.api.open_vaults import owner_only
 from citewell.api.routes import status
 from citewell.api.server_state import ServerState
+from citewell.api.vault_sessions import owner_only
 from citewell.api.visitor import MAY, Visitor, must
 from citewell.app import App, build
 from citewell.config import Settings

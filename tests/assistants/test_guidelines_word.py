@@ -9,10 +9,10 @@ import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.app import App, build
+from citewell.assistants.guidelines.model_summary import UNCARRIED
 from citewell.assistants.guidelines.read_patient import patient_from
 from citewell.assistants.guidelines.saved_assessments import KEY, NOT_WORDED
 from citewell.assistants.guidelines.service import Kept
-from citewell.assistants.guidelines.word_reasons import UNCARRIED
 from citewell.config import Settings
 from citewell.errors import NoModel
 from citewell.types import Source

@@ -1,4 +1,4 @@
-"""Results, durations, ages, doses and habits in the words of notes, letters and patients."""
+"""Results, durations, ages and habits in the words of notes, letters and patients."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from citewell.clinical.quantities import (
     ages,
     dates,
     days_in,
-    doses,
     durations,
-    frequencies,
     habits,
     in_usual_unit,
     known_tests,
@@ -28,7 +26,7 @@ from citewell.clinical.quantities import (
     years_between,
 )
 
-READERS: list[Callable[[str], Any]] = [quantities, results, durations, ages, dates, frequencies, doses, habits]
+READERS: list[Callable[[str], Any]] = [quantities, results, durations, ages, dates, habits]
 
 
 # --------------------------------------------------------------------------------------------------------- results
@@ -234,19 +232,7 @@ def test_a_day_that_cannot_be_or_may_be_two_is_said_so() -> None:
     assert told == [(True, False), (False, True), (False, True)]
 
 
-# ------------------------------------------------------------------------------------------------ doses and habits
-
-
-def test_doses_and_how_often() -> None:
-    (found,) = doses("ramipril 2.5mg OD")
-    assert (found.medicine, found.value, found.unit, found.frequency and found.frequency.per_day) == (
-        "ramipril",
-        2.5,
-        "mg",
-        1,
-    )
-    told = [(found.per_day, found.is_as_needed) for found in frequencies("BD, TDS, QDS, every 8 hours, PRN, nocte")]
-    assert told == [(2, False), (3, False), (4, False), (3, False), (None, True), (1, False)]
+# ---------------------------------------------------------------------------------------------------------- habits
 
 
 @pytest.mark.parametrize(

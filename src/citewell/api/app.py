@@ -21,7 +21,6 @@ from citewell.api import problem_responses
 from citewell.api.guard import Guard
 from citewell.api.health import Health
 from citewell.api.multipart import NEVER
-from citewell.api.open_vaults import OpenVaults
 from citewell.api.openapi import described
 from citewell.api.request_checks import known_names
 from citewell.api.routes import (
@@ -67,6 +66,7 @@ from citewell.api.routes import (
 )
 from citewell.api.server_state import ServerState
 from citewell.api.token_signer import TokenSigner
+from citewell.api.vault_sessions import OpenVaults
 from citewell.app import App
 
 API = (

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from citewell.adapters.vault.header import Header
 from citewell.api.bodies.consult import RecordRequest
-from citewell.api.open_vaults import OpenVaults
 from citewell.api.server_state import ServerState
+from citewell.api.vault_sessions import OpenVaults
 from citewell.api.visitor import Visitor
 from citewell.assistants.consult.service import ConsultService
 from citewell.errors import InputError, ScopeRefused

@@ -17,8 +17,8 @@ from starlette.exceptions import HTTPException
 from citewell.api.problems import PROBLEM, Problem, Refused, problem_of
 from citewell.api.visitor import VISITOR, Visitor
 from citewell.errors import CitewellError
+from citewell.web.display_words import advice
 from citewell.web.pages import page
-from citewell.web.wording import advice
 
 SIGN_IN_FORM = "sign_in.html"
 FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat")

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from citewell.ingest.parse_cut_embed import Step
-from citewell.web import wording as phrases
+from citewell.web import display_words as phrases
 
 REMEMBERED = 1_000
 """Documents of which it is known since when they are at their stage: many are never looked at again."""

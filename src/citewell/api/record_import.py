@@ -12,9 +12,9 @@ from fastapi import Request
 
 from citewell.api.asking import in_turn
 from citewell.api.multipart import Received, received, whole_body
-from citewell.api.open_vaults import VaultSession, in_use
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import site_of
+from citewell.api.vault_sessions import VaultSession, in_use
 from citewell.errors import CitewellError, InputError, VaultLocked
 from citewell.types import Source
 from citewell.vaults.health_record import Imported

@@ -35,7 +35,7 @@ from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, LibraryEntry, LifecycleState, Scope
 from citewell.vocabulary import ATTRIBUTION
-from citewell.web import wording as phrases
+from citewell.web import display_words as phrases
 from citewell.web.pages import page
 
 log = logging.getLogger(__name__)

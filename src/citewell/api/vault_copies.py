@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.vault.header import Header
 from citewell.api.multipart import received, whole_body
-from citewell.api.open_vaults import OpenVaults
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import site_of
+from citewell.api.vault_sessions import OpenVaults
 from citewell.errors import InputError, TooLarge
 
 TOO_LARGE = "The copy is larger than the {:,} MiB limit for uploads. Run `citewell vault restore` on it instead."

@@ -317,7 +317,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Export a consultation as a FHIR R4 document, a PDF or plain text."""
-    from citewell.consult_wiring import exported
+    from citewell.consult_export import exported
 
     with consult_service(context, home) as (flow, asker):
         turn = flow.look(flow.find(consult, asker), asker)

@@ -22,6 +22,7 @@ from citewell.clinical import Lexicon
 from citewell.clinical.assertion import ClinicalReader
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, VaultLocked
 from citewell.vaults.health_record import Record
+from citewell.vaults.idle_lock import Clock, IdleTimer, check_lock_minutes, watch_time
 from citewell.wiring import make_embedder
 
 if TYPE_CHECKING:
@@ -33,12 +34,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Clock = Callable[[], float]
-MAX_LOCK_MINUTES = 24 * 60
 NO_SUCH_VAULT = "Vault not found. `citewell vault list` shows them."
 NOT_ITS_FOLDER = f"{HEADER_FILE} belongs to a different vault from its folder. Restore the vault from an export."
-WATCH_S = 6.0
-"""How often the time is looked at: a tenth of the shortest lock time."""
 
 
 class Vaults:
@@ -151,15 +148,8 @@ class Vaults:
 
     @cached_property
     def _watch(self) -> threading.Thread:
-        """Looks at the time, so that a vault that nobody uses is locked without anybody asking."""
-
-        def watch() -> None:
-            while not self._closing.wait(min(WATCH_S, self._settings.lock_minutes * 60 / 10)):
-                self.lock_idle()
-
-        thread = threading.Thread(target=watch, name="citewell-vault-watch", daemon=True)
-        thread.start()
-        return thread
+        """Looks at the time from the first opening on."""
+        return watch_time(self.lock_idle, self._closing, lock_minutes=self._settings.lock_minutes)
 
     # ---------------------------------------------------------------------------------------------------- changing
 
@@ -230,10 +220,10 @@ class OpenVault:
         self, vault: Header, app: VaultApp, key: VaultKey, *, settings: Settings, clock: Clock = time.monotonic
     ) -> None:
         self.vault = vault
-        self._app, self._key, self._settings, self._clock = app, key, settings, clock
+        self._app, self._key, self._settings = app, key, settings
+        self._idle = IdleTimer(settings.lock_minutes, clock)
         self._record = Record(app, self.touch)
         self._ask_service: AskService | None = None
-        self._used_at = clock()
         self._locking = threading.Lock()
         self._set(self._record.choices)
 
@@ -282,13 +272,12 @@ class OpenVault:
         """Set it otherwise, from the next question on."""
         if choices.model is not None:
             check_model(self._settings, choices.model)
-        if choices.lock_minutes is not None and not 1 <= choices.lock_minutes <= MAX_LOCK_MINUTES:
-            raise InputError(f"Enter a lock time from 1 to {MAX_LOCK_MINUTES} minutes.")
+        check_lock_minutes(choices.lock_minutes)
         self.record.choose(choices)
         self._set(choices)
 
     def _set(self, choices: RecordSettings) -> None:
-        self.lock_minutes: float = choices.lock_minutes or self._settings.lock_minutes
+        self._idle.minutes = choices.lock_minutes or self._settings.lock_minutes
         chosen = with_model(self._settings, choices.model).model_copy(update={"tenant": self.vault.id})
         if chosen.model != self._app.settings.model:
             self._app.stop_writing()
@@ -303,18 +292,23 @@ class OpenVault:
     @property
     def is_idle(self) -> bool:
         """Whether nobody has used it for its lock time."""
-        return self.idle_s >= self.lock_minutes * 60
+        return self._idle.is_over
 
     @property
     def idle_s(self) -> float:
         """Seconds since it was last used."""
-        return self._clock() - self._used_at
+        return self._idle.idle_s
+
+    @property
+    def lock_minutes(self) -> float:
+        """Its lock time."""
+        return self._idle.minutes
 
     def touch(self) -> None:
         """Say that somebody is here; a locked vault says so instead."""
         if self.is_locked:
             raise VaultLocked
-        self._used_at = self._clock()
+        self._idle.touch()
 
     def lock(self) -> None:
         """Overwrite the key and let go of everything that was read with it."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from citewell.types import LibraryEntry
-from citewell.web import wording
+from citewell.web import display_words
 
 PAGE_ROWS = 200
 
@@ -14,11 +14,11 @@ Order = Literal["title", "kind", "pages", "passages", "version", "state", "added
 
 KEYS: dict[Order, Callable[[LibraryEntry], Any]] = {
     "title": lambda entry: entry.title.casefold(),
-    "kind": lambda entry: wording.kind(entry.media_type),
+    "kind": lambda entry: display_words.kind(entry.media_type),
     "pages": lambda entry: entry.page_count,
     "passages": lambda entry: entry.chunk_count,
     "version": lambda entry: entry.version,
-    "state": lambda entry: wording.state_word(entry.state),
+    "state": lambda entry: display_words.state_word(entry.state),
     "added": lambda entry: entry.added_at,
 }
 
@@ -33,5 +33,11 @@ def listed(entries: Iterable[LibraryEntry], *, wanted: str, order: Order, down: 
 def _told(entry: LibraryEntry) -> str:
     """What the filter looks at."""
     return " ".join(
-        (entry.title, entry.name, wording.kind(entry.media_type), wording.state_word(entry.state), *entry.tags)
+        (
+            entry.title,
+            entry.name,
+            display_words.kind(entry.media_type),
+            display_words.state_word(entry.state),
+            *entry.tags,
+        )
     ).casefold()

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from citewell.answer.gate import why_withheld
-from citewell.web import wording
+from citewell.web import display_words
 
 NOBODY: dict[str, Any] = {
     "is_local": False,
@@ -34,22 +34,22 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        advice=wording.advice,
-        confidence_level=wording.confidence_level,
-        counted=wording.counted,
-        day=wording.day,
-        duration=wording.duration,
-        kind=wording.kind,
-        looked_in=wording.looked_in,
-        moment=wording.moment,
-        raised=wording.raised,
-        relevance_word=wording.relevance_word,
-        size=wording.size,
-        state_colour=wording.state_colour,
-        state_word=wording.state_word,
+        advice=display_words.advice,
+        confidence_level=display_words.confidence_level,
+        counted=display_words.counted,
+        day=display_words.day,
+        duration=display_words.duration,
+        kind=display_words.kind,
+        looked_in=display_words.looked_in,
+        moment=display_words.moment,
+        raised=display_words.raised,
+        relevance_word=display_words.relevance_word,
+        size=display_words.size,
+        state_colour=display_words.state_colour,
+        state_word=display_words.state_word,
         why_withheld=why_withheld,
     )
-    environment.globals.update(verdicts=wording.VERDICTS, turn_words=wording.TURN)
+    environment.globals.update(verdicts=display_words.VERDICTS, turn_words=display_words.TURN)
     return environment
 
 

@@ -11,8 +11,8 @@ from markupsafe import Markup, escape
 from citewell.assistants.records.known_facts import is_abnormal, test_keys, when
 from citewell.types.facts import Flag, LabResult, ResultCategory
 from citewell.types.facts_line import FLAGS, shown
+from citewell.web.display_words import raised
 from citewell.web.records import FactLine
-from citewell.web.wording import raised
 
 WIDTH, HEIGHT = 560, 190
 LEFT, RIGHT, TOP, BOTTOM = 64, 72, 16, 34

@@ -14,8 +14,8 @@ from citewell.adapters.store import row_mapping as rows
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.document_history import move, note
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.lifecycle import TRIED_AGAIN, SqlLifecycle
 from citewell.adapters.store.schema import document_history, document_tags, documents, generations
+from citewell.adapters.store.withdraw_restore_reread import TRIED_AGAIN, SqlLifecycle
 from citewell.errors import BlobsUnavailable, EmbedderMismatch, NotFound, ScopeRefused
 from citewell.ingest.retries import RETRIES, STOPPED_PROGRAM
 from citewell.ports import JobLease, ParsedFile

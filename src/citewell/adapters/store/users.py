@@ -1,4 +1,4 @@
-"""Users, their tags and roles, their passwords, sessions and keys, and who owns a tag."""
+"""Users, their tags and roles, their passwords and keys, and who owns a tag."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
 from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, or_, select, update
 
+from citewell.adapters.store import sessions
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.row_mapping import hashed, now
-from citewell.adapters.store.schema import api_keys, sessions, tags, user_tags, users
+from citewell.adapters.store.schema import api_keys, tags, user_tags, users
 from citewell.errors import InputError, NotFound
 from citewell.types import EVERY, Role, Scope, User
 from citewell.types.tags import checked_tags
 
-SESSION_HOURS = 12
 KEY_USE = timedelta(hours=1)
 """How closely the last use of a key is noted."""
 MIN_PASSWORD_CHARACTERS = 10
@@ -131,7 +131,7 @@ class SqlPeople:
                 for tag in _held(tags):
                     connection.execute(insert(user_tags).values(user_id=user_id, tag=tag))
             if password is not None or is_active is False:
-                connection.execute(delete(sessions).where(sessions.c.user_id == user_id))
+                sessions.end_sessions_of(connection, user_id)
             return self._user(connection, one)
 
     def user(self, user_id: str, *, tenant: str) -> UserAccount:
@@ -175,23 +175,17 @@ class SqlPeople:
 
     def open_session(self, user_id: str) -> str:
         """A new session's token, for a user who has shown who they are."""
-        token = secrets.token_urlsafe(32)
-        ends_at = now() + timedelta(hours=SESSION_HOURS)
-        made = {"token_hash": hashed(token), "user_id": user_id, "made_at": now(), "ends_at": ends_at}
         with writing(self._engine, self._path) as connection:
-            connection.execute(delete(sessions).where(sessions.c.ends_at < now()))
-            connection.execute(insert(sessions).values(**made))
-        return token
+            return sessions.open_session(connection, user_id)
 
     def by_session(self, token: str) -> UserAccount | None:
         """Who holds this session, while it lasts."""
-        held = select(sessions.c.user_id).where(sessions.c.token_hash == hashed(token), sessions.c.ends_at > now())
-        return self._active(select(users).where(users.c.id.in_(held)))
+        return self._active(select(users).where(users.c.id.in_(sessions.holder_of(token))))
 
     def sign_out(self, token: str) -> None:
         """End a session."""
         with writing(self._engine, self._path) as connection:
-            connection.execute(delete(sessions).where(sessions.c.token_hash == hashed(token)))
+            sessions.end_session(connection, token)
 
     def add_key(self, user_id: str, *, tenant: str, name: str) -> tuple[str, str]:
         """A key for programs: its id, and the key itself, which is told only once."""

@@ -8,11 +8,11 @@ from pydantic import ConfigDict, Field
 
 from citewell.api.bodies.base import RequestBody, ResponseBody
 from citewell.assistants.guidelines.criterion_state import CriterionState
+from citewell.assistants.guidelines.model_summary import Wording
 from citewell.assistants.guidelines.patient import OLDEST
 from citewell.assistants.guidelines.saved_assessments import ChangedAssessment
 from citewell.assistants.guidelines.search_entries import Kind
 from citewell.assistants.guidelines.taken_into_account import Unused, UsedWords
-from citewell.assistants.guidelines.word_reasons import Wording
 from citewell.types import Emergency
 
 Words = Annotated[str, Field(max_length=2_000)]

@@ -16,7 +16,8 @@ from citewell.assistants.records.alerts import Alert
 from citewell.clinical.languages import Language
 from citewell.ports.records import FactCounts, PaperKind
 from citewell.vaults.health_record import Imported
-from citewell.vaults.vaults import MAX_LOCK_MINUTES, OpenVault
+from citewell.vaults.idle_lock import MAX_LOCK_MINUTES
+from citewell.vaults.vaults import OpenVault
 
 Kind = Literal[
     "person",

@@ -27,7 +27,7 @@ from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
 from citewell.assistants.consult.view import listed_json, turn_json
-from citewell.consult_wiring import exported
+from citewell.consult_export import exported
 
 router = APIRouter(prefix="/api/v1/consults")
 

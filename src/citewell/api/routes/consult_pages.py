@@ -12,10 +12,10 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from citewell.api.consult import consult_service_of, findings_in, holder, open_vaults
-from citewell.api.open_vaults import OpenVaults
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import our_form
 from citewell.api.server_state import Here, ServerState
+from citewell.api.vault_sessions import OpenVaults
 from citewell.api.visitor import Member, Visitor
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.service import ConsultService

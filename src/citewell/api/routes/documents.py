@@ -30,7 +30,7 @@ from citewell.api.uploads import FIELDS, take_in
 from citewell.api.visitor import Editor, Reader
 from citewell.errors import InputError
 from citewell.types import Filing, LibraryEntry, LifecycleState, Scope
-from citewell.web.wording import advice
+from citewell.web.display_words import advice
 
 router = APIRouter(prefix="/api/v1/documents")
 

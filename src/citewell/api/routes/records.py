@@ -26,7 +26,9 @@ from citewell.api.bodies.records import (
     RecordAskRequest,
     imported_json,
 )
-from citewell.api.open_vaults import (
+from citewell.api.record_import import import_files
+from citewell.api.request_checks import our_request
+from citewell.api.vault_sessions import (
     IS_LOCKED,
     Known,
     Opened,
@@ -37,8 +39,6 @@ from citewell.api.open_vaults import (
     proposed,
     vault_session_of,
 )
-from citewell.api.record_import import import_files
-from citewell.api.request_checks import our_request
 from citewell.types.facts import Fact, PartialDate, Symptom
 from citewell.types.facts_json import fact_json
 

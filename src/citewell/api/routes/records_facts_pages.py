@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.open_vaults import Opened, Owner, VaultSession
 from citewell.api.problems import Problem, problem_of
 from citewell.api.routes.records_pages import FORM, Line, room_page, see
+from citewell.api.vault_sessions import Opened, Owner, VaultSession
 from citewell.api.visitor import Visitor
 from citewell.assistants.records.known_facts import KnownFacts
 from citewell.errors import InputError

@@ -14,11 +14,11 @@ from citewell.adapters.vault.vault import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_C
 from citewell.allowed_models import elsewhere
 from citewell.api import problem_responses
 from citewell.api.history import TALKS_SHOWN
-from citewell.api.open_vaults import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.vault_copies import restored
+from citewell.api.vault_sessions import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError, NotFound, VaultLocked
 from citewell.web.records import RecordTurn, record_turn

@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.open_vaults import Opened, Owner, Vaulted, VaultId, VaultSession, proposed, vault_session_of
 from citewell.api.problems import Problem, problem_of
 from citewell.api.record_import import FileImport, import_files
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, disposition
 from citewell.api.routes.records_pages import FORM, room_page, see
 from citewell.api.routes.source_pages import Named
+from citewell.api.vault_sessions import Opened, Owner, Vaulted, VaultId, VaultSession, proposed, vault_session_of
 from citewell.api.visitor import Visitor
 from citewell.errors import InputError
 from citewell.ports.models import EXTRACTIVE

@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Form, Response
 
 from citewell.adapters.vault.vault import MIN_PASSPHRASE_CHARACTERS
-from citewell.api.open_vaults import Opened, Owner, Vaulted, VaultSession
 from citewell.api.problems import Problem, problem_of
 from citewell.api.routes.documents import disposition
 from citewell.api.routes.records_pages import FORM, Line, Secret, room_page, see
 from citewell.api.vault_copies import exported
+from citewell.api.vault_sessions import Opened, Owner, Vaulted, VaultSession
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError
 from citewell.ports.records import RecordSettings
-from citewell.vaults.vaults import MAX_LOCK_MINUTES
+from citewell.vaults.idle_lock import MAX_LOCK_MINUTES
 
 router = APIRouter(prefix="/records/{vault}")
 

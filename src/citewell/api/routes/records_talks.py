@@ -24,8 +24,8 @@ from citewell.api.bodies.records import (
     RecordTurnsResponse,
     RemovedResponse,
 )
-from citewell.api.open_vaults import IS_LOCKED, Opened, Owner, begun
 from citewell.api.request_checks import our_request
+from citewell.api.vault_sessions import IS_LOCKED, Opened, Owner, begun
 from citewell.history import Conversation, HistoryPage
 from citewell.ports.records import Paper, PaperKind, RecordSettings
 

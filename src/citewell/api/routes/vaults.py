@@ -13,10 +13,10 @@ from starlette.concurrency import run_in_threadpool
 from citewell.adapters.vault.header import Header
 from citewell.adapters.vault.vault import MAX_LABEL_CHARACTERS, MIN_PASSPHRASE_CHARACTERS, label_of
 from citewell.api.bodies.base import RequestBody, ResponseBody
-from citewell.api.open_vaults import Known, OpenVaults, Owner, Vaulted
 from citewell.api.problems import Problem, Refused
 from citewell.api.request_checks import our_request
 from citewell.api.vault_copies import exported, restored
+from citewell.api.vault_sessions import Known, OpenVaults, Owner, Vaulted
 from citewell.errors import InputError
 
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS, pattern=r"^\w([ -]?\w)*$")]

@@ -9,7 +9,7 @@ from typing import Any, Protocol, assert_never
 from citewell.answer.events import AnswerDone, Event
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.service import AskService
-from citewell.assistants.evidence import NAME
+from citewell.assistants.evidence.assistant import NAME
 from citewell.assistants.evidence.standing import CitationStanding
 from citewell.errors import InputError
 from citewell.history import AuditRecord

@@ -12,8 +12,8 @@ from citewell.answer.audit import digest, scope_json, text_hash
 from citewell.answer.replay import UPGRADED, Replay, compare
 from citewell.assistants.guidelines.assess import Assessment, EvaluatedRule, assess, assessment_json, cited
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.model_summary import Wording
 from citewell.assistants.guidelines.patient import Complaint, PatientInput, TestResult, UnreadField
-from citewell.assistants.guidelines.word_reasons import Wording
 from citewell.history import AuditRecord, Words
 from citewell.types import User
 

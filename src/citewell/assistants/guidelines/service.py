@@ -19,6 +19,7 @@ from citewell.assistants.guidelines import PUBLIC, TAG
 from citewell.assistants.guidelines.assess import Assessment, assess, assessment_json
 from citewell.assistants.guidelines.diff import Diff, diff
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.model_summary import Wording
 from citewell.assistants.guidelines.patient import Complaint, PatientInput
 from citewell.assistants.guidelines.patients_on_file import Roster, find_patient, roster
 from citewell.assistants.guidelines.problems import check_whole
@@ -31,7 +32,6 @@ from citewell.assistants.guidelines.saved_assessments import (
     editions_of,
     words,
 )
-from citewell.assistants.guidelines.word_reasons import Wording
 from citewell.config import Settings
 from citewell.errors import InputError, NoModel, NotFound
 from citewell.history import AuditRecord, KeptOutcome

@@ -6,178 +6,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal, cast
+from typing import cast
 
+from citewell.clinical.quantities.convert_units import assumed, converted, in_stone, no_unit_of
+from citewell.clinical.quantities.known_tests import (
+    OTHER_THING,
+    Test,
+    TestReading,
+    Word,
+    known_tests,
+    names_of_tests,
+    test_of_name,
+)
 from citewell.clinical.quantities.units import FLAT, LOOK_BACK, Sign, unit_of_result, unit_pattern
 from citewell.clinical.tables import rows
-
-Word = Literal["positive", "negative", "normal", "high", "low", "abnormal"]
-"""What words say of a result."""
-
-
-@dataclass(frozen=True, slots=True)
-class OtherUnit:
-    """A unit other than the usual one of a test: times `factor` plus `offset` it is the usual one."""
-
-    written: str
-    factor: float
-    offset: float
-    formula: str
-
-    def arithmetic(self, values: tuple[float, ...], usual: tuple[float, ...], unit: str) -> str:
-        """How the value in the usual unit follows."""
-        before, after = _listed(values), _listed(usual)
-        if self.written == "°F":
-            return f"({before} °F − 32) ÷ 1.8 = {after} {unit}"
-        return f"{before} {self.written}{f' {self.formula}' if self.formula != '× 1' else ''} = {after} {unit}"
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """A test, score or measurement: its usual unit, what its value can be, what is surely low or high in adults."""
-
-    __test__ = False
-
-    name: str
-    names: tuple[str, ...]
-    unit: str
-    lowest: tuple[float, ...]
-    highest: tuple[float, ...]
-    others: tuple[OtherUnit, ...]
-    low_below: float | None
-    high_above: float | None
-
-    @property
-    def is_pair(self) -> bool:
-        return len(self.lowest) == 2
-
-    @property
-    def is_body(self) -> bool:
-        """Whether it is what a body weighs or how tall it is: “weight up 5 kg” is no weight."""
-        return self.name in ("weight", "height")
-
-    def can_be(self, values: tuple[float, ...]) -> bool:
-        """Whether anybody can have such values."""
-        limits = zip(self.lowest * 2, self.highest * 2, strict=True)
-        return all(low <= value <= high for value, (low, high) in zip(values, limits, strict=False))
-
-
-@dataclass(frozen=True, slots=True)
-class TestReading:
-    """A result as a text gives it; with a problem it is asked about and not used."""
-
-    start: int
-    end: int
-    text: str
-    test: str
-    """The name in the table of tests."""
-    name: str
-    """The name in the text."""
-    values: tuple[float, ...] = ()
-    """In the usual unit: one value, both of a blood pressure, or both ends of a range; none for a result in words."""
-    unit: str | None = None
-    """The usual unit of the test."""
-    sign: Sign = "="
-    written: tuple[float, ...] = ()
-    written_unit: str | None = None
-    words: Word | None = None
-    arithmetic: str | None = None
-    note: str | None = None
-    """What was taken for granted: the unit, where the text gives none."""
-    problem: str | None = None
-    is_earlier: bool = False
-    """An older value: “eGFR 38, was 55”."""
-
-    @property
-    def value(self) -> float | None:
-        return self.values[0] if self.values else None
-
-
-@cache
-def known_tests() -> dict[str, Test]:
-    """The table of tests by name."""
-    found = {}
-    for name, names, unit, low, high, others, low_below, high_above in rows("tests.tsv"):
-        lowest, highest = (tuple(float(part) for part in cell.split("/") if part) for cell in (low, high))
-        units = tuple(_other_unit(cell) for cell in others.split("|") if cell)
-        limits = [float(cell) if cell else None for cell in (low_below, high_above)]
-        found[name] = Test(name, tuple(names.split("|")), unit, lowest, highest, units, *limits)
-    return found
-
-
-def _other_unit(cell: str) -> OtherUnit:
-    """A unit of the table with its formula: “mg/dL ÷ 18”, “% × 10.93 − 23.5”, “°F”."""
-    written, _, formula = cell.partition(" ")
-    if written == "°F":
-        return OtherUnit(written, 1 / 1.8, -32 / 1.8, "")
-    numbers = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", formula)]
-    factor = 1 / numbers[0] if "÷" in formula else numbers[0]
-    return OtherUnit(written, factor, -numbers[1] if len(numbers) > 1 else 0.0, formula)
-
-
-# ----------------------------------------------------------------------------------------------------------- names
-
-
-@cache
-def _names() -> tuple[re.Pattern[str], dict[str, Test]]:
-    """A pattern for any name of any test, and the test of each name: as written, or folded.
-
-    A stroke may follow a name, for “Hemoglobin A1c/Hemoglobin.total” is one in a record.
-    """
-    meanings: dict[str, Test] = {}
-    exact: list[str] = []
-    free: list[str] = []
-    for test in known_tests().values():
-        for name in test.names:
-            (exact if name.startswith("=") else free).append(name.lstrip("="))
-            meanings[name if name.startswith("=") else _folded(name)] = test
-
-    def either(names: list[str]) -> str:
-        ordered = sorted(names, key=len, reverse=True)
-        return "|".join(re.sub(r"(?:\\ |\\-)", r"[\\s-]{1,2}", re.escape(name)) for name in ordered)
-
-    return re.compile(rf"(?<![\w/])(?:(?i:{either(free)})|{either(exact)})(?!\w|-[^\W\d])"), meanings
-
-
-def _folded(name: str) -> str:
-    return re.sub(r"[\s-]+", " ", name.casefold())
-
-
-def _test(written: str) -> Test:
-    _, meanings = _names()
-    return meanings.get("=" + written) or meanings[_folded(written)]
-
-
-_OTHER_THING = re.compile(r"\burin\w*|/\s?100\b|\bratio\b|\bdehydrogenase\b|\bMB\b|\bclearance\b|\bgas\b", re.I)
-"""Words that make a test another one, unless they are in its name: the potassium of urine is not that of blood."""
-
-
-@cache
-def named_test(name: str) -> Test | None:
-    """The test that a record or a guideline calls so; the longest name in it counts.
-
-    >>> named_test("Serum prostate-specific antigen level").name, named_test("fit").name, named_test("cough")
-    ('PSA', 'FIT', None)
-    """
-    pattern, _ = _names()
-    matches = [*pattern.finditer(name), *pattern.finditer(name.upper())]
-    best = max(matches, key=lambda match: match.end() - match.start(), default=None)
-    if best is None:
-        return None
-    test, other = _test(best.group()), _OTHER_THING.search(name)
-    is_own = other is None or any(other.group().casefold() in own for own in (best.group().casefold(), *test.names))
-    return test if is_own else None
-
-
-def named_tests(text: str) -> tuple[tuple[int, int, Test], ...]:
-    """Where a text names a test, by any of its names.
-
-    >>> [(start, test.name) for start, _, test in named_tests("If CrCl or the INR is high")]
-    [(3, 'creatinine clearance'), (15, 'INR')]
-    """
-    pattern, _ = _names()
-    return tuple((*match.span(), _test(match.group())) for match in pattern.finditer(text))
-
 
 # ----------------------------------------------------------------------------------------------------------- words
 
@@ -287,12 +129,12 @@ def results(text: str) -> tuple[TestReading, ...]:
 
 
 def _named_results(flat: str) -> Iterator[TestReading]:
-    pattern, _ = _names()
+    pattern, _ = names_of_tests()
     end = 0
     for match in pattern.finditer(flat):
         if match.start() < end or _JOINED.match(flat, match.end()):
             continue
-        test = _test(match.group())
+        test = test_of_name(match.group())
         for result in _of_test(flat, match, test, end):
             end = result.end
             yield result
@@ -310,7 +152,7 @@ def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterato
     if steps.is_goal or (goal is not None and _kind(goal["word"]) == "goal"):
         return
     before = _BEFORE.search(flat, max(after, start - LOOK_BACK), start)
-    if before and _OTHER_THING.fullmatch(before["word"]):
+    if before and OTHER_THING.fullmatch(before["word"]):
         return
     kind = _kind(before["word"], is_before=True) if before else ""
     if before and kind in _OPPOSITE and flat[before.start() - 1 : before.start()] not in ("-", "/"):
@@ -385,7 +227,7 @@ def _valued(flat: str, made: TestReading, number: re.Match[str], test: Test) -> 
     elif re.match(r"/\s?\d", flat[end : end + 3]):
         return None
     if test.name == "weight" and (stone := _STONE.match(flat, end)):
-        return _in_stone(made, values[0], stone, test)
+        return in_stone(made, values[0], stone, test)
     flagged = _MARKED.match(flat, end)
     written = _unit_text().match(flat, flagged.end()) if flagged else None
     if flagged is not None and written is not None and _kind(flagged["inside"] or flagged["mark"]) in _OPPOSITE:
@@ -408,8 +250,8 @@ def _valued(flat: str, made: TestReading, number: re.Match[str], test: Test) -> 
     end = written.end() if written and unit else strange.end() if strange else end
     reading = replace(made, end=end, values=values, written=values, unit=test.unit or None, written_unit=unit)
     if strange is not None:
-        return replace(reading, written_unit=strange["unit"], values=(), problem=_not_of(strange["unit"], test))
-    reading = _converted(reading, test) if unit else _assumed(reading, test)
+        return replace(reading, written_unit=strange["unit"], values=(), problem=no_unit_of(strange["unit"], test))
+    reading = converted(reading, test) if unit else assumed(reading, test)
     if reading.problem and unit is None and len(made.name) <= 2 and not test.is_pair and made.name.casefold() != "hb":
         return None
     marked = _MARKED.match(flat, end)
@@ -417,95 +259,11 @@ def _valued(flat: str, made: TestReading, number: re.Match[str], test: Test) -> 
     return replace(reading, words=cast(Word, mark), end=marked.end()) if marked and mark in _OPPOSITE else reading
 
 
-def _converted(reading: TestReading, test: Test) -> TestReading:
-    """The result in the usual unit, with the arithmetic; a unit of another dimension is a problem."""
-    unit, usual = unit_of_result(reading.written_unit or ""), unit_of_result(test.unit)
-    other = next(
-        (other_unit for other_unit in test.others if unit is not None and unit_of_result(other_unit.written) == unit),
-        None,
-    )
-    if other is None and unit is not None and usual is not None and unit.dimension == usual.dimension:
-        factor = unit.size / usual.size
-        if unit.name == usual.name:
-            return _checked(reading, test)
-        name = reading.written_unit or ""
-        name = unit.name if name.isalpha() and len(name) > 3 else name
-        other = OtherUnit(name, factor, 0.0, f"× {factor:.6g}" if factor < 1e5 else f"× {factor:.0f}")
-    if other is None:
-        return replace(reading, values=(), problem=_not_of(reading.written_unit, test))
-    values = tuple(_rounded(value * other.factor + other.offset, test) for value in reading.written)
-    arithmetic = other.arithmetic(reading.written, values, test.unit)
-    return _checked(replace(reading, values=values, arithmetic=arithmetic), test)
-
-
-def _assumed(reading: TestReading, test: Test) -> TestReading:
-    """A value without a unit: in the usual one, or in the only other one that it can be in."""
-    if not test.unit or test.unit in ("score", "mmHg", "/min", "%", "kg/m2"):
-        return _checked(reading, test)
-    if test.can_be(reading.values):
-        note = f"No unit was given for {reading.name} {_listed(reading.written)}: {test.unit} was assumed."
-        return replace(reading, note=note)
-    able = [
-        replace(
-            reading,
-            values=values,
-            arithmetic=f"{other.arithmetic(reading.written, values, test.unit)} (no unit given; {only})",
-            note=f"No unit was given for {reading.name} {_listed(reading.written)}: {only}.",
-        )
-        for other in test.others
-        for only in [f"only {other.written} is plausible"]
-        if test.can_be(
-            values := tuple(_rounded(value * other.factor + other.offset, test) for value in reading.written)
-        )
-    ]
-    return able[0] if len(able) == 1 else _checked(reading, test)
-
-
-def _in_stone(made: TestReading, stone: float, match: re.Match[str], test: Test) -> TestReading:
-    pounds = float(match["pounds"] or 0)
-    more = f" + {pounds:g} lb × {KG_IN_POUND:.6f}" if pounds else ""
-    value = round(stone * KG_IN_STONE + pounds * KG_IN_POUND, 2)
-    arithmetic = f"{stone:g} st × {KG_IN_STONE:.6f}{more} = {value:g} kg"
-    made = replace(made, end=match.end(), values=(value,), written=(stone,), written_unit="stone", unit="kg")
-    return _checked(replace(made, arithmetic=arithmetic), test)
-
-
-KG_IN_POUND, KG_IN_STONE = 0.45359237, 6.35029318
-
-
-def _checked(reading: TestReading, test: Test) -> TestReading:
-    """A value that nobody has is asked about."""
-    if test.can_be(reading.values):
-        return reading
-    low, high = ("/".join(f"{part:.10g}" for part in limit) for limit in (test.lowest, test.highest))
-    unit = "" if test.unit == "score" else f" {test.unit}".rstrip()
-    told = "/".join(f"{value:g}" for value in reading.values) if test.is_pair else _listed(reading.values)
-    problem = (
-        f"A {test.name} of {told}{unit} cannot be right (expected {low} to {high}{unit}). "
-        "What is it, and in which unit?"
-    )
-    return replace(reading, problem=problem)
-
-
-def _not_of(unit: str | None, test: Test) -> str:
-    usual = f", which is given in {test.unit}" if test.unit and test.unit != "score" else ""
-    return f"“{unit}” is not a unit of {test.name}{usual}. What is the value, and in which unit?"
-
-
 def _number(written: str) -> float:
     """A number with a point or a comma before its decimals: “1,250” is a thousand, “38,4” is not."""
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", written):
         return float(written.replace(",", ""))
     return float(written.replace(",", "."))
-
-
-def _rounded(value: float, test: Test) -> float:
-    """As many figures as the conversion can bear."""
-    return float(f"{value:.4g}" if test.is_body or value >= 1000 else f"{value:.3g}")
-
-
-def _listed(values: tuple[float, ...]) -> str:
-    return " to ".join(f"{value:.10g}" for value in values)
 
 
 # ------------------------------------------------------------------------------------- measurements without a name
@@ -546,13 +304,3 @@ def _unnamed(flat: str, match: re.Match[str], test: Test) -> Iterator[TestReadin
     made = TestReading(match.start("number"), match.end(), "", test.name, test.name)
     if (reading := _valued(flat, made, match, test)) is not None:
         yield reading
-
-
-def in_usual_unit(test: Test, value: float, unit: str | None) -> TestReading:
-    """A value that is on record with its test: in the usual unit, with the arithmetic or the problem.
-
-    >>> in_usual_unit(named_test("PSA"), 6.1, "ng/mL").values, in_usual_unit(named_test("Hb"), 98, "mmol/mol").problem
-    ((6.1,), '“mmol/mol” is not a unit of haemoglobin, which is given in g/L. What is the value, and in which unit?')
-    """
-    made = TestReading(0, 0, "", test.name, test.name, (value,), test.unit or None, written=(value,), written_unit=unit)
-    return _converted(made, test) if unit and test.unit not in ("", "score") else _assumed(made, test)

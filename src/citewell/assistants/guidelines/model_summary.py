@@ -20,7 +20,7 @@ from citewell.types import Answer, Hit, MatchReason, Refuse, Verdict
 
 log = logging.getLogger(__name__)
 
-RULES = Template.read(Path(__file__).parent / "word_rules.txt")
+RULES = Template.read(Path(__file__).parent / "model_summary_rules.txt")
 POLICY = Policy(threshold=0.0, min_relevance=0.0, shown=frozenset({Verdict.SUPPORTED}))
 """Half-carried words add nothing to reasons that are there already."""
 QUESTION = "Why do these recommendations apply to the patient, or not, and what is still to be confirmed?"

@@ -1,0 +1,44 @@
+"""Literature by care journey: what is for everyone and for this journey answers, each sentence cited, or nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from citewell.answer.assistant import LibraryAssistant
+from citewell.assistants.evidence.blocks import numbered
+from citewell.prompts import Template
+from citewell.types import Context, Scope
+
+NAME = "evidence"
+RULES = Template.read(Path(__file__).parent / "rules.txt")
+NOTHING = "Nothing in the literature of this journey is close to the question"
+NOTHING_UNIVERSAL = "Nothing in the literature for everyone is close to the question; no journey was chosen"
+
+
+@dataclass(frozen=True, slots=True)
+class Literature(LibraryAssistant):
+    """The assistant for a care journey; the journey is a part of the scope, so nothing else is ever ranked."""
+
+    rules: ClassVar[Template] = RULES
+    refused: ClassVar[str] = (
+        "This looks like an instruction to the assistant, not a question. Ask about what the literature says."
+    )
+
+    def nothing(self, scope: Scope) -> str:
+        """Why no answer can be given where nothing was found."""
+        return NOTHING_UNIVERSAL if scope.journey is None else NOTHING
+
+    def built(self) -> Mapping[str, Any]:
+        """Its name, and its prompts."""
+        return {"assistant": NAME, "prompts": {"rules": RULES.hash}}
+
+    def notes(self, scope: Scope) -> Mapping[str, Any]:
+        """The journey that was asked in."""
+        return {"journey": scope.journey}
+
+    def shaped(self, context: Context) -> Context:
+        """Evidence in numbered blocks."""
+        return numbered(context)
