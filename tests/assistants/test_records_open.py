@@ -275,7 +275,7 @@ def test_lay_words_find_weights_clotting_doctors_and_medicines_for_something(
     assert names(told("What was my weight five years ago?", weight)) == ["Body Weight"]
     assert names(told("Is my blood thin enough?", result("INR", 2.5, "2026-01-01"))) == ["INR"]
     assert names(told("Who is my GP?")) == ["Dr Ada Chen"]
-    assert names(told("What do I take for my heart?")) == ["Warfarin"]
+    assert names(told("What do I take for my heart?")) == ["Warfarin", "Ramipril"]  # taken now, and stopped
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,16 @@ def is_word(word: str) -> bool:
     return any(WordPiece.load().count(form) == 1 for form in {word.casefold(), folded})
 
 
+def is_clinical(word: str) -> bool:
+    """Whether a word stands in a list of clinical ones.
+
+    >>> is_clinical("swelling"), is_clinical("dealing")
+    (True, False)
+    """
+    folded = fold(word)
+    return folded in _meant() or folded in _ontology_words()
+
+
 @lru_cache(maxsize=20_000)
 def corrected(word: str) -> str | None:
     """The clinical word that a misspelt one is read as; None for a word that is known or could be several.

@@ -60,10 +60,11 @@ def notes(
     *,
     unread: Sequence[LibraryEntry],
     searched: int,
+    is_quoted: bool = False,
     now: datetime,
 ) -> list[str]:
     """All that is added, what the answer itself says last comes first."""
-    found = [gathered.if_silent if searched or not gathered.if_mentioned else "", gathered.after]
+    found = ["" if is_quoted else gathered.if_silent, gathered.after]
     if gathered.if_mentioned and searched:
         found.append(searched_too(searched))
     else:

@@ -28,35 +28,44 @@ SILENCE = "That does not mean you have none."
 def allergies(asked: FactQuery) -> GatheredFacts | None:
     """Allergies that hold; silence is told apart from “none are known”."""
     every = asked.known.of(Allergy)
-    all_of_them = [allergy for allergy in every if allergy.is_active and allergy.code not in NO_KNOWN]
-    if not all_of_them:
-        none_known = [allergy for allergy in every if allergy.code in NO_KNOWN]
-        if none_known:
-            return denied(f"{RECORD} says that no allergies are known", facts=none_known)
-        return replace(denied(NO_ALLERGIES, after=_of_medicine(asked)), if_silent=SILENCE)
-    hit = [allergy for allergy in all_of_them if allergy in asked.named]
-    if hit:
+    real = [allergy for allergy in every if allergy.code not in NO_KNOWN]
+    held = [allergy for allergy in real if allergy.is_active]
+    if hit := [allergy for allergy in real if allergy in asked.named]:
         lead = f"{RECORD} lists this allergy:" if len(hit) == 1 else f"{RECORD} lists these allergies:"
-        return told(lead, hit)
-    if kin := _kin(asked, all_of_them):
+        is_over = not any(allergy.is_active for allergy in hit)
+        return told(f"{lead[:-1]} as no longer active:" if is_over else lead, hit)
+    if held:
+        return _not_among(asked, held) or told(
+            f"{RECORD} lists {count(held, 'allergy', 'allergies')}:",
+            [*held, *(allergy for allergy in real if allergy not in held)],
+        )
+    if none_known := [allergy for allergy in every if allergy not in real]:
+        return denied(f"{RECORD} says that no allergies are known", facts=none_known)
+    beside = "It lists this as no longer active:"
+    none = f"{RECORD} has no entry about an active allergy" if real else NO_ALLERGIES
+    return replace(denied(none, beside=beside, facts=real, after=_of_medicine(asked)), if_silent=SILENCE)
+
+
+def _not_among(asked: FactQuery, held: list[Allergy]) -> GatheredFacts | None:
+    """That what is named is not among the allergies, and those to what is like it; None where nothing is named."""
+    if kin := _kin(asked, held):
         groups = listed(list(dict.fromkeys(group for _, group in kin if group))) or "the same substance"
         return denied(
             f"{RECORD} does not list {listed(list(asked.said), last='or')} by that name among your allergies",
             beside=f"It lists this, and both are {groups}:",
             facts=[allergy for allergy, _ in kin],
         )
+    if asked.names_nothing:
+        return None
     words = asked.unknown or asked.about or asked.said
-    what = listed(list(words), last="or") if words else "that"
-    if not asked.names_nothing or Intent.MEDICINES in asked.wanted:
-        medicines = asked.named_of(Medication)
-        beside = f"It lists {count(all_of_them, 'allergy', 'allergies')}"
-        return denied(
-            f"{RECORD} does not list {what} among your allergies",
-            beside=f"{beside}, and {count(medicines, 'medicine')} of that name:" if medicines else f"{beside}:",
-            facts=[*all_of_them, *medicines],
-            after=_of_medicine(asked),
-        )
-    return told(f"{RECORD} lists {count(all_of_them, 'allergy', 'allergies')}:", all_of_them)
+    medicines = asked.named_of(Medication)
+    beside = f"It lists {count(held, 'allergy', 'allergies')}"
+    return denied(
+        f"{RECORD} does not list {listed(list(words), last='or') if words else 'that'} among your allergies",
+        beside=f"{beside}, and {count(medicines, 'medicine')} of that name:" if medicines else f"{beside}:",
+        facts=[*held, *medicines],
+        after=_of_medicine(asked),
+    )
 
 
 def _kin(asked: FactQuery, held: list[Allergy]) -> list[tuple[Allergy, str]]:
@@ -87,26 +96,42 @@ def prescriber(asked: FactQuery) -> GatheredFacts | None:
 def medicines(asked: FactQuery) -> GatheredFacts | None:
     """Medicines that are named, are given for what is named, are past, or are taken now."""
     if medications := asked.named_of(Medication):
-        active = [medication for medication in medications if medication.status is MedicationStatus.ACTIVE]
-        if not active:
-            return told(f"{RECORD} lists this as past:", medications)
-        first = _first(asked, active)
-        since = f" The earliest entry for it is from {shown(first.start)}:" if first else ""
-        lead = f"{RECORD} lists this among your current medicines"
-        return told(f"{lead}.{since}" if first else f"{lead}:", [*active, *([first] if first else [])])
+        return _named(asked, medications)
     if asked.unknown or (asked.named and Intent.MEDICINES not in asked.wanted):
         return not_mentioned(asked) if asked.unknown else None
     if asked.about or any(isinstance(fact, Diagnosis | Symptom) for fact in asked.named):
         return _for_it(asked)
     if Intent.PAST in asked.wanted:
-        past = [
-            medication
-            for medication in asked.inside(asked.known.of(Medication))
-            if medication.status is not MedicationStatus.ACTIVE
-        ]
+        past = [one for one in asked.inside(asked.known.of(Medication)) if one.status is not MedicationStatus.ACTIVE]
         return told(f"{RECORD} lists {count(past, 'past medicine')}:", past)
+    return _taken(asked)
+
+
+def _named(asked: FactQuery, named: list[Medication]) -> GatheredFacts:
+    """Medicines that are named, those that are taken now first."""
+    active = [one for one in named if one.status is MedicationStatus.ACTIVE]
+    if not active:
+        is_paused = any(one.status is MedicationStatus.PAUSED for one in named)
+        state = "paused" if is_paused else "past, and not among your current medicines"
+        return told(f"{RECORD} lists this as {state}:", named)
+    first = _first(asked, active)
+    since = f" The earliest entry for it is from {shown(first.start)}:" if first else ""
+    lead = f"{RECORD} lists this among your current medicines"
+    others = [one for one in named if one not in active]
+    return told(f"{lead}.{since}" if first else f"{lead}:", [*active, *([first] if first else []), *others])
+
+
+def _taken(asked: FactQuery) -> GatheredFacts:
+    """All that is taken now; where nothing is, whatever else there is stands beside the “no”."""
     taken = asked.inside(asked.known.taken)
-    return told(f"{RECORD} lists {count(taken, 'current medicine')}:", taken)
+    held = substances(*(one.generic_name for one in taken)) if taken else frozenset()
+    others = [] if asked.wanted.since is not None else asked.known.of(Medication)
+    others = [one for one in others if one not in taken and not substances(one.generic_name) & held]
+    past = count({one.generic_name.casefold() for one in others}, "past medicine")
+    if not taken and others:
+        return denied(f"{RECORD} lists no current medicines", beside=f"It lists {past}:", facts=others)
+    also = f"It also lists {past}." if others else ""
+    return told(f"{RECORD} lists {count(taken, 'current medicine')}:", taken, after=also)
 
 
 def _first(asked: FactQuery, active: list[Medication]) -> Medication | None:

@@ -85,15 +85,17 @@ def reason(asked: FactQuery) -> GatheredFacts | None:
 
 def together(asked: FactQuery) -> GatheredFacts:
     """What is taken now, and that nobody here knows what goes together."""
-    taken = asked.known.taken
+    named = asked.named_of(Medication)
+    taken = named or asked.known.taken
     lead = f"{RECORD} does not say what can be taken with your medicines"
-    return denied(lead, beside=f"It lists {count(taken, 'current medicine')}:", facts=taken, after=NOT_CHECKED)
+    beside = "It has this medicine:" if len(named) == 1 else f"It lists {count(taken, 'medicine')}:"
+    return denied(lead, beside=beside, facts=taken, after=NOT_CHECKED)
 
 
 def due(asked: FactQuery) -> GatheredFacts | None:
     """Tests that usually go with a medicine and are not there of late, and what is planned; vaccinations as given."""
     known = asked.known
-    if Intent.VACCINATIONS in asked.wanted:
+    if Intent.VACCINATIONS in asked.wanted or asked.named_of(Vaccination):
         given = asked.named_of(Vaccination) or known.of(Vaccination)
         return told(f"{RECORD} lists {count(given, 'vaccination')}:", given, after=NOT_DUE)
     if not asked.names_nothing or Intent.RESULTS not in asked.wanted:

@@ -14,11 +14,12 @@ from citewell.assistants.records.fact_query import (
     not_mentioned,
     told,
 )
+from citewell.assistants.records.fact_sentences import course_sentence, one_pressure, pressure_of
 from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known_facts import LONG_AGO, T, is_abnormal, is_unjudged, test_keys, when
 from citewell.assistants.records.result_limits import beyond_limits
+from citewell.types.coded_names import test_name
 from citewell.types.facts import Diagnosis, DiagnosisStatus, LabResult, Professional, ResultCategory
-from citewell.types.facts_line import shown
 
 NO_RANGE = "The laboratory gave no range for this test, so the record does not say whether the value is in range."
 MOST_COURSES = 4
@@ -34,17 +35,24 @@ def trend(asked: FactQuery) -> GatheredFacts | None:
     if not results:
         return _older(asked) or (not_mentioned(asked) if asked.unknown else None)
     newest = asked.known.latest(results)
+    courses = [_course(results, test, MAX_SHOWN) for test in newest]
     if len(newest) > MOST_COURSES:
         return told(f"{RECORD} has {count(results, 'result')} for {len(newest)} tests. The latest of each:", newest)
-    room = MAX_SHOWN // len(newest)
-    shown_ones = [lab_result for test in newest for lab_result in _course(results, test, room)]
-    if len(newest) > 1:
-        lead = f"{RECORD} has {count(results, 'result')} for {len(newest)} tests. For each, oldest first:"
-        return GatheredFacts(lead, tuple(shown_ones), len(results) - len(shown_ones))
-    first, last = shown_ones[0], shown_ones[-1]
-    span = f" from {shown(first.collected)} to {shown(last.collected)}" if len(results) > 1 else ""
-    lead = f"{RECORD} has {count(results, 'result')} for {last.test_name}{span}:"
+    every = sorted(dict.fromkeys(one for course in courses for one in course), key=lambda one: when(one) or LONG_AGO)
+    said = [sentence] if (sentence := course_sentence(every)) and _is_pressure(newest) else []
+    said = said or [sentence for course in courses if (sentence := course_sentence(course))]
+    what = test_name(newest[0].test_name) if len(newest) == 1 else f"{len(newest)} tests"
+    lead = f"{RECORD} has {count(results, 'result')} for {what}."
+    lead = " ".join([lead, *said, "All of them, oldest first:" if len(results) > 1 else ""]).strip()
+    if _is_pressure(newest):
+        return GatheredFacts(lead, tuple(every[-MAX_SHOWN:]), max(0, len(every) - MAX_SHOWN))
+    shown_ones = [one for course in courses for one in course]
     return GatheredFacts(lead, tuple(shown_ones), len(results) - len(shown_ones))
+
+
+def _is_pressure(newest: list[LabResult]) -> bool:
+    """Whether these tests are the two sides of one blood pressure."""
+    return len(newest) > 1 and pressure_of(one_pressure(newest)) is not None
 
 
 def _older(asked: FactQuery) -> GatheredFacts | None:
@@ -53,7 +61,7 @@ def _older(asked: FactQuery) -> GatheredFacts | None:
     if not newest:
         return None
     of = f" from {asked.wanted.words}" if asked.wanted.words else " from that time"
-    what = newest[0].test_name if len(newest) == 1 else "these tests"
+    what = test_name(newest[0].test_name) if len(newest) == 1 else "these tests"
     return denied(f"{RECORD} has no result for {what}{of}", beside="The latest recorded:", facts=newest)
 
 
@@ -86,7 +94,8 @@ def results(asked: FactQuery) -> GatheredFacts | None:
             if wish in asked.wanted and (gathered_facts := _extreme(lab_results, is_high=wish is Intent.HIGHEST)):
                 return gathered_facts
         newest = asked.known.latest(lab_results)
-        what = newest[0].test_name if len(newest) == 1 else "these tests"
+        what = test_name(newest[0].test_name) if len(newest) == 1 else "these tests"
+        what = "blood pressure" if _is_pressure(newest) else what
         is_one = len(newest) == 1 and is_unjudged(newest[0])
         return told(
             f"The latest result for {what} in your record:", newest, after=NO_RANGE if is_one else unjudged(newest)
@@ -156,7 +165,13 @@ def diagnoses(asked: FactQuery) -> GatheredFacts | None:
     if asked.named:
         others = asked.known.newest_of(fact for fact in asked.named if not isinstance(fact, Professional))
         return denied(f"{RECORD} does not list that as a condition", beside="It has this:", facts=others)
-    return told(f"{RECORD} lists {count(active, 'condition')} {word}:", active)
+    lead = f"{RECORD} lists {count(active, 'condition')} {word}"
+    others = [one for one in asked.known.of(Diagnosis) if one not in active] if asked.wanted.since is None else []
+    if not active and others:
+        return denied(lead, beside=f"It lists {count(others, 'other condition')}:", facts=others)
+    more = count(others, "other condition")
+    also = "" if wanted is DiagnosisStatus.RESOLVED or not others else f"It also lists {more}, over or monitored."
+    return told(f"{lead}:", active, after=also)
 
 
 def listing(kind: type[T], one: str, many: str) -> Callable[[FactQuery], GatheredFacts | None]:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from citewell.answer.audit import writer_record
+from citewell.answer.cite import cite
 from citewell.answer.events import AnswerDone, Event, Notice, StageStarted
-from citewell.answer.followup import rephrase
 from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, refuse
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
@@ -26,12 +26,14 @@ from citewell.assistants.records.answer_caveats import notes
 from citewell.assistants.records.confidence import agree, confidence
 from citewell.assistants.records.fact_places import FactDocuments, is_coded, unread
 from citewell.assistants.records.fact_query import GatheredFacts
+from citewell.assistants.records.fact_sentences import FactLine, fact_lines
 from citewell.assistants.records.facts_for_question import Strategy, strategy
+from citewell.assistants.records.follow_ups import Understood, understood
 from citewell.assistants.records.gather import fetch, gather, known_allergies, newer
-from citewell.assistants.records.intents import Intent, Intents, intents_of
+from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
-from citewell.assistants.records.named_facts import Names, unused
+from citewell.assistants.records.named_facts import Names, holds_name, unused
 from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions, on_topic
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
@@ -59,13 +61,18 @@ from citewell.types import (
     Verdict,
 )
 from citewell.types.facts import Fact
-from citewell.types.facts_line import line_of
 from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
 
 RULES = Template.read(Path(__file__).parent / "rules.txt")
 EVIDENCE_TOKENS, HISTORY_TOKENS = 3_000, 1_000
+LINES_TOKENS = 24_000
+"""What the lines of facts may take, of which no model reads any."""
+MOST_LINES, MOST_CITED = 60, 6
+"""Lines of one answer, and places that one line cites; of more, the newest."""
+MOST_FOR_MODEL = 12
+"""Facts that a model is shown of those that answer."""
 MIN_RELEVANCE = 0.2
 """A passage below this is about something else."""
 REMEMBERED = 4
@@ -75,6 +82,8 @@ ASKED_SHOWN = 5
 
 MORE = "{count} more are not shown here. You can see them all on your record's pages."
 TOLD = "You added this yourself:"
+UNPLACED = "From your record, without a line in a document that could be shown:"
+ABOUT = "About {topic}, which you asked before:"
 PAPERS_SAY = "Your documents say:"
 BESIDE = 0.5
 """How near a fact is that only stands beside a “no”."""
@@ -187,7 +196,7 @@ class Records:
     ) -> Iterator[Event]:
         """The record's own words: facts where they tell something, else sentences of the documents."""
         near = on_topic(hits, Names.of(turn.text, self.search.lexicon))
-        if gathered is not None:
+        if gathered is not None and not (gathered.is_guess and near):
             yield from self._quoted_facts(turn, known, gathered, quotes)
         elif near:
             yield from self._quoted_passages(turn, near)
@@ -201,28 +210,48 @@ class Records:
     def _quoted_facts(
         self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, quotes: Sequence[Hit]
     ) -> Iterator[Event]:
-        """The lines of the facts, each with the place that it was read from, and what papers say of the same."""
-        hits = self.places.hits(gathered.facts, turn.scope)
+        """A line for each fact, with the places that it was read from, and what papers say of the same."""
+        lines = fact_lines(gathered.facts, now=self.now())
+        left_out = gathered.left_out + sum(len(line.facts) for line in lines[MOST_LINES:])
+        lines = lines[:MOST_LINES]
+        placed = [(line, self._places(line, turn.scope)) for line in lines]
+        hits = [hit for _, found in placed for hit in found]
         if gathered.if_mentioned:  # what stands beside a “no” is not what was asked for
             hits = [replace(hit, relevance=BESIDE) for hit in hits]
-        after = _listed(TOLD, _told(gathered))
-        after += [MORE.format(count=gathered.left_out)] if gathered.left_out else []
-        after += [*self._notes(turn, known, gathered, quotes), *_listed(EARLIER, self._asked_before(turn))]
+        bare = [line for line, found in placed if not found]
+        own = [line for line in bare if all(fact.origin.document_id is None for fact in line.facts)]
+        after = _listed(TOLD, own) + _listed(UNPLACED, [line for line in bare if line not in own])
+        after += [MORE.format(count=left_out)] if left_out else []
+        after += [*self._notes(turn, known, gathered, quotes), *_bullets(EARLIER, self._asked_before(turn))]
         dates = [self.places.dated(quote.document_id, turn.scope) for quote in quotes]
-        lead, lines = newer(gathered, hits, quotes, dates)
+        lead, passages = newer(gathered, hits, quotes, dates)
+        lead = paragraphs(turn.about, lead)
         if not hits and not quotes:
             yield turn.put("\n\n".join([lead, *after]))
             return
-        yield StageStarted("reading", len(lines))
-        context = self._context(turn.text, lines, ())
+        yield StageStarted("reading", len(passages))
+        context = self._context(turn.text, passages, (), most=LINES_TOKENS)
         yield Notice(lead)
         yield StageStarted("writing", len(context.evidence))
-        asked = turn.asked(context, before=lead, after="\n\n".join(after))
+        asked = turn.asked(context, before=lead, after="\n\n".join(after), gap="\n\n")
         named = [] if gathered.is_letter else quotes
         days = {quote.source_id: self.places.dated(quote.document_id, turn.scope) for quote in named}
-        pieces = (_line(passage, days) for passage in context.evidence)
+        told = _told(placed, context)
+        papers = [_line(passage, days) for passage in context.evidence if any(_is_at(passage, hit) for hit in quotes)]
+        is_first = bool(quotes) and passages[0] is quotes[0]
+        pieces = [*papers, *told] if is_first else [*told, *papers]
+        composed = {cite(piece, ()).text for piece in told}
+
+        def verify(sentence: str, spans: Sequence[EvidenceSpan]) -> SentenceCheck:
+            return _of_facts(spans) if sentence in composed else self._verbatim(sentence, spans)
+
         judge = turn.judge(gathered.facts, known.facts)
-        yield from finish(pieces, asked, verify=self._verbatim, judge=judge, cut=lambda some: some)
+        yield from finish(pieces, asked, verify=verify, judge=judge, cut=lambda some: some)
+
+    def _places(self, line: FactLine, scope: Scope) -> list[Hit]:
+        """Where the facts of a line stand; a place that does not hold what they are called is none."""
+        found = [hit for fact in line.facts for hit in self.places.hits([fact], scope) if holds_name(hit.text, fact)]
+        return list({(hit.document_id, hit.start): hit for hit in found}.values())[:MOST_CITED]
 
     def _notes(
         self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, quotes: Sequence[Hit]
@@ -236,6 +265,7 @@ class Records:
             turn.wanted,
             unread=[entry for entry in self._unread(turn, known) if entry.id not in quoted],
             searched=0 if quotes else len(turn.papers),
+            is_quoted=bool(quotes),
             now=self.now(),
         )
 
@@ -266,7 +296,7 @@ class Records:
 
         Every sentence passes the filter and the check before it is shown; says whether anything was told at all.
         """
-        named = [*known_allergies(known), *(gathered.facts if gathered else ())]
+        named = [*known_allergies(known), *(gathered.facts[:MOST_FOR_MODEL] if gathered else ())]
         others = [fact for fact in fetch(known, turn.plan, now=self.now()) if fact not in named]
         places = self.places
         evidence = [*places.hits(dict.fromkeys(named), turn.scope), *hits, *places.hits(others, turn.scope)]
@@ -276,7 +306,8 @@ class Records:
         history = [*self._remembered(turn)[-REMEMBERED:], *turn.history]
         context = self._context(turn.screened.block, evidence, history)
         yield StageStarted("writing", len(context.evidence))
-        after = _listed(TOLD, _told(gathered)) if gathered else []
+        own = [fact for fact in (gathered.facts if gathered else ()) if fact.origin.document_id is None]
+        after = _listed(TOLD, fact_lines(own, now=self.now()))
         asked, judge = turn.asked(context, after="\n\n".join(after)), turn.judge(named, known.facts)
         for event in finish(
             self._released(turn, context), asked, verify=self.verify, judge=judge, cut=lambda some: some
@@ -301,8 +332,11 @@ class Records:
         )
         yield from (align(sentence, context.evidence) for sentence in released)
 
-    def _context(self, question: str, hits: Sequence[Hit], history: Sequence[Message]) -> Context:
-        budget = Budget(self.writer.window, self.writer.reply, EVIDENCE_TOKENS, HISTORY_TOKENS)
+    def _context(
+        self, question: str, hits: Sequence[Hit], history: Sequence[Message], *, most: int = EVIDENCE_TOKENS
+    ) -> Context:
+        window = max(self.writer.window, most + HISTORY_TOKENS) if most > EVIDENCE_TOKENS else self.writer.window
+        budget = Budget(window, self.writer.reply, most, HISTORY_TOKENS)
         return assemble(question, hits, history, system=self.rules.text, budget=budget, count=self.writer.count)
 
 
@@ -320,12 +354,42 @@ _MARK = re.compile(r"^• (?:From “[^”]*”(?: \(\d+ \w+ \d+\))?: )?")
 _BRACKETS = re.compile(r"[\[\]“”\n]")
 
 
-def _told(gathered: GatheredFacts) -> list[str]:
-    """What the person said themselves, which stands in no document."""
-    return [line_of(fact) for fact in gathered.facts if fact.origin.document_id is None]
+def _is_at(evidence: Evidence, hit: Hit) -> bool:
+    """Whether a passage is the one that was found there."""
+    return evidence.hit.document_id == hit.document_id and evidence.hit.start == hit.start
 
 
-def _listed(lead: str, lines: Sequence[str]) -> list[str]:
+def _told(placed: Sequence[tuple[FactLine, Sequence[Hit]]], context: Context) -> list[str]:
+    """The lines that cite something, each group of them under its heading."""
+    pieces, group = [], ""
+    for line, hits in placed:
+        marks = [
+            f"[{passage.alias}]"
+            for hit in hits
+            if (passage := next((one for one in context.evidence if _is_at(one, hit)), None)) is not None
+        ]
+        if not marks:
+            continue
+        heading = f"{line.group}:\n" if line.group != group else ""
+        group = line.group
+        pieces.append(f"{heading}• {line.text} {' '.join(marks)}")
+    return pieces
+
+
+COMPOSED = "worded from the facts that were read from these lines"
+
+
+def _of_facts(spans: Sequence[EvidenceSpan]) -> SentenceCheck:
+    """A line that was made of facts rests on the lines that they were read from, each once."""
+    first, *others = spans
+    return SentenceCheck(Verdict.SUPPORTED, (COMPOSED,), first, 1.0, beside=tuple(others))
+
+
+def _listed(lead: str, lines: Sequence[FactLine]) -> list[str]:
+    return _bullets(lead, [line.text for line in lines])
+
+
+def _bullets(lead: str, lines: Sequence[str]) -> list[str]:
     return ["\n".join([lead, *(f"• {line}" for line in lines)])] if lines else []
 
 
@@ -349,15 +413,26 @@ class RecordExchange:
     """What of the question nothing could use, and why."""
 
     @cached_property
-    def text(self) -> str:
-        """The question as it is looked up: without what was filtered, and a follow-up with what it follows."""
+    def understood(self) -> Understood:
+        """What it asks for: without what was filtered, and what cannot stand alone with what it goes on from."""
         plain = " ".join(self.screened.text.replace(FILTERED, " ").split())
-        return rephrase(plain, self.history, lexicon=self.records.search.lexicon)
+        return understood(plain, self.history, lexicon=self.records.search.lexicon, now=self.records.now())
 
-    @cached_property
+    @property
+    def text(self) -> str:
+        """The question as it is looked up."""
+        return self.understood.text
+
+    @property
     def wanted(self) -> Intents:
         """What it wants from the facts."""
-        return intents_of(self.text, now=self.records.now())
+        return self.understood.wanted
+
+    @property
+    def about(self) -> str:
+        """What it was taken to be about, where it does not say so itself."""
+        topic = self.understood.topic
+        return ABOUT.format(topic=f"“{topic}”") if topic else ""
 
     @cached_property
     def papers(self) -> list[Paper]:
@@ -384,7 +459,7 @@ class RecordExchange:
         besides = [part for part in parts if self.records.emergency(part) is None]
         return any(Names.of(part, self.records.search.lexicon).names_something for part in besides)
 
-    def asked(self, context: Context, *, before: str = "", after: str = "") -> AnswerRequest:
+    def asked(self, context: Context, *, before: str = "", after: str = "", gap: str = " ") -> AnswerRequest:
         """What the gate must know; calm words at the end are known only once the reply is read."""
         notes: dict[str, Any] = {
             "kind": self.kind.value,
@@ -392,6 +467,7 @@ class RecordExchange:
             "filtered": self.screened.filtered,
             "is_cut": self.screened.is_cut,
             "unused": list(self.unused),
+            **({"topic": self.understood.topic} if self.understood.topic else {}),
             "before": before,
             "after": after,
             **self.filter_notes(),
@@ -401,7 +477,7 @@ class RecordExchange:
             notes.update(after=paragraphs(after, self.tally.calm))
             return self.tally.calm
 
-        frame = AnswerWording(before=before, after=after, closing=closing)
+        frame = AnswerWording(before=before, after=after, closing=closing, gap=gap)
         rules = self.records.rules
         return AnswerRequest(
             self.id, self.question, context, self.records.writer.name, rules.hash, POLICY, rules.text, frame, notes

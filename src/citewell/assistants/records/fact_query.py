@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ from citewell.assistants.records.known_facts import KnownFacts, T, when
 from citewell.types.facts import Fact
 from citewell.types.facts_line import line_of
 
-MAX_SHOWN = 12
+MAX_SHOWN = 400
 """Facts of one answer; what is left out is counted."""
 NEAR = 4
 """Letters above which a word inside another tells something."""
@@ -33,6 +33,8 @@ class GatheredFacts:
     """What is said at the end."""
     if_silent: str = ""
     """What is said besides where papers do not speak of it either."""
+    is_guess: bool = False
+    """Whether nothing but a name led to it: passages that speak of the same tell more."""
     is_letter: bool = False
     """Whether the words that lead name the one paper that is quoted."""
 
@@ -50,6 +52,8 @@ class FactQuery:
     """Words that say what exactly is asked for, and that are no name in the record."""
     said: tuple[str, ...] = ()
     """Medicines and kinds of medicines, as the question calls them."""
+    plain: tuple[str, ...] = ()
+    """Procedures and conditions in plain words, as the question calls them."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
@@ -105,7 +109,7 @@ def not_mentioned(asked: FactQuery, *, among: str = "", after: str = "") -> Gath
     missing = list(asked.unknown or asked.about)
     if not missing:
         return None
-    near = [] if asked.unknown else _near(asked)
+    near = _near(asked)
     where = f" among {among}" if among else ""
     return denied(
         f"{RECORD} does not mention {listed(missing, last='or')}{where}",
@@ -117,12 +121,15 @@ def not_mentioned(asked: FactQuery, *, among: str = "", after: str = "") -> Gath
 
 def _near(asked: FactQuery) -> list[Fact]:
     """Facts that have a word that is asked for inside their line: “Prediabetes”, a medicine for asthma."""
-    roots = [word.rstrip("s") for phrase in asked.about for word in phrase.split() if len(word) > NEAR]
+    phrases = asked.plain if asked.unknown else asked.about
+    roots = [word.rstrip("s") for phrase in phrases for word in phrase.split() if len(word) > NEAR]
+    if not roots:
+        return []
     facts = [fact for fact in asked.known.facts if any(root in line_of(fact).casefold() for root in roots)]
     return asked.known.newest_of(facts)
 
 
-def count(facts: Sequence[Fact], one: str = "entry", many: str | None = None) -> str:
+def count(facts: Sized, one: str = "entry", many: str | None = None) -> str:
     """How many there are, in words.
 
     >>> count([], "medicine"), count([1, 2], "allergy", "allergies")

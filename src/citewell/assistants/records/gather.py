@@ -160,6 +160,7 @@ def gather(
         unknown=tuple(names.unknown(known.facts)),
         about=() if named else names.about(named),
         said=names.said,
+        plain=tuple(words for words, _ in names.lay),
         now=now or datetime.now(UTC),
     )
     if (gathered_facts := _told(asked, names)) is None:
@@ -168,6 +169,7 @@ def gather(
     spelled = f"Your record spells this {listed([f'“{word}”' for word in written])}." if written else ""
     if not written and names.corrected:
         spelled = f"Showing results for {listed(list(names.corrected.values()))}."
+    spelled = " ".join(filter(None, [spelled, *names.brands(gathered_facts.facts)]))
     return replace(
         gathered_facts, after=paragraphs(spelled, gathered_facts.after, ASK_FIRST if Intent.MAY in wanted else "")
     )
@@ -180,4 +182,7 @@ def _told(asked: FactQuery, names: Names) -> GatheredFacts | None:
             return gathered_facts
     if asked.named:
         return of_named(asked)
-    return not_mentioned(asked) if asked.unknown and (asked.wanted.all & ASKING or names.is_own) else None
+    if asked.unknown and (asked.wanted.all & ASKING or names.is_own):
+        missing = not_mentioned(asked)
+        return missing and replace(missing, is_guess=bool(names.lay) and not asked.wanted.all & ASKING)
+    return None

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 
+from citewell.assistants.records.plain_question import plain_question
 from citewell.assistants.records.tables import rows
-from citewell.clinical.languages import spelled, whole_words
+from citewell.clinical.languages import whole_words
 from citewell.clinical.quantities import days_in
 from citewell.vocabulary.months import MONTH, month_number
 
@@ -80,11 +81,15 @@ def intents_of(question: str, *, now: datetime) -> Intents:
     >>> Intent.CHANGES in found, found.since.isoformat()
     (True, '2024-03-01T00:00:00+00:00')
     """
-    text = spelled(question[:READ]).casefold()
+    text = plain_question(question[:READ]).text.casefold()
     since, until = _range(text, now)
     all_of_them = frozenset(wish for wish, cue in _cues() if cue.search(text))
+    if Intent.TOGETHER in all_of_them and not _ALLERGY.search(text):  # “can I take them with wine?”
+        all_of_them -= {Intent.ALLERGIES}
     return Intents(all_of_them, since, until, _said(since, until))
 
+
+_ALLERGY = re.compile(r"allerg|react|intoleran")
 
 # ------------------------------------------------------------------------------------------------------------- dates
 

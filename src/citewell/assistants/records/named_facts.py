@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
+from citewell.assistants.records.plain_question import plain_question
 from citewell.assistants.records.tables import rows
 from citewell.clinical import Lexicon, fold
 from citewell.clinical.languages import language_of, spelled, whole_words
-from citewell.clinical.medicines import Medicine, medicines
+from citewell.clinical.medicines import Medicine, medicines, substances
 from citewell.clinical.phrases import measured
-from citewell.clinical.spelling_correction import corrections, is_misspelling, long_words
+from citewell.clinical.spelling_correction import is_clinical, is_misspelling, is_word, long_words
 from citewell.types import Hit
 from citewell.types.facts import (
     Allergy,
@@ -57,7 +58,9 @@ def topic(question: str, *, spoken_for: Collection[str] = ()) -> tuple[str, ...]
 
 def _is_telling(word: str) -> bool:
     plain, stems = _plain()
-    return len(word) >= SHORTEST_TOPIC_WORD and word not in plain and not stems.match(word) and not _MANNER.search(word)
+    if len(word) < SHORTEST_TOPIC_WORD or word in plain or stems.match(word) or _MANNER.search(word):
+        return False
+    return not (word.endswith("ing") and is_word(word) and not is_clinical(word))  # “dealing with”: what somebody does
 
 
 @cache
@@ -120,6 +123,8 @@ class Names:
     """The words for a kind of medicines in the question, with the classes that they mean."""
     tests: tuple[tuple[str, re.Pattern[str]], ...]
     """What the question calls a test, and how records call it."""
+    lay: tuple[tuple[str, re.Pattern[str]], ...]
+    """What the question calls a procedure or a condition in plain words, and how records call it."""
     lexicon: Lexicon
     text: str
     corrected: Mapping[str, str] = field(default_factory=dict)
@@ -128,24 +133,21 @@ class Names:
     @classmethod
     def of(cls, question: str, lexicon: Lexicon) -> Names:
         """Read once for all facts."""
-        text = spelled(question).casefold()
-        corrected = corrections(question)
-        text += "".join(f" ({right})" for right in corrected.values())
-        for words, also in rows("lay.tsv"):
-            if whole_words(words).search(text):
-                text += f" ({also})"
+        plain = plain_question(question)
+        text, corrected = plain.text.casefold(), plain.corrected
         kinds = tuple(
             (match.group(), frozenset(families.split("|")))
             for words, families in _classes()
             if (match := words.search(text))
         )
         return cls(
-            words=frozenset(fold(word) for word in _WORD.findall(text)) - COMMON,
-            concepts=frozenset(_concepts(" ".join((question, *corrected.values())), lexicon)),
+            words=frozenset(fold(word) for word in _WORD.findall(" ".join((text, *corrected)).casefold())) - COMMON,
+            concepts=frozenset(_concepts(plain.text, lexicon)),
             medicines=medicines(text),
             classes=frozenset(family for _, families in kinds for family in families),
             class_words=kinds,
             tests=tuple((match.group(), name) for words, name in _pairs("tests.tsv") if (match := words.search(text))),
+            lay=_lay(text),
             lexicon=lexicon,
             text=text,
             corrected=corrected,
@@ -155,15 +157,19 @@ class Names:
         """Whether the question names this fact."""
         if isinstance(fact, LabResult) and self.tests:
             return any(name.search(part) for _, name in self.tests for part in _tests_of(fact))
-        if isinstance(fact, Vaccination) and any(name.search(fact.name) for name in self._vaccines):
-            return True
-        if isinstance(fact, Procedure | Vaccination) and self._fits_part(fact.name):
+        if self._fits_lay(fact) or (isinstance(fact, Procedure | Vaccination) and self._fits_part(fact.name)):
             return True
         if isinstance(fact, MISSPELT) and self._misspelt(fact):
             return True
         if isinstance(fact, Medication | Allergy) and (self.medicines or self.classes):
             return any(self._fits_medicine(medicine) for name in names_of(fact) for medicine in medicines(name))
         return any(self._fits_words(name) for name in names_of(fact))
+
+    def _fits_lay(self, fact: Fact) -> bool:
+        """Whether a fact is what the question calls by a plain word."""
+        names = () if isinstance(fact, LabResult) else tuple(names_of(fact))
+        patterns = [*(pattern for _, pattern in self.lay), *(self._vaccines if isinstance(fact, Vaccination) else ())]
+        return any(pattern.search(name) for pattern in patterns for name in names)
 
     def among(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
         """The facts that the question names, in the order given; thousands of results share a few names."""
@@ -179,8 +185,9 @@ class Names:
 
     def unknown(self, facts: Iterable[Fact]) -> list[str]:
         """The medicines, kinds of them and tests that the question names and the record has not, as written."""
-        if not self.medicines and not self.tests and not self.classes:
+        if not self.medicines and not self.tests and not self.classes and not self.lay:
             return []
+        facts = list(facts)
         known = [one for one in facts if isinstance(one, Medication | Allergy)]
         held = {other.family for fact in known for name in names_of(fact) for other in medicines(name)}
         results = {test for one in facts if isinstance(one, LabResult) for test in _tests_of(one)}
@@ -193,7 +200,10 @@ class Names:
             and not any(self._misspelt(fact) for fact in known)
         ]
         lost += [words for words, families in self.class_words if families.isdisjoint(held)]
-        kinds = " ".join(words for words, _ in self.class_words)
+        called = {name for one in facts if not isinstance(one, LabResult) for name in names_of(one)}
+        plain = [words for words, pattern in self.lay if not any(map(pattern.search, called | results))]
+        lost += plain if len(plain) == len(self.lay) else []  # of several words for one thing, one is enough
+        kinds = " ".join(words for words, _ in (*self.class_words, *self.lay))
         tests = [one for one in self.tests if one[0] not in kinds]  # “blood pressure tablets” are no blood pressure
         lost += [words for words, name in tests if not any(name.search(test) for test in results)]
         return list(dict.fromkeys(lost))
@@ -209,6 +219,14 @@ class Names:
         found = (held for fact in named if isinstance(fact, MISSPELT) for _, held in self._misspelt(fact))
         return tuple(dict.fromkeys(found))
 
+    def brands(self, facts: Iterable[Fact]) -> Iterator[str]:
+        """How medicines are called in the record, where the question calls them by another name."""
+        held = " ".join(name.casefold() for one in facts if isinstance(one, Medication) for name in names_of(one))
+        for medicine in self.medicines:
+            said = self.text[medicine.start : medicine.end]
+            if not medicine.is_class and said not in held and medicine.name.casefold() in held:
+                yield f"“{said.capitalize()}” is another name for {medicine.name}."
+
     def _misspelt(self, fact: Fact) -> list[tuple[str, str]]:
         """Words of the question beside those of a fact that they are but for a letter."""
         held = long_words(names_of(fact))
@@ -223,7 +241,7 @@ class Names:
 
     def about(self, named: Iterable[Fact]) -> tuple[str, ...]:
         """The words that say what exactly is asked for, and that no fact it names has in its name."""
-        said = [*self.said, *(words for words, _ in self.tests)]
+        said = [*self.said, *(words for words, _ in (*self.tests, *self.lay))]
         said += [name.casefold() for fact in named for name in names_of(fact)]
         said += [word for fact in named for word, _ in self._misspelt(fact)]
         told = frozenset(word for words in said for word in _PLAIN_WORD.findall(words))
@@ -232,7 +250,7 @@ class Names:
     @property
     def names_something(self) -> bool:
         """Whether it asks for something of its own, not for all of a kind."""
-        return bool(self.medicines or self.classes or self.tests or self.about(()))
+        return bool(self.medicines or self.classes or self.tests or self.lay or self.about(()))
 
     @property
     def also(self) -> tuple[str, ...]:
@@ -281,6 +299,19 @@ def _classes() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((whole_words(words), families) for words, families in rows("classes.tsv"))
 
 
+def _lay(text: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Procedures and conditions in patients' words; words inside longer ones name nothing of their own."""
+    found = [(match, name) for words, name in _pairs("lay.tsv") if (match := words.search(text))]
+    return tuple(
+        (match.group(), name)
+        for match, name in found
+        if not any(
+            other.start() <= match.start() and match.end() <= other.end() and other.span() != match.span()
+            for other, _ in found
+        )
+    )
+
+
 @lru_cache(maxsize=20_000)
 def _telling(name: str) -> frozenset[str]:
     return frozenset(fold(word) for word in _WORD.findall(name.casefold())) - COMMON
@@ -325,3 +356,23 @@ def surname(name: str) -> str:
     'Schultz'
     """
     return name.rsplit(maxsplit=1)[-1] if name.strip() else name
+
+
+def holds_name(text: str, fact: Fact) -> bool:
+    """Whether the words that a fact was read from hold what it is called, or its value; a visit has no name of its own.
+
+    >>> from citewell.types.facts import REPORTED
+    >>> warfarin = Medication(id="1", origin=REPORTED, generic_name="Warfarin sodium")
+    >>> holds_name("Coumadin 2.5 mg", warfarin), holds_name("Allergies", warfarin)
+    (True, False)
+    """
+    if isinstance(fact, Appointment | Referral):
+        return True
+    said = {fold(word) for word in _WORD.findall(text.casefold())}
+    if any(not _telling(name) or not said.isdisjoint(_telling(name)) for name in names_of(fact)):
+        return True
+    held = substances(text) if isinstance(fact, Medication | Allergy) and medicines(text) else frozenset()
+    if any(held & substances(name) for name in names_of(fact)):
+        return True
+    values = [fact.value, *(part.value for part in fact.parts)] if isinstance(fact, LabResult) else []
+    return any(value is not None and f"{value:g}" in text for value in values)

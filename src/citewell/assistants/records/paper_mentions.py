@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from citewell.assistants.records.fact_places import is_coded
 from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.named_facts import Names, is_kin
 from citewell.assistants.records.papers import day_of, tells
@@ -27,6 +28,8 @@ LONGEST = 300
 """Characters above which a sentence is no sentence, but a page without full stops: of it, the line counts."""
 
 
+HEADING_WORDS = 4
+"""Words up to which a line of an export is the heading of a table, which tells nothing."""
 BY_CUE = frozenset({Intent.NEXT, Intent.DUE})
 """Wishes that papers answer in words of their own, whatever is named: “we will see you again in May”."""
 
@@ -75,6 +78,8 @@ def _found(spoken: Sequence[Spoken], papers: Sequence[Paper]) -> list[PaperMenti
     paper_mentions: list[PaperMention] = []
     for entry, document in papers:
         for start, end in said_in(document.text):
+            if is_coded(entry) and len(document.text[start:end].split()) <= HEADING_WORDS:
+                continue
             if any(fits(document.text[start:end]) for fits in spoken):
                 paper_mentions.append(PaperMention(entry.id, start, end))
                 if len(paper_mentions) == MOST:
@@ -125,7 +130,8 @@ def _named(names: Names) -> list[Spoken]:
     for words, test in names.tests:
         if not any(words in of_class for of_class, _ in names.class_words):
             spoken += _test(words, test)
-    return [*spoken, *map(_has_terms, names.about(())), *map(_has_words, names.also)]
+    plain = [_speaks_plainly(words, pattern) for words, pattern in names.lay]
+    return [*spoken, *plain, *map(_has_terms, names.about(())), *map(_has_words, names.also)]
 
 
 def _in_part(names: Names) -> list[Spoken]:
@@ -149,6 +155,12 @@ def _test(words: str, test: re.Pattern[str]) -> list[Spoken]:
     said = re.compile(rf"\b(?:{re.escape(words.removesuffix('s'))}s?)\b|{anywhere}", re.IGNORECASE)
     sign = _signs().get(test.pattern)
     return [lambda text: bool(said.search(text)), *([lambda text: bool(sign.search(text))] if sign else [])]
+
+
+def _speaks_plainly(words: str, name: re.Pattern[str]) -> Spoken:
+    """Whether a sentence has a thing by the name that records give it, or in the patient's own words."""
+    said = _has_terms(words)
+    return lambda text: name.search(text) is not None or said(text)
 
 
 def _has_words(words: str) -> Spoken:

@@ -1,0 +1,94 @@
+"""A question as it is meant: short forms in full, misspelt words as the right ones, “she” as who is asked about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import language_of, spelled
+from citewell.clinical.spelling_correction import LONG, SHORTEST, corrected, is_word
+
+_WORD = re.compile(r"[^\W\d_]+")
+_SHORT = (
+    (re.compile(r"\b(what|who|where|when|how|that|there)s\b", re.IGNORECASE), r"\1 is"),
+    (re.compile(r"\b(?:wat|wot)\b", re.IGNORECASE), "what"),
+    (re.compile(r"\bdoc\b", re.IGNORECASE), "doctor"),
+    (re.compile(r"\bdocs\b", re.IGNORECASE), "doctors"),
+)
+_SAID_BY = re.compile(
+    r"\b(?:she|he) (?:\w+ )?(?:say|said|tell|told|prescribe|give|gave|write|wrote|find|found|think|decide|suggest"
+    r"|advise)",
+    re.IGNORECASE,
+)
+"""What somebody who treats the person said: nobody that the record is about."""
+_PERSON = tuple(
+    (re.compile(rf"\b{words}\b", re.IGNORECASE), ours)
+    for words, ours in (
+        (r"is (?:she|he)", "am i"),
+        (r"does (?:she|he)", "do i"),
+        (r"has (?:she|he)", "have i"),
+        (r"(was|did|can|could|should|may|might|must|will|would|had) (?:she|he)", r"\1 i"),
+        (r"(?:she|he) is", "i am"),
+        (r"(?:she|he) has", "i have"),
+        (r"(?:she|he) takes", "i take"),
+        (r"(?:she|he)", "i"),
+        (r"(?:her|his)(?= \w)", "my"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainQuestion:
+    """A question as it is meant, and which of its words were read as others."""
+
+    text: str
+    corrected: Mapping[str, str]
+
+
+@lru_cache(maxsize=1_000)
+def plain_question(question: str) -> PlainQuestion:
+    """A question as it is meant.
+
+    >>> plain_question("whats she alergic to?").text, plain_question("my tetnus jab").corrected
+    ('what am i allergic to?', {'tetnus': 'tetanus'})
+    """
+    text = spelled(question)
+    for short, full in _SHORT:
+        text = short.sub(full, text)
+    is_english = language_of(text) == "en"
+    if is_english and not _SAID_BY.search(text):
+        for theirs, ours in _PERSON:
+            text = theirs.sub(ours, text)
+    read = _right if is_english else corrected
+    found = {word: right for word in _WORD.findall(text) if (right := read(word)) is not None}
+    return PlainQuestion(_WORD.sub(lambda match: found.get(match.group(), match.group()), text), found)
+
+
+def _right(word: str) -> str | None:
+    """The word that a misspelt one is read as: a clinical one, or one by which patients ask."""
+    return corrected(word) or _asked_word(word)
+
+
+@lru_cache(maxsize=20_000)
+def _asked_word(word: str) -> str | None:
+    """The word of the tables that a misspelt one is but for a letter; None where it could be several."""
+    low = word.casefold()
+    if len(low) <= SHORTEST or not low.isascii() or low in _asked_words() or is_word(word):
+        return None
+    most = 2 if len(low) >= LONG else 1
+    near = process.extract(low, _asked_words(), scorer=OSA.distance, score_cutoff=most, limit=2)
+    if not near or (len(near) > 1 and near[0][1] == near[1][1]) or near[0][0][0] != low[0]:
+        return None
+    return str(near[0][0])
+
+
+@cache
+def _asked_words() -> tuple[str, ...]:
+    """The words by which patients ask, whole."""
+    return tuple(dict.fromkeys(word for (words,) in rows("asked_words.tsv") for word in words.split()))
