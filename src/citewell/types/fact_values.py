@@ -59,7 +59,7 @@ class FactOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a fact comes from: the span of a document, or the person."""
+    """Where a fact comes from: a document with the span of its words, if it has them, or the person."""
 
     via: FactOrigin
     document_id: str | None = None
@@ -67,9 +67,10 @@ class Origin:
     end: int | None = None
 
     def __post_init__(self) -> None:
-        has_span = self.document_id is not None and self.start is not None and self.end is not None
-        if (self.via is FactOrigin.DOCUMENT) != has_span:
-            raise InputError("A fact read from a document names its words; one that a person told names none.")
+        has_start, has_end = self.start is not None, self.end is not None
+        is_read = self.via is FactOrigin.DOCUMENT
+        if is_read != (self.document_id is not None) or has_start != has_end or (has_start and not is_read):
+            raise InputError("A fact read from a document names it; one that a person told names none.")
 
 
 REPORTED = Origin(FactOrigin.PATIENT)

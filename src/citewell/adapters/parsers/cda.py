@@ -62,27 +62,33 @@ class CdaParser:
 
     def parse(self, source: Source, *, media_type: str, limits: ParseLimits) -> Document:  # noqa: ARG002
         root, note = read_tree(source.data)
-        title = read_line(child_named(root, "title"), _NarrativeLine()) or PurePosixPath(source.name).stem
-        flow = SectionedText()
-        flow.heading(title, level=1)
-        _write_header(root, flow)
-        reader = _NarrativeReader(flow)
-        for body in descendants_named(root, "structuredBody"):
-            walk(body, reader)
-            reader.flush()
-        notes = [note] if note else []
-        if any(True for _ in descendants_named(root, "nonXMLBody")):
-            notes.append(
-                "The document contains an embedded file that was not read. Export that file and add it as well."
-            )
-        return Document(
-            title=title,
-            media_type=media_type,
-            text=flow.text,
-            blocks=tuple(flow.blocks),
-            metadata=_metadata(root),
-            notes=tuple(notes),
-        )
+        return read_narrative(root, note, source.name, media_type)[0]
+
+
+def read_narrative(
+    root: etree._Element, note: str | None, name: str, media_type: str
+) -> tuple[Document, dict[etree._Element, range]]:
+    """The narrative of a document, and which of its blocks each section wrote, those of its inner sections included."""
+    title = read_line(child_named(root, "title"), _NarrativeLine()) or PurePosixPath(name).stem
+    flow = SectionedText()
+    flow.heading(title, level=1)
+    _write_header(root, flow)
+    reader = _NarrativeReader(flow)
+    for body in descendants_named(root, "structuredBody"):
+        walk(body, reader)
+        reader.flush()
+    notes = [note] if note else []
+    if any(True for _ in descendants_named(root, "nonXMLBody")):
+        notes.append("The document contains an embedded file that was not read. Export that file and add it as well.")
+    document = Document(
+        title=title,
+        media_type=media_type,
+        text=flow.text,
+        blocks=tuple(flow.blocks),
+        metadata=_metadata(root),
+        notes=tuple(notes),
+    )
+    return document, reader.sections
 
 
 class _NarrativeLine(LineReader):
@@ -192,6 +198,8 @@ class _NarrativeReader(BlockReader):
         super().__init__(flow)
         self._level = 1
         self._lists = OpenLists()
+        self.sections: dict[etree._Element, range] = {}
+        """Which blocks each section wrote."""
 
     def is_apart(self, name: str) -> bool:
         return name not in INLINE
@@ -207,6 +215,7 @@ class _NarrativeReader(BlockReader):
         self.flush()
         if name == "section":
             self._level += 1
+            self.sections[element] = range(len(self.flow.blocks), len(self.flow.blocks))
             title = read_line(child_named(element, "title"), _NarrativeLine())
             self.flow.heading(title, level=self._level)
         elif name == "table" and is_regular(element):
@@ -226,6 +235,7 @@ class _NarrativeReader(BlockReader):
             return
         self.flush()
         if name == "section":
+            self.sections[element] = range(self.sections[element].start, len(self.flow.blocks))
             self.flow.close(self._level)
             self._level -= 1
         elif name == "list":

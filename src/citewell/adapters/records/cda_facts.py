@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from citewell.adapters.parsers.markup_flow import child_named, children_named, descendants_named, local_name
+from citewell.adapters.records.cda_narrative import holds_number
+from citewell.adapters.records.cda_status import State, concern_standing, medicine_standing
 from citewell.adapters.records.cda_values import (
+    MAX_REFERRED_CHARACTERS,
     Element,
+    all_names_of,
     amount,
     attribute,
+    began,
     code_of,
-    concern_of,
+    ending_of,
     id_of,
     is_denied,
     moment,
     name_of,
+    names_of,
     number,
     outer_of,
     person_in,
-    span_of,
+    referred_within,
+    said_within,
+    says_nothing,
+    section_code,
     status_of,
     template,
     templated,
@@ -27,7 +38,9 @@ from citewell.adapters.records.cda_values import (
 from citewell.adapters.records.fhir_statuses import flag_of
 from citewell.adapters.records.imported_facts import NOT_YET
 from citewell.adapters.records.product_names import read_product
+from citewell.clinical.quantities import quantities
 from citewell.types.facts import (
+    NO_KNOWN,
     Allergy,
     Appointment,
     Diagnosis,
@@ -50,12 +63,76 @@ from citewell.types.facts import (
 
 ALLERGY, MEDICATION, PROBLEM, RESULT, VITAL_SIGN = "7", "16", "4", "2", "27"
 PROCEDURES, VACCINATION, VISIT, SMOKING = ("14", "13", "12"), "52", "49", "78"
+SOCIAL, TOBACCO, PLANNED_VISIT, PLANNED_ACTS = "38", "85", "40", ("39", "41", "44")
+PLANS = frozenset({"39", "40", "41", "42", "43", "44"})
+FUNCTIONS = frozenset({"67", "68", "73", "74"})
+"""Templates of functional and cognitive states."""
+DONE, TAKEN, PLANNED = ("EVN",), ("INT", "RQO"), ("INT", "RQO", "ARQ", "APT", "PRMS", "PRP")
+"""What an act is: an event; for a medicine also an intent or an order; a plan."""
 CONCERNS = frozenset({"3", "33", "34"})
 """Acts that hold the problems of the person: concerns, diagnoses at admission and at discharge."""
-NO_ALLERGIES = "716186003"
-ANYTHING = frozenset({"105590001", "410942007", "373873005", "762766007"})
+PROBLEM_SECTIONS = frozenset({"11450-4", "11348-0", "46241-6", "42347-5", "11535-2"})
+"""LOINC: problems, past illness, diagnoses at admission and at discharge."""
+NO_ALLERGIES, NO_DRUG_ALLERGIES, NO_FOOD_ALLERGIES = "716186003", "409137002", "429625007"
+ABSENCES = {
+    NO_ALLERGIES: "No known allergies",
+    NO_DRUG_ALLERGIES: "No known drug allergies",
+    NO_FOOD_ALLERGIES: "No known food allergies",
+    "428607008": "No known environmental allergies",
+}
+ABSENT_KINDS = {
+    "416098002": NO_DRUG_ALLERGIES,
+    "419511003": NO_DRUG_ALLERGIES,
+    "59037007": NO_DRUG_ALLERGIES,
+    "414285001": NO_FOOD_ALLERGIES,
+    "418471000": NO_FOOD_ALLERGIES,
+}
+"""SNOMED CT: what kind of allergy is denied, by the kind of reaction."""
+ANY_SUBSTANCE = frozenset({"105590001"})
+ANYTHING = frozenset({*ANY_SUBSTANCE, "410942007", "373873005", "762766007"})
 """SNOMED CT: substance, drug, pharmaceutical product, edible substance; “no allergy to a substance” means to none."""
-MAX_VISIT_CHARACTERS = 100
+NO_ALLERGY_SAID = re.compile(
+    r"\bnk(?:d|f|da|a|fa)\b|\b(?:no|denies)(?: known| any| active| current)*(?: drug| medication| food| medicine)?"
+    r"(?: and \w+)? allerg\w+",
+    re.IGNORECASE,
+)
+ABSENT_WORDS = (
+    (NO_DRUG_ALLERGIES, re.compile(r"nkda|drug|medic", re.IGNORECASE)),
+    (NO_FOOD_ALLERGIES, re.compile(r"nkfa|food", re.IGNORECASE)),
+)
+MAX_NAME_CHARACTERS = 100
+VISIT_NAMES = ("Visit", "Encounter", "Appointment")
+MEDICINE_STATES = {
+    State.ACTIVE: MedicationStatus.ACTIVE,
+    State.CALMED: MedicationStatus.ACTIVE,
+    State.PAUSED: MedicationStatus.PAUSED,
+    State.OVER: MedicationStatus.STOPPED,
+}
+PROBLEM_STATES = {
+    State.ACTIVE: DiagnosisStatus.ACTIVE,
+    State.CALMED: DiagnosisStatus.MONITORING,
+    State.PAUSED: DiagnosisStatus.MONITORING,
+    State.OVER: DiagnosisStatus.RESOLVED,
+}
+USUAL_NAMES = {
+    "smoking": ("Tobacco smoking status", "Smoking status", "Tobacco use", "Smoking"),
+    "8480-6": ("Systolic blood pressure", "Systolic BP"),
+    "8462-4": ("Diastolic blood pressure", "Diastolic BP"),
+    "8302-2": ("Height", "Body height", "Height (HT)"),
+    "3141-9": ("Weight", "Body weight", "Weight (WT)"),
+    "29463-7": ("Weight", "Body weight", "Weight (WT)"),
+    "39156-5": ("Body mass index", "BMI"),
+    "41909-3": ("Body mass index", "BMI"),
+    "8867-4": ("Heart rate", "Pulse", "Pulse (HR)"),
+    "9279-1": ("Respiratory rate", "Respirations", "Respiration rate", "Respirations (RR)"),
+    "8310-5": ("Temperature", "Temp"),
+    "2708-6": ("Oxygen saturation", "O2 saturation", "SpO2", "Pulse oximetry"),
+    "2710-2": ("Oxygen saturation", "O2 saturation", "SpO2", "Pulse oximetry"),
+    "59408-5": ("Oxygen saturation", "O2 saturation", "SpO2", "Pulse oximetry"),
+    "8287-5": ("Head circumference",),
+    "3140-1": ("Body surface area", "BSA"),
+}
+"""What narratives call the vital signs of C-CDA, by their LOINC codes."""
 SEVERITIES = {
     "255604002": Severity.MILD,
     "371923003": Severity.MODERATE,
@@ -67,6 +144,19 @@ SEVERITIES = {
 """SNOMED CT: mild, mild to moderate, moderate, moderate to severe, severe, fatal."""
 SEXES = {"M": "male", "F": "female", "UN": "other"}
 PERIODS = {"h": "hours", "d": "days", "wk": "weeks", "min": "minutes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is known of an entry besides its codes."""
+
+    now: datetime
+    """When the document was written."""
+    name: str
+    line: str = ""
+    """Its line in the narrative."""
+    called: str | None = None
+    """What the narrative calls it by another name, such as a brand."""
 
 
 def read_people(root: Element) -> Iterator[Fact]:
@@ -88,33 +178,89 @@ def read_people(root: Element) -> Iterator[Fact]:
             )
 
 
-def _allergy(element: Element, _now: datetime) -> Fact | None:
-    entity = next(iter(descendants_named(element, "playingEntity")), None)
+def _allergy_names(element: Element) -> list[str]:
+    if (absence := _absence(element)) is not None:
+        return [absence[0]]
+    entity = _entity(element)
+    if entity is None:
+        return names_of(child_named(element, "value"))
+    return [*names_of(child_named(entity, "code")), *_spoken(entity)]
+
+
+def _entity(element: Element) -> Element | None:
+    """What an allergy is to."""
+    for participant in children_named(element, "participant"):
+        if (entity := next(iter(descendants_named(participant, "playingEntity")), None)) is not None:
+            return entity
+    return None
+
+
+def _spoken(entity: Element) -> list[str]:
+    name = child_named(entity, "name")
+    words = "" if name is None else said_within(name, MAX_REFERRED_CHARACTERS)
+    return [words] if words and not says_nothing(words) else []
+
+
+def _absence(element: Element) -> tuple[str, str] | None:
+    """The words and the code of an entry that says that there is no allergy."""
+    entity, value = _entity(element), child_named(element, "value")
     code = child_named(entity, "code")
-    spoken = child_named(entity, "name")
-    name = name_of(code) or (" ".join((spoken.text or "").split()) if spoken is not None else None)
-    since, _ended, has_ended = span_of(element)
+    for coded in (code, value):
+        if (known := code_of(coded)) in NO_KNOWN:
+            return ABSENCES.get(known or "", ABSENCES[NO_ALLERGIES]), known or NO_ALLERGIES
     if is_denied(element):
-        told = f"No known allergy to {name}" if name and code_of(code) not in ANYTHING else "No known allergies"
-        return Allergy(
-            id=id_of(element), origin=NOT_YET, allergen=told, code=NO_ALLERGIES, since=since, is_active=False
-        )
-    if name is None:
-        return None
-    reactions = [name_of(child_named(held, "value")) for held in templated(element, "9")]
+        if code_of(code) not in ANYTHING and (name := next(iter([*names_of(code), *_spoken_of(entity)]), None)):
+            return f"No known allergy to {name}", NO_ALLERGIES
+        kind = NO_ALLERGIES if code_of(code) in ANY_SUBSTANCE else ABSENT_KINDS.get(code_of(value) or "", NO_ALLERGIES)
+        return ABSENCES[kind], kind
+    said = [*all_names_of(code), *_spoken_words(entity), *(all_names_of(value) if entity is None else ())]
+    for words in said:
+        if (match := NO_ALLERGY_SAID.search(words)) is not None:
+            kind = next((kind for kind, pattern in ABSENT_WORDS if pattern.search(match.group())), NO_ALLERGIES)
+            return ABSENCES[kind], kind
+    return None
+
+
+def _spoken_of(entity: Element | None) -> list[str]:
+    return [] if entity is None else _spoken(entity)
+
+
+def _spoken_words(entity: Element | None) -> list[str]:
+    name = child_named(entity, "name")
+    return [] if name is None else [said_within(name, MAX_REFERRED_CHARACTERS)]
+
+
+def _allergy(element: Element, reading: Reading) -> Fact | None:
+    since = began(element)
+    if (absence := _absence(element)) is not None:
+        told, code = absence
+        return Allergy(id=id_of(element), origin=NOT_YET, allergen=told, code=code, since=since, is_active=False)
+    entity = _entity(element)
+    code_there = code_of(
+        child_named(entity if entity is not None else element, "code" if entity is not None else "value")
+    )
+    reactions = [name_of(child_named(held, "value")) or _text_of(held) for held in templated(element, "9")]
     codes = [code_of(child_named(held, "value")) or "" for held in _severities(element)]
     known = [SEVERITIES[held] for held in codes if held in SEVERITIES]
+    standing = concern_standing(element, reading.line, reading.now)
     return Allergy(
         id=id_of(element),
         origin=NOT_YET,
-        is_verified=code_of(code) is not None,
-        allergen=name,
-        code=code_of(code),
+        is_verified=code_there is not None and standing.is_sure,
+        allergen=reading.name,
+        code=code_there,
         reaction=", ".join(dict.fromkeys(reaction for reaction in reactions if reaction)) or None,
         severity=max(known, key=list(Severity).index, default=None),
         since=since,
-        is_active=not has_ended and concern_of(element) != "completed",
+        is_active=standing.state is not State.OVER,
     )
+
+
+def _text_of(element: Element) -> str | None:
+    """The words of an entry, or of the narrative that it refers to, where they are few."""
+    text = child_named(element, "text")
+    words = None if text is None else said_within(text, MAX_NAME_CHARACTERS) or referred_within(text)
+    return words if words and len(words) <= MAX_NAME_CHARACTERS and not says_nothing(words) else None
 
 
 def _severities(element: Element) -> Iterator[Element]:
@@ -127,45 +273,56 @@ def _severities(element: Element) -> Iterator[Element]:
         yield from templated(beside, "8")
 
 
-def _medication(element: Element, now: datetime) -> Fact | None:
-    code = next((child_named(held, "code") for held in descendants_named(element, "manufacturedMaterial")), None)
-    name = name_of(code)
-    if name is None or is_denied(element):
+def _material(element: Element) -> Element | None:
+    """The code of a medicine or a vaccine."""
+    return next((child_named(held, "code") for held in descendants_named(element, "manufacturedMaterial")), None)
+
+
+def _material_names(element: Element) -> list[str]:
+    held = next(iter(descendants_named(element, "manufacturedMaterial")), None)
+    return [*names_of(_material(element)), *_spoken_of(held)]
+
+
+def _medication(element: Element, reading: Reading) -> Fact | None:
+    if is_denied(element) or is_planned(element, *TAKEN):
         return None
-    product = read_product(name)
-    start, end, has_ended = span_of(element)
+    product, brand = read_product(reading.name), reading.called
     reasons = [name_of(child_named(held, "value")) for held in templated(element, "19")]
     frequency = _frequency(element)
     is_needed = child_named(element, "precondition") is not None
+    standing = medicine_standing(element, reading.line, reading.now)
+    dose = amount(child_named(element, "doseQuantity")) or product.dose
     return Medication(
         id=id_of(element),
         origin=NOT_YET,
-        is_verified=code_of(code) is not None,
+        is_verified=code_of(_material(element)) is not None and standing.is_sure and _is_said(dose, reading.line),
         generic_name=product.generic_name,
-        brand_name=product.brand_name,
-        code=code_of(code),
-        dose=amount(child_named(element, "doseQuantity")) or product.dose,
+        brand_name=product.brand_name or brand,
+        code=code_of(_material(element)),
+        dose=dose,
         frequency=frequency,
         frequency_type=FrequencyType.AS_NEEDED if is_needed else FrequencyType.SCHEDULED if frequency else None,
         route=_route(element) or product.route,
         prescriber=person_in(child_named(element, "author")),
-        start=start,
-        end=end,
+        start=began(element),
+        end=ending_of(element).at,
         reason_start=next((reason for reason in reasons if reason), None),
-        status=_taken(status_of(element), is_over=has_ended and (end is None or end.at < now)),
+        status=MEDICINE_STATES[standing.state],
         ingredients=product.ingredients,
     )
+
+
+def _is_said(dose: str | None, line: str) -> bool:
+    """Whether a line says this dose, or none that could be compared."""
+    wanted = {(quantity.dimension, quantity.values) for quantity in quantities(dose or "")}
+    kinds = {dimension for dimension, _values in wanted}
+    there = {(quantity.dimension, quantity.values) for quantity in quantities(line) if quantity.dimension in kinds}
+    return not there or bool(there & wanted)
 
 
 def _route(element: Element) -> str | None:
     told = attribute(child_named(element, "routeCode"), "displayName")
     return told.lower().removesuffix(" route of administration") if told else None
-
-
-def _taken(status: str | None, *, is_over: bool) -> MedicationStatus:
-    if status == "suspended":
-        return MedicationStatus.PAUSED
-    return MedicationStatus.STOPPED if is_over or status in ("completed", "aborted") else MedicationStatus.ACTIVE
 
 
 def _frequency(element: Element) -> str | None:
@@ -177,111 +334,221 @@ def _frequency(element: Element) -> str | None:
     return None
 
 
-def _problem(element: Element, _now: datetime) -> Fact | None:
-    value = child_named(element, "value")
-    name = name_of(value)
-    if name is None or is_denied(element) or not template(outer_of(element)) & CONCERNS:
+def _value_names(element: Element) -> list[str]:
+    return names_of(child_named(element, "value")) or [name for name in [_text_of(element)] if name]
+
+
+def _problem(element: Element, reading: Reading) -> Fact | None:
+    if is_denied(element) or not _is_problem(element):
         return None
-    dated, ended, has_ended = span_of(element)
-    is_over = has_ended or concern_of(element) == "completed"
+    value = child_named(element, "value")
+    standing = concern_standing(element, reading.line, reading.now)
     return Diagnosis(
         id=id_of(element),
         origin=NOT_YET,
-        is_verified=code_of(value) is not None,
-        name=name,
+        is_verified=code_of(value) is not None and standing.is_sure,
+        name=reading.name,
         code=code_of(value),
-        dated=dated,
-        ended=ended,
+        dated=began(element),
+        ended=ending_of(element).at,
         by=person_in(child_named(element, "author")),
-        status=DiagnosisStatus.RESOLVED if is_over else DiagnosisStatus.ACTIVE,
+        status=PROBLEM_STATES[standing.state],
     )
 
 
-def _result(element: Element, category: ResultCategory, usual_name: str | None = None) -> Fact | None:
-    code, value = child_named(element, "code"), child_named(element, "value")
-    name = name_of(code) or usual_name
-    if name is None or is_denied(element):
+def _is_problem(element: Element) -> bool:
+    """Whether an observation is a problem of its own: not the reason for a medicine or a visit, and not a function."""
+    outer = outer_of(element)
+    if outer is element:
+        return section_code(element) in PROBLEM_SECTIONS and not template(element) & FUNCTIONS
+    return bool(template(outer) & CONCERNS) and outer_of(outer) is outer
+
+
+def _code_names(element: Element) -> list[str]:
+    return names_of(child_named(element, "code")) or [name for name in [_text_of(element)] if name]
+
+
+def _test_names(element: Element) -> list[str]:
+    """A vital sign is called as its code is, or as people call it; a smoking status has no code of its own."""
+    code = child_named(element, "code")
+    usual = USUAL_NAMES.get("smoking" if SMOKING in template(element) else code_of(code) or "", ())
+    return list(dict.fromkeys([*_code_names(element), *usual]))
+
+
+def _result(element: Element, category: ResultCategory, reading: Reading) -> Fact | None:
+    status = status_of(element)
+    if is_denied(element) or is_planned(element) or status in ("aborted", "cancelled"):
         return None
-    words = None if value is None else name_of(value) or " ".join((value.text or "").split()) or None
+    code, value = child_named(element, "code"), child_named(element, "value")
+    found = number(value)
+    words = None if value is None or found is not None else _value_words(value)
+    if found is None and words is None and status != "active":
+        return None
     band = next(iter(descendants_named(element, "observationRange")), None)
     limits = child_named(band, "value")
     low, high = number(child_named(limits, "low")), number(child_named(limits, "high"))
-    collected, _ended, _has_ended = span_of(element)
-    found = number(value)
+    is_said = category is not ResultCategory.LABORATORY or found is None or _says(reading.line, found)
     return LabResult(
         id=id_of(element),
         origin=NOT_YET,
-        is_verified=code_of(code) is not None,
-        test_name=name,
+        is_verified=(code_of(code) is not None or SMOKING in template(element)) and is_said,
+        test_name=reading.name,
         code=code_of(code),
         category=category,
         value=found,
-        value_text=None if found is not None else words or ("pending" if status_of(element) == "active" else None),
+        value_text=words or ("pending" if found is None else None),
         unit=None if found is None else attribute(value, "unit"),
         range_low=low,
         range_high=high,
         flag=flag_of(attribute(child_named(element, "interpretationCode"), "code"), found, low, high),
-        collected=collected,
+        collected=began(element) or began(outer_of(element)),
         ordered_by=person_in(child_named(element, "author")),
     )
 
 
-def _procedure(element: Element, _now: datetime) -> Fact | None:
-    code = child_named(element, "code")
-    name = name_of(code)
-    if name is None or is_denied(element) or element.get("moodCode") != "EVN":
+def _says(line: str, value: float) -> bool:
+    """Whether a line says this number, or none at all."""
+    return holds_number(line, value) or not any(letter.isdigit() for letter in line)
+
+
+def _value_words(value: Element) -> str | None:
+    """A value that is no number: a name, words, or the limits of a range."""
+    low, high = (_limit(child_named(value, side)) for side in ("low", "high"))
+    if low or high:
+        return f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+    over, under = (_limit(child_named(value, part)) for part in ("numerator", "denominator"))
+    if over and under:
+        return f"{over}:{under}"
+    words = name_of(value) or said_within(value, MAX_REFERRED_CHARACTERS) or referred_within(value)
+    return words if words and not says_nothing(words) else None
+
+
+def _limit(part: Element | None) -> str | None:
+    return " ".join(filter(None, (attribute(part, "value"), attribute(part, "unit")))) or None
+
+
+def _procedure(element: Element, reading: Reading) -> Fact | None:
+    if is_denied(element) or element.get("moodCode") not in (*DONE, *PLANNED):
         return None
-    performed, ended, _has_ended = span_of(element)
+    code = child_named(element, "code")
     cancelled = status_of(element) in ("aborted", "cancelled")
+    planned = is_planned(element)
     return Procedure(
         id=id_of(element),
         origin=NOT_YET,
         is_verified=code_of(code) is not None,
-        name=name,
+        name=reading.name,
         code=code_of(code),
-        performed=performed,
-        ended=ended,
+        performed=began(element),
+        ended=ending_of(element).at,
         by=person_in(child_named(element, "performer")),
-        status=VisitStatus.CANCELLED if cancelled else VisitStatus.DONE,
+        status=VisitStatus.CANCELLED if cancelled else VisitStatus.PLANNED if planned else VisitStatus.DONE,
     )
 
 
-def _vaccination(element: Element, _now: datetime) -> Fact | None:
-    code = next((child_named(held, "code") for held in descendants_named(element, "manufacturedMaterial")), None)
-    name = name_of(code)
-    if name is None or is_denied(element) or element.get("moodCode") != "EVN":
+def _vaccination(element: Element, reading: Reading) -> Fact | None:
+    if is_denied(element) or is_planned(element) or status_of(element) in ("aborted", "cancelled", "nullified"):
         return None
-    given = span_of(element)[0]
-    return Vaccination(id=id_of(element), origin=NOT_YET, name=name, code=code_of(code), given=given)
+    code = code_of(_material(element))
+    return Vaccination(id=id_of(element), origin=NOT_YET, name=reading.name, code=code, given=began(element))
 
 
-def _visit(element: Element, _now: datetime) -> Fact | None:
-    at, ended, _has_ended = span_of(element)
+def _visit_names(element: Element) -> list[str]:
+    """Billing codes are called by whole paragraphs; their first clause says what it was."""
+    names = _code_names(element) or (list(VISIT_NAMES) if began(element) is not None else [])
+    return [name if len(name) <= MAX_NAME_CHARACTERS else name.partition(",")[0] for name in names]
+
+
+def _visit(element: Element, reading: Reading) -> Fact | None:
+    if is_denied(element):
+        return None
+    cancelled = status_of(element) in ("aborted", "cancelled")
+    planned = is_planned(element)
+    diagnoses = [name_of(child_named(held, "value")) for held in templated(element, PROBLEM, "19")]
     return Appointment(
         id=id_of(element),
         origin=NOT_YET,
-        name=_visit_name(name_of(child_named(element, "code")) or "Visit"),
-        at=at,
-        ended=ended,
+        name=reading.name,
+        at=began(element),
+        ended=ending_of(element).at,
         professional=person_in(child_named(element, "performer")),
-        status=VisitStatus.DONE if element.get("moodCode") == "EVN" else VisitStatus.PLANNED,
+        reason=", ".join(dict.fromkeys(name for name in diagnoses if name)) or None,
+        status=VisitStatus.CANCELLED if cancelled else VisitStatus.PLANNED if planned else VisitStatus.DONE,
     )
 
 
-def _visit_name(name: str) -> str:
-    """Billing codes are called by whole paragraphs; their first clause says what it was."""
-    return name if len(name) <= MAX_VISIT_CHARACTERS else name.partition(",")[0]
+def is_planned(element: Element, *also: str) -> bool:
+    """Whether an entry is a plan, a wish or an order, and nothing that was done."""
+    return element.get("moodCode") not in (*DONE, *also, None) or bool(template(element) & PLANS)
 
 
-READERS: dict[str, Callable[[Element, datetime], Fact | None]] = {
-    ALLERGY: _allergy,
-    MEDICATION: _medication,
-    PROBLEM: _problem,
-    RESULT: lambda element, _now: _result(element, ResultCategory.LABORATORY),
-    VITAL_SIGN: lambda element, _now: _result(element, ResultCategory.VITAL_SIGNS),
-    SMOKING: lambda element, _now: _result(element, ResultCategory.SOCIAL_HISTORY, "Tobacco smoking status"),
-    **dict.fromkeys(PROCEDURES, _procedure),
-    VACCINATION: _vaccination,
-    VISIT: _visit,
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How entries of one kind become facts."""
+
+    names: Callable[[Element], list[str]]
+    """What the fact may be called, the best first; none: it is no fact."""
+    read: Callable[[Element, Reading], Fact | None]
+    subject: Callable[[Element], Element | None]
+    """The element whose references lead to the words of the entry."""
+
+
+def _code(element: Element) -> Element | None:
+    return child_named(element, "code")
+
+
+def _value(element: Element) -> Element | None:
+    return child_named(element, "value")
+
+
+def _entity_code(element: Element) -> Element | None:
+    return child_named(_entity(element), "code")
+
+
+def _measured(category: ResultCategory) -> Reader:
+    return Reader(_test_names, lambda element, reading: _result(element, category, reading), _code)
+
+
+_OF_MATERIAL, _OF_PROCEDURE = Reader(_material_names, _medication, _material), Reader(_code_names, _procedure, _code)
+_OF_VISIT = Reader(_visit_names, _visit, _code)
+READERS: dict[str, Reader] = {
+    ALLERGY: Reader(_allergy_names, _allergy, _entity_code),
+    MEDICATION: _OF_MATERIAL,
+    PROBLEM: Reader(_value_names, _problem, _value),
+    RESULT: _measured(ResultCategory.LABORATORY),
+    VITAL_SIGN: _measured(ResultCategory.VITAL_SIGNS),
+    SMOKING: _measured(ResultCategory.SOCIAL_HISTORY),
+    SOCIAL: _measured(ResultCategory.SOCIAL_HISTORY),
+    TOBACCO: _measured(ResultCategory.SOCIAL_HISTORY),
+    **dict.fromkeys((*PROCEDURES, *PLANNED_ACTS), _OF_PROCEDURE),
+    VACCINATION: Reader(_material_names, _vaccination, _material),
+    VISIT: _OF_VISIT,
+    PLANNED_VISIT: _OF_VISIT,
 }
-"""A reader gives no fact for an entry without a name, or one that says that something was not so."""
+"""A reader gives no fact for an entry that says that something was not so."""
+
+SHAPES = {
+    ("10160-0", "substanceAdministration"): MEDICATION,
+    ("10183-2", "substanceAdministration"): MEDICATION,
+    ("75311-1", "substanceAdministration"): MEDICATION,
+    ("42346-7", "substanceAdministration"): MEDICATION,
+    ("11369-6", "substanceAdministration"): VACCINATION,
+    ("47519-4", "procedure"): PROCEDURES[0],
+    ("46240-8", "encounter"): VISIT,
+}
+"""What an entry without any template is, by the LOINC code of its section."""
+
+
+def reader_of(element: Element) -> Reader | None:
+    """What reads an entry, by its template; where it has none, by its section and its shape."""
+    numbers = template(element)
+    if numbers:
+        return next((READERS[number] for number in READERS if number in numbers), None)
+    if child_named(element, "templateId") is None:
+        return READERS.get(SHAPES.get((section_code(element) or "", local_name(element)), ""))
+    return None
+
+
+def is_offered(fact: Fact) -> bool:
+    """Whether a fact is a plan, which is only kept where the narrative speaks of it too."""
+    return getattr(fact, "status", None) is VisitStatus.PLANNED

@@ -2,146 +2,150 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from citewell.adapters.parsers.cda import CdaParser
-from citewell.adapters.parsers.markup_flow import child_named
+from citewell.adapters.parsers.cda import read_narrative
+from citewell.adapters.parsers.markup_flow import child_named, descendants_named
 from citewell.adapters.parsers.xml_tree import read_tree
-from citewell.adapters.records.cda_facts import READERS, read_people
+from citewell.adapters.records.cda_facts import VISIT_NAMES, Reader, Reading, is_offered, read_people, reader_of
+from citewell.adapters.records.cda_narrative import Narrative, Place, Sought, Words, name_words, words_of
 from citewell.adapters.records.cda_values import (
     Element,
     attribute,
+    began,
     forget,
     moment,
+    references_in,
     referred_text,
     section_of,
-    template,
-    templated,
 )
 from citewell.adapters.records.imported_facts import ImportedFacts
+from citewell.adapters.records.product_names import read_product
 from citewell.ingest.media_types import CDA
-from citewell.types import Document, ParseLimits, Source
-from citewell.types.facts import Fact, LabResult, fact_id
+from citewell.types import ParseLimits, Source
+from citewell.types.facts import Allergy, Fact, LabResult, Medication, PartialDate, Professional, RecordOwner, fact_id
 from citewell.types.facts_line import line_of
 
-_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)?")
-ENOUGH = 0.5
-"""The part of a name's words that a line must hold to speak of the same."""
-CANDIDATES = 100
-"""Lines that are looked at for one entry."""
 Span = tuple[int, int]
+ENTRIES = ("act", "observation", "procedure", "substanceAdministration", "encounter")
 
 
-def read_cda(source: Source, limits: ParseLimits) -> ImportedFacts:
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A coded entry that may be a fact."""
+
+    element: Element
+    section: Element
+    reader: Reader
+    names: tuple[str, ...]
+
+
+def read_cda(source: Source, limits: ParseLimits) -> ImportedFacts:  # noqa: ARG001
     """A C-CDA document as people read it, and the facts that stand in it as codes."""
-    document = CdaParser().parse(source, media_type=CDA, limits=limits)
+    root, note = read_tree(source.data)
     try:
-        return _read(document, read_tree(source.data)[0])
+        return _read(root, note, source.name)
     finally:
         forget()
 
 
-def _read(document: Document, root: Element) -> ImportedFacts:
-    now = moment(attribute(child_named(root, "effectiveTime"), "value"))
-    narrative = Narrative(document)
+def _read(root: Element, note: str | None, name: str) -> ImportedFacts:
+    document, sections = read_narrative(root, note, name, CDA)
+    written = moment(attribute(child_named(root, "effectiveTime"), "value"))
+    now = written.at if written else datetime.now(UTC)
+    narrative = Narrative(document, sections)
     facts: dict[str, Fact] = {}
     spans: dict[str, Span] = {}
-    for fact in read_people(root):
-        if (span := narrative.person(line_of(fact))) is not None and fact.id not in facts:
-            facts[fact.id], spans[fact.id] = fact, span
+    for person in read_people(root):
+        place = narrative.person(person.name) if isinstance(person, (RecordOwner, Professional)) else None
+        if place is not None and person.id not in facts:
+            facts[person.id], spans[person.id] = person, (place.start, place.end)
+    entries = list(_entries(root))
+    names: dict[Element, set[Words]] = {}
+    for entry in entries:
+        held = frozenset(word for one in entry.names for word in name_words(one))
+        names.setdefault(entry.section, set()).add(held)
+    narrative.tell_names(names)
     left_out = 0
-    for entry, read in _entries(root, now.at if now else datetime.now(UTC)):
-        if read is None:
+    for entry in entries:
+        read, place = _fact(entry, narrative, now)
+        if read is None or (is_offered(read) and place is None):
             left_out += 1
             continue
-        span, is_told = narrative.span(entry, read)
-        fact = replace(read, is_verified=read.is_verified and is_told)
+        fact = read
         if fact.id in facts and facts[fact.id] != fact:  # real files use one id for several entries
             fact = replace(fact, id=fact_id("cda-again", fact.id, line_of(fact)))
-        facts[fact.id], spans[fact.id] = fact, span
+        facts[fact.id] = fact
+        if place is not None:
+            spans[fact.id] = place.start, place.end
     return ImportedFacts(document, tuple(facts.values()), spans, left_out)
 
 
-def _entries(root: Element, now: datetime) -> Iterator[tuple[Element, Fact | None]]:
-    """Every coded entry that may be a fact, with its element."""
-    for entry in templated(root, *READERS):
-        number = next(number for number in READERS if number in template(entry))
-        if section_of(entry) is not None:
-            yield entry, READERS[number](entry, now)
+def _entries(root: Element) -> Iterator[Entry]:
+    """Every coded entry that may be a fact."""
+    for element in descendants_named(root, *ENTRIES):
+        reader = reader_of(element)
+        section = None if reader is None else section_of(element)
+        if reader is not None and section is not None:
+            yield Entry(element, section, reader, tuple(reader.names(element)))
 
 
-class Narrative:
-    """The words that were signed, section by section, so that those of an entry are found quickly."""
+def _fact(entry: Entry, narrative: Narrative, now: datetime) -> tuple[Fact | None, Place | None]:
+    """An entry as a fact under a name that the narrative has too, and the line that has it.
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self._held = [_words(document.text[block.start : block.end]) for block in document.blocks]
-        self._sections: dict[str, list[int]] = {}
-        self._places: dict[tuple[str, str], list[int]] = {}
-        self._titles: dict[Element | None, str] = {}
-        for number, block in enumerate(document.blocks):
-            for title in {*block.section, ""}:
-                self._sections.setdefault(title, []).append(number)
-                if block.kind != "heading":
-                    for word in self._held[number]:
-                        self._places.setdefault((title, word), []).append(number)
-
-    def span(self, entry: Element, fact: Fact) -> tuple[Span, bool]:
-        """The row or line that says most of what an entry says, and whether it does say it.
-
-        People read and sign the narrative. Where a code says something else, a person has to look at it.
-        """
-        title = self._title(section_of(entry))
-        name, _colon, rest = line_of(fact).partition(": ")
-        referred = referred_text(entry) or ""
-        wanted, more = _words(name), _words(f"{rest} {referred}")
-
-        def score(number: int) -> tuple[float, int, int]:
-            held = self._held[number]
-            return len(wanted & held) / max(len(wanted), 1), len(more & held), -number
-
-        best = max(self._candidates(title, wanted | more), key=score, default=None)
-        if best is None or (score(best)[0] == 0 and not (referred and score(best)[1])):
-            return self._whole(title), False
-        block, is_told = self.document.blocks[best], score(best)[0] >= ENOUGH
-        if isinstance(fact, LabResult) and fact.value is not None:
-            is_told = is_told or bool(_words(f"{fact.value:g}") & self._held[best])
-        return (block.start, block.end), is_told
-
-    def person(self, line: str) -> Span | None:
-        """Where a person is named, if they are."""
-        wanted = _words(line.partition(": ")[0])
-        best = max(
-            self._candidates("", wanted), key=lambda number: (len(wanted & self._held[number]), -number), default=None
-        )
-        if best is None or len(wanted & self._held[best]) < ENOUGH * len(wanted):
-            return None
-        return self.document.blocks[best].start, self.document.blocks[best].end
-
-    def _candidates(self, title: str, words: frozenset[str]) -> set[int]:
-        """Blocks that hold some of the words, found by the rarest of them first."""
-        found: set[int] = set()
-        for places in sorted((self._places.get((title, word), []) for word in words), key=len):
-            found.update(places[:CANDIDATES])
-            if len(found) >= CANDIDATES:
-                break
-        return found
-
-    def _title(self, section: Element | None) -> str:
-        """The title of a section as blocks know it; looked up once, since a section may have many thousand entries."""
-        if section not in self._titles:
-            title = child_named(section, "title")
-            words = "" if title is None else " ".join("".join(str(text) for text in title.itertext()).split())
-            self._titles[section] = words if words in self._sections else ""
-        return self._titles[section]
-
-    def _whole(self, title: str) -> Span:
-        numbers = self._sections[title]
-        return self.document.blocks[numbers[0]].start, self.document.blocks[numbers[-1]].end
+    People read and sign the narrative. Where a code says something else, a person has to look at it.
+    """
+    element = entry.element
+    if not entry.names:
+        return None, None
+    fact = entry.reader.read(element, Reading(now, entry.names[0]))
+    if fact is None:
+        return None, None
+    details = words_of(f"{line_of(fact).partition(': ')[2]} {referred_text(element) or ''} {_days(began(element))}")
+    sought = Sought(
+        section=entry.section,
+        names=(),
+        details=details,
+        references=references_in(
+            entry.reader.subject(element), child_named(element, "text"), child_named(element, "value")
+        ),
+        value=fact.value if isinstance(fact, LabResult) else None,
+    )
+    for name in entry.names:
+        place = narrative.find(replace(sought, names=_written(fact, name)))
+        if place is not None and (name not in VISIT_NAMES or _has_day(place, began(element))):
+            return entry.reader.read(element, Reading(now, name, place.text)), place
+    if isinstance(fact, (Medication, Allergy)) and (
+        place := narrative.find_medicine(replace(sought, names=entry.names))
+    ):
+        return entry.reader.read(element, Reading(now, entry.names[0], place.text)), place
+    return replace(fact, is_verified=False), None
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word.casefold() for word in _WORD.findall(text))
+def _written(fact: Fact, name: str) -> tuple[str, ...]:
+    """What of a name a line has to hold: of a product, what it is made of or its brand."""
+    if not isinstance(fact, Medication):
+        return (name,)
+    product = read_product(name)
+    return tuple(one for one in (product.generic_name, product.brand_name) if one)
+
+
+def _days(at: PartialDate | None) -> str:
+    """A day in the ways in which narratives write it."""
+    if at is None or len(at.text) < len("2015-03-12"):
+        return at.text if at is not None else ""
+    day = at.day
+    return f"{day:%Y %m %d %Y%m%d %b %B} {day.month} {day.day} {day:%y}"
+
+
+def _has_day(place: Place, at: PartialDate | None) -> bool:
+    """Whether a line has a day, in figures or with the name of the month."""
+    if at is None or len(at.text) < len("2015-03-12"):
+        return False
+    day, words = at.day, words_of(place.text)
+    if f"{day:%Y%m%d}" in words:
+        return True
+    months = {str(day.month), f"{day:%m}", f"{day:%b}".casefold(), f"{day:%B}".casefold()}
+    return str(day.year) in words and bool(months & words) and bool({str(day.day), f"{day:%d}"} & words)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 
 from lxml import etree
@@ -15,16 +17,34 @@ from citewell.types.coded_names import plain_name
 from citewell.types.facts import PartialDate, fact_id
 
 TEMPLATE = "2.16.840.1.113883.10.20.22.4."
+ALIASES = {"2.16.840.1.113883.10.22.4.78": TEMPLATE + "78"}
+"""How the guide itself misprinted the template of a smoking status, and many systems after it."""
 Element = etree._Element
+_XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 MAX_REFERRED_CHARACTERS = 2_000
 """A reference to more than this points at a whole table or section: it says nothing of the entry that holds it."""
+_EMPTY_NAME = re.compile(
+    r"(?:\W*|n/?[ai]|null|nil|none|other|unk|unknown|unspecified|not specified|assertion|status|problems?|conditions?|"
+    r"findings?|disease|disorder|diagnosis|complaint|symptom|substance|drug|medications?|medicine|allerg(?:y|ies|en)|"
+    r"procedures?|observation|results?|encounters?|vaccine|immunizations?|(?:drug|food|environmental) allergy|"
+    r"allergy to (?:substance|drug|food)|propensity to adverse reactions?.*|allergic (?:disposition|reaction))",
+    re.IGNORECASE,
+)
+_ABSENCE = re.compile(
+    r"^\W*(?:no(?![.\w-]| longer| response)|not|nothing|nk[da]+|denies|there (?:is|are) no|patient (?:has no|denies))\b"
+    r"|\bno (?:information|known|data|record)\b|\bnone (?:known|recorded|reported|documented|on file)\b"
+    r"|\b(?:is|are|was|were)? ?not (?:documented|recorded|available|applicable|indicated|on file|obtained)\b"
+    r"|\bunknown (?:if|whether)\b|^\W*unknown (?:allerg|medic|problem|procedure|immuni)",
+    re.IGNORECASE,
+)
 _TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?(?:\.\d+)?([+-]\d{4}))?")
 
 
 def template(element: Element) -> frozenset[str]:
     """The numbers of the entry templates that an element claims to be."""
-    roots = [other.get("root") or "" for other in children_named(element, "templateId")]
-    return frozenset(root.removeprefix(TEMPLATE) for root in roots if root.startswith(TEMPLATE))
+    roots = [(other.get("root") or "").strip() for other in children_named(element, "templateId")]
+    numbers = (ALIASES.get(root, root) for root in roots)
+    return frozenset(root.removeprefix(TEMPLATE) for root in numbers if root.startswith(TEMPLATE))
 
 
 def templated(element: Element, *numbers: str) -> Iterator[Element]:
@@ -39,30 +59,43 @@ def is_denied(element: Element) -> bool:
     return element.get("negationInd") == "true"
 
 
-def name_of(code: Element | None) -> str | None:
-    """What a code is called: its own name, the words it was made from, or the name of a translation."""
+def all_names_of(code: Element | None) -> list[str]:
+    """What a code is called, the best first: its own name, the words it was made from, the names of translations."""
     if code is None:
-        return None
+        return []
     words = child_named(code, "originalText")
-    referred = _referred(child_named(words, "reference")) if words is not None else None
     names = [
         code.get("displayName"),
-        referred,
+        None if words is None else referred_within(words),
         None if words is None else "".join(str(text) for text in words.itertext()),
         *(element.get("displayName") for element in children_named(code, "translation")),
     ]
-    return next((plain_name(name) for name in names if name and name.strip()), None)
+    return list(dict.fromkeys(plain_name(name) for name in names if name and name.strip()))
+
+
+def names_of(code: Element | None) -> list[str]:
+    """The names of a code that name something."""
+    return [name for name in all_names_of(code) if not says_nothing(name)]
+
+
+def name_of(code: Element | None) -> str | None:
+    """The best name of a code."""
+    return next(iter(names_of(code)), None)
+
+
+def says_nothing(name: str) -> bool:
+    """Whether a name is that of any entry at all, or says that there is nothing to name.
+
+    >>> [says_nothing(name) for name in ("Unknown", "No information about allergies", "Problem", "NovoLog")]
+    [True, True, True, False]
+    """
+    return bool(_EMPTY_NAME.fullmatch(name.strip()) or _ABSENCE.search(name))
 
 
 def code_of(code: Element | None) -> str | None:
     """The code itself, or that of a translation."""
     elements = [] if code is None else [code, *children_named(code, "translation")]
     return next((element.get("code") for element in elements if element.get("code")), None)
-
-
-def value_of(element: Element | None, name: str) -> Element | None:
-    """The first child of this name."""
-    return child_named(element, name)
 
 
 def attribute(element: Element | None, name: str) -> str | None:
@@ -89,16 +122,35 @@ def moment(written: str | None) -> PartialDate | None:
         return None
 
 
-def span_of(element: Element) -> tuple[PartialDate | None, PartialDate | None, bool]:
-    """When something began, when it ended, and whether it ended at all."""
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of something: a day, a day that nobody knows, or none that is told."""
+
+    at: PartialDate | None = None
+    is_told: bool = False
+
+    def is_before(self, now: datetime) -> bool:
+        """Whether it ended on a day, by now."""
+        return self.at is not None and self.at.at <= now
+
+
+def ending_of(element: Element) -> Ending:
+    """When something ended. Of the null flavours only “unknown” says that it did; “no information” says nothing."""
     for time in children_named(element, "effectiveTime"):
-        if (at := moment(time.get("value"))) is not None:
-            return at, None, False
-        low, high = child_named(time, "low"), child_named(time, "high")
-        if low is not None or high is not None:
-            has_ended = high is not None and (high.get("value") is not None or high.get("nullFlavor") == "UNK")
-            return moment(attribute(low, "value")), moment(attribute(high, "value")), has_ended
-    return None, None, False
+        high = child_named(time, "high")
+        if high is not None:
+            at = moment(high.get("value"))
+            return Ending(at, at is not None or high.get("nullFlavor") == "UNK")
+    return Ending()
+
+
+def began(element: Element) -> PartialDate | None:
+    """When something began, or was."""
+    for time in children_named(element, "effectiveTime"):
+        for part in (time, child_named(time, "low"), child_named(time, "center")):
+            if (at := moment(attribute(part, "value"))) is not None:
+                return at
+    return None
 
 
 def amount(element: Element | None) -> str | None:
@@ -139,15 +191,35 @@ def section_of(element: Element) -> Element | None:
 def referred_text(element: Element) -> str | None:
     """The words of the narrative that an entry refers to."""
     text = child_named(element, "text")
-    return None if text is None else _referred(child_named(text, "reference"))
+    return None if text is None else referred_within(text)
 
 
-def _referred(reference: Element | None) -> str | None:
-    """The words of the narrative under the id that a reference names; a whole table is not the words of one entry."""
-    name = (attribute(reference, "value") or "").removeprefix("#")
-    if reference is None or not name:
-        return None
-    return _named(reference.getroottree().getroot()).words(name)
+def referred_within(element: Element) -> str | None:
+    """The words of the narrative under the id that a text refers to; a whole table is not the words of one entry."""
+    reference = child_named(element, "reference")
+    name = _id_in(reference)
+    return None if reference is None or not name else _named(reference.getroottree().getroot()).words(name)
+
+
+def named_element(within: Element, name: str) -> Element | None:
+    """The element of a document that has an id."""
+    return _named(within.getroottree().getroot()).element(name)
+
+
+def references_in(*elements: Element | None) -> tuple[str, ...]:
+    """The ids of the narrative that elements refer to, each once."""
+    found = (
+        _id_in(reference)
+        for element in elements
+        if element is not None
+        for reference in descendants_named(element, "reference")
+    )
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def _id_in(reference: Element | None) -> str:
+    """The id that a reference names, with or without its mark."""
+    return (attribute(reference, "value") or "").rpartition("#")[2].strip()
 
 
 class _NamedElements:
@@ -156,20 +228,24 @@ class _NamedElements:
     def __init__(self, root: Element) -> None:
         self._elements: dict[str, Element] = {}
         for descendant in root.iterdescendants():
-            if (name := descendant.get("ID")) is not None:
+            if (name := descendant.get("ID") or descendant.get(_XML_ID)) is not None:
                 self._elements.setdefault(name, descendant)  # the first one where an id is used again
         self._words: dict[str, str | None] = {}
+
+    def element(self, name: str) -> Element | None:
+        """The element with an id."""
+        return self._elements.get(name)
 
     def words(self, name: str) -> str | None:
         """What stands under an id, on one line; nothing where that is too much to be said of one thing."""
         if name not in self._words:
             element = self._elements.get(name)
-            said = "" if element is None else _said_within(element, MAX_REFERRED_CHARACTERS)
+            said = "" if element is None else said_within(element, MAX_REFERRED_CHARACTERS)
             self._words[name] = said or None
         return self._words[name]
 
 
-def _said_within(element: Element, limit: int) -> str:
+def said_within(element: Element, limit: int) -> str:
     """The words of an element on one line; none where they are more than so many characters."""
     words: list[str] = []
     length = 0
@@ -202,9 +278,14 @@ def outer_of(element: Element) -> Element:
     return element
 
 
-def concern_of(element: Element) -> str | None:
-    """Whether the concern round an observation is still one."""
-    return status_of(outer_of(element))
+def section_code(element: Element) -> str | None:
+    """The LOINC code of the section that an entry stands in."""
+    return attribute(child_named(section_of(element), "code"), "code")
+
+
+def is_later_release(element: Element) -> bool:
+    """Whether an entry follows release 2 of the guide or a later one: its template has a date."""
+    return any(other.get("extension") for other in children_named(element, "templateId"))
 
 
 def status_of(element: Element) -> str | None:

@@ -19,7 +19,7 @@ class ImportedFacts:
     document: Document
     facts: tuple[Fact, ...]
     spans: Mapping[str, tuple[int, int]]
-    """Where the words of each fact stand."""
+    """Where the words of each fact stand; of one that is only coded, nowhere."""
     left_out: int = 0
     """Coded entries that became no fact: they have no name, or say that something was not so."""
 
@@ -29,7 +29,8 @@ class ImportedFacts:
     def read_from(self, document_id: str) -> list[Fact]:
         """The facts, once the document has an id; whoever a file says told them, it is the file that says so."""
         return [
-            replace(fact, origin=Origin(FactOrigin.DOCUMENT, document_id, *self.spans[fact.id])) for fact in self.facts
+            replace(fact, origin=Origin(FactOrigin.DOCUMENT, document_id, *self.spans.get(fact.id, ())))
+            for fact in self.facts
         ]
 
     def restored(self, ids: Mapping[str, str]) -> list[Fact]:
