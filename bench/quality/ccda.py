@@ -213,8 +213,9 @@ def _digits(element: Node | None) -> str:
 
 
 def words(text: str) -> set[str]:
-    """Words without those that every sentence has."""
-    return {word.casefold() for word in WORD.findall(text)} - PLAIN
+    """Words without those that every sentence has, without the s of the plural; “HeartRate” is two."""
+    found = (word.casefold() for word in WORD.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)))
+    return {word[:-1] if len(word) > 3 and word.endswith("s") else word for word in found} - PLAIN
 
 
 def names_of(fact: Fact) -> list[str]:
@@ -223,7 +224,7 @@ def names_of(fact: Fact) -> list[str]:
     return [
         str(held[field])
         for field in ("generic_name", "brand_name", "allergen", "test_name", "name")
-        if field in held and held[field]
+        if held.get(field)
     ]
 
 

@@ -446,6 +446,10 @@ def _procedure(element: Element, reading: Reading) -> Fact | None:
     )
 
 
+def _vaccine_names(element: Element) -> list[str]:
+    return [*_material_names(element), *(name for name in [_text_of(element)] if name)]
+
+
 def _vaccination(element: Element, reading: Reading) -> Fact | None:
     if is_denied(element) or is_planned(element) or status_of(element) in ("aborted", "cancelled", "nullified"):
         return None
@@ -521,7 +525,7 @@ READERS: dict[str, Reader] = {
     SOCIAL: _measured(ResultCategory.SOCIAL_HISTORY),
     TOBACCO: _measured(ResultCategory.SOCIAL_HISTORY),
     **dict.fromkeys((*PROCEDURES, *PLANNED_ACTS), _OF_PROCEDURE),
-    VACCINATION: Reader(_material_names, _vaccination, _material),
+    VACCINATION: Reader(_vaccine_names, _vaccination, _material),
     VISIT: _OF_VISIT,
     PLANNED_VISIT: _OF_VISIT,
 }

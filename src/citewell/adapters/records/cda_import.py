@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,7 +19,9 @@ from citewell.adapters.records.cda_values import (
     forget,
     moment,
     references_in,
+    referred,
     referred_text,
+    says_nothing,
     section_of,
 )
 from citewell.adapters.records.imported_facts import ImportedFacts
@@ -29,6 +32,10 @@ from citewell.types.facts import Allergy, Fact, LabResult, Medication, PartialDa
 from citewell.types.facts_line import line_of
 
 Span = tuple[int, int]
+LONGER = 2
+"""Words by which another name may be longer than the first one: more are a whole line."""
+MAX_LABEL_CHARACTERS = 60
+_REST = re.compile(r"\s[-–]\s|[:;(]|\s(?=\d)")
 ENTRIES = ("act", "observation", "procedure", "substanceAdministration", "encounter")
 
 
@@ -40,6 +47,9 @@ class Entry:
     section: Element
     reader: Reader
     names: tuple[str, ...]
+    references: tuple[str, ...]
+    unsure: frozenset[str] = frozenset()
+    """References that entries of other names have too."""
 
 
 def read_cda(source: Source, limits: ParseLimits) -> ImportedFacts:  # noqa: ARG001
@@ -62,11 +72,14 @@ def _read(root: Element, note: str | None, name: str) -> ImportedFacts:
         place = narrative.person(person.name) if isinstance(person, (RecordOwner, Professional)) else None
         if place is not None and person.id not in facts:
             facts[person.id], spans[person.id] = person, (place.start, place.end)
-    entries = list(_entries(root))
-    names: dict[Element, set[Words]] = {}
+    entries = _checked(list(_entries(root)))
+    names: dict[Element, dict[str, Words]] = {}
     for entry in entries:
-        held = frozenset(word for one in entry.names for word in name_words(one))
-        names.setdefault(entry.section, set()).add(held)
+        for first in entry.names[:1]:
+            held = names.setdefault(entry.section, {})
+            held[first] = frozenset(word for one in entry.names for word in name_words(one)) | held.get(
+                first, frozenset()
+            )
     narrative.tell_names(names)
     left_out = 0
     for entry in entries:
@@ -89,7 +102,23 @@ def _entries(root: Element) -> Iterator[Entry]:
         reader = reader_of(element)
         section = None if reader is None else section_of(element)
         if reader is not None and section is not None:
-            yield Entry(element, section, reader, tuple(reader.names(element)))
+            parts = (reader.subject(element), child_named(element, "text"), child_named(element, "value"))
+            yield Entry(element, section, reader, tuple(reader.names(element)), references_in(*parts))
+
+
+def _checked(entries: list[Entry]) -> list[Entry]:
+    """Entries without the references that several of them share under different names: those lead to none of them."""
+    called: dict[str, set[str]] = {}
+    for entry in entries:
+        for reference in entry.references:
+            called.setdefault(reference, set()).update(entry.names[:1])
+    checked = []
+    for entry in entries:
+        shared = [reference for reference in entry.references if len(called[reference]) > 1]
+        words = {referred(entry.element, reference) for reference in shared}
+        names = [name for name in entry.names[1:] if name not in words]
+        checked.append(replace(entry, names=(*entry.names[:1], *names), unsure=frozenset(shared)))
+    return checked
 
 
 def _fact(entry: Entry, narrative: Narrative, now: datetime) -> tuple[Fact | None, Place | None]:
@@ -97,31 +126,45 @@ def _fact(entry: Entry, narrative: Narrative, now: datetime) -> tuple[Fact | Non
 
     People read and sign the narrative. Where a code says something else, a person has to look at it.
     """
-    element = entry.element
-    if not entry.names:
-        return None, None
-    fact = entry.reader.read(element, Reading(now, entry.names[0]))
+    element, names = entry.element, entry.names
+    fact = entry.reader.read(element, Reading(now, names[0])) if names else None
     if fact is None:
         return None, None
     details = words_of(f"{line_of(fact).partition(': ')[2]} {referred_text(element) or ''} {_days(began(element))}")
-    sought = Sought(
-        section=entry.section,
-        names=(),
-        details=details,
-        references=references_in(
-            entry.reader.subject(element), child_named(element, "text"), child_named(element, "value")
-        ),
-        value=fact.value if isinstance(fact, LabResult) else None,
-    )
-    for name in entry.names:
+    value = fact.value if isinstance(fact, LabResult) else None
+    sought = Sought(entry.section, (), details, entry.references, value)
+    found = []
+    for name in names:
         place = narrative.find(replace(sought, names=_written(fact, name)))
         if place is not None and (name not in VISIT_NAMES or _has_day(place, began(element))):
-            return entry.reader.read(element, Reading(now, name, place.text)), place
-    if isinstance(fact, (Medication, Allergy)) and (
-        place := narrative.find_medicine(replace(sought, names=entry.names))
-    ):
-        return entry.reader.read(element, Reading(now, entry.names[0], place.text)), place
+            found.append((name, place))
+            if place.coverage == 1:
+                break
+    if found:
+        name, place = found[0] if len(found[-1][0].split()) > len(found[0][0].split()) + LONGER else found[-1]
+        return entry.reader.read(element, Reading(now, name, place.text)), place
+    if isinstance(fact, (Medication, Allergy)) and (place := narrative.find_medicine(replace(sought, names=names))):
+        return entry.reader.read(element, Reading(now, names[0], place.text, place.called)), place
+    for reference in (one for one in entry.references if one not in entry.unsure):
+        label = _label(referred(element, reference) or "")
+        place = narrative.find_referred(replace(sought, names=(label,), references=(reference,))) if label else None
+        if place is not None and not isinstance(fact, Allergy):
+            is_medicine = isinstance(fact, Medication)
+            name, called = (names[0], label) if is_medicine else (label, None)
+            read = entry.reader.read(element, Reading(now, name, place.text, called))
+            return (None if read is None else replace(read, is_verified=False)), place
     return replace(fact, is_verified=False), None
+
+
+def _label(words: str) -> str:
+    """What stands first in a line, before its amounts and its remarks.
+
+    >>> _label("Lasix - 40mg by mouth once daily"), _label("Cataract Removal (2004/02/01)"), _label("no entry: none")
+    ('Lasix', 'Cataract Removal', '')
+    """
+    label = _REST.split(words, maxsplit=1)[0].strip(" .,;•")
+    is_name = len(label) > 1 and len(label) <= MAX_LABEL_CHARACTERS and any(letter.isalpha() for letter in label)
+    return label if is_name and not says_nothing(words) and not says_nothing(label) else ""
 
 
 def _written(fact: Fact, name: str) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from citewell.adapters.parsers.markup_flow import child_named, local_name
+from citewell.adapters.parsers.markup_flow import local_name
 from citewell.adapters.records.cda_values import Element, named_element, said_within, section_of
 from citewell.clinical.medicines import medicines
 from citewell.types import Document
@@ -62,6 +62,10 @@ class Place:
     start: int
     end: int
     text: str
+    coverage: float = 1.0
+    """The part of the name that it holds."""
+    called: str | None = None
+    """What it calls a medicine instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +96,28 @@ class Narrative:
         self._rows: dict[tuple[Element, str], int | None] = {}
         self._medicines: dict[Element, dict[str, list[int]]] = {}
 
-    def tell_names(self, names: Mapping[Element, set[Words]]) -> None:
+    def tell_names(self, names: Mapping[Element, Mapping[str, Words]]) -> None:
         """Say what the entries of each section are called, so that a word of several names tells none of them."""
-        self._shared = {section: Counter(word for name in held for word in name) for section, held in names.items()}
+        self._shared = {
+            section: Counter(word for words in held.values() for word in words) for section, held in names.items()
+        }
 
     def find(self, sought: Sought) -> Place | None:
         """The line that an entry refers to, if it holds its name; else the line of its section that does; or none."""
-        referred = [
-            number
-            for reference in sought.references
-            if (number := self._row(sought.section, reference)) is not None and self._is_told(number, sought)
-        ]
-        if referred:
-            return self._place(max(referred, key=lambda number: (self._score(number, sought), -referred.index(number))))
-        found = [number for number in self._candidates(sought) if self._is_told(number, sought)]
-        best = max(found, key=lambda number: (self._score(number, sought), -number), default=None)
-        return None if best is None else self._place(best)
+        return self.find_referred(sought) or self._best(self._candidates(sought), sought, is_referred=False)
+
+    def find_referred(self, sought: Sought) -> Place | None:
+        """The line that an entry refers to, if it holds its name."""
+        rows = (self._row(sought.section, reference) for reference in sought.references)
+        return self._best([row for row in rows if row is not None], sought, is_referred=True)
+
+    def _best(self, numbers: Iterable[int], sought: Sought, *, is_referred: bool) -> Place | None:
+        scored = ((self._score(number, sought, is_referred=is_referred), number) for number in numbers)
+        told = [(score, number) for score, number in scored if score[0] > 0]
+        if not told:
+            return None
+        score, number = max(told, key=lambda one: (one[0], -one[1]))
+        return self._place(number, coverage=score[0])
 
     def find_medicine(self, sought: Sought) -> Place | None:
         """The line that calls a medicine by another of its names, as the brand on its box."""
@@ -115,11 +125,14 @@ class Narrative:
         by_name = self._medicines_of(sought.section) if wanted else {}
         there = [set(by_name.get(name, ())) for name in wanted]
         numbers = set.intersection(*there) if there else set()
-        referred = [self._row(sought.section, reference) for reference in sought.references]
-        if first := next((number for number in referred if number in numbers), None):
-            return self._place(first)
-        best = max(numbers, key=lambda number: (len(sought.details & self._held[number]), -number), default=None)
-        return None if best is None else self._place(best)
+        if not numbers:
+            return None
+        rows = [self._row(sought.section, reference) for reference in sought.references]
+        first = next((row for row in rows if row in numbers), None)
+        best = max(numbers, key=lambda number: (len(sought.details & self._held[number]), -number))
+        place = self._place(best if first is None else first)
+        called = (medicine for medicine in medicines(place.text) if medicine.name in wanted)
+        return replace(place, called=next((place.text[one.start : one.end] for one in called), None))
 
     def person(self, name: str) -> Place | None:
         """Where a person is named, if they are."""
@@ -130,27 +143,22 @@ class Narrative:
 
     # ------------------------------------------------------------------------------------------------- which line it is
 
-    def _is_told(self, number: int, sought: Sought) -> bool:
-        return any(self._coverage(number, name, sought) for name in sought.names)
+    def _score(self, number: int, sought: Sought, *, is_referred: bool) -> tuple[float, bool, int]:
+        coverage = max(self._coverage(number, name, sought, is_referred=is_referred) for name in sought.names)
+        return coverage, self._has_value(number, sought), len(sought.details & self._held[number])
 
-    def _score(self, number: int, sought: Sought) -> tuple[float, bool, int]:
-        coverage = max(self._coverage(number, name, sought) for name in sought.names)
-        has_value = sought.value is not None and self.says_value(number, sought.value)
-        return coverage, has_value, len(sought.details & self._held[number])
-
-    def _coverage(self, number: int, name: str, sought: Sought) -> float:
+    def _coverage(self, number: int, name: str, sought: Sought, *, is_referred: bool) -> float:
         """The part of a name that a line holds; nothing where that part might as well be of another name."""
         wanted, held = name_words(name), self._held[number]
         there = wanted & held
         if not wanted or len(there) < ENOUGH * len(wanted):
             return 0.0
-        if there == wanted:
-            return 1.0
         shared = self._shared.get(sought.section, Counter())
-        is_telling = any(shared[word] <= 1 for word in there)
-        if not is_telling and not (sought.value is not None and self.says_value(number, sought.value)):
-            return 0.0
-        return len(there) / len(wanted)
+        is_telling = is_referred or there == wanted or any(shared[word] <= 1 for word in there)
+        return len(there) / len(wanted) if is_telling or self._has_value(number, sought) else 0.0
+
+    def _has_value(self, number: int, sought: Sought) -> bool:
+        return sought.value is not None and self.says_value(number, sought.value)
 
     def says_value(self, number: int, value: float) -> bool:
         """Whether a line holds a number, as exactly as it was written."""
@@ -217,9 +225,9 @@ class Narrative:
             self._medicines[section] = found
         return self._medicines[section]
 
-    def _place(self, number: int) -> Place:
+    def _place(self, number: int, *, coverage: float = 1.0) -> Place:
         block = self.document.blocks[number]
-        return Place(block.start, block.end, self.document.text[block.start : block.end])
+        return Place(block.start, block.end, self.document.text[block.start : block.end], coverage)
 
 
 def holds_number(text: str, value: float) -> bool:
@@ -233,14 +241,3 @@ def holds_number(text: str, value: float) -> bool:
 
 def _decimals(number: str) -> int:
     return len(number.partition(".")[2])
-
-
-def title_of(section: Element) -> str:
-    """What a section is called."""
-    title = child_named(section, "title")
-    return "" if title is None else said_within(title, MAX_ROW_CHARACTERS)
-
-
-def names_told(names: Iterable[str]) -> set[Words]:
-    """The words of names, each once."""
-    return {name_words(name) for name in names}

@@ -20,6 +20,7 @@ TEMPLATE = "2.16.840.1.113883.10.20.22.4."
 ALIASES = {"2.16.840.1.113883.10.22.4.78": TEMPLATE + "78"}
 """How the guide itself misprinted the template of a smoking status, and many systems after it."""
 Element = etree._Element
+LONG_CELL = 500
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 MAX_REFERRED_CHARACTERS = 2_000
 """A reference to more than this points at a whole table or section: it says nothing of the entry that holds it."""
@@ -201,6 +202,12 @@ def referred_within(element: Element) -> str | None:
     return None if reference is None or not name else _named(reference.getroottree().getroot()).words(name)
 
 
+def referred(within: Element, name: str) -> str | None:
+    """The words of the narrative under an id, as a name; nothing where they are too many for one thing."""
+    words = _named(within.getroottree().getroot()).words(name)
+    return plain_name(words) if words else None
+
+
 def named_element(within: Element, name: str) -> Element | None:
     """The element of a document that has an id."""
     return _named(within.getroottree().getroot()).element(name)
@@ -240,6 +247,8 @@ class _NamedElements:
         """What stands under an id, on one line; nothing where that is too much to be said of one thing."""
         if name not in self._words:
             element = self._elements.get(name)
+            if element is not None and local_name(element) == "tr":  # what a row is about stands in its first cell
+                element = next((cell for cell in element if any(map(str.isalpha, said_within(cell, LONG_CELL)))), None)
             said = "" if element is None else said_within(element, MAX_REFERRED_CHARACTERS)
             self._words[name] = said or None
         return self._words[name]
