@@ -85,7 +85,7 @@ def entries(root: Node) -> Iterator[Entry]:
         if not names or all(ABSENT.search(name) for name in names):
             continue
         row = _row(element, named)
-        state, told_by = _state(element, outer, row, kind, written, named)
+        state, told_by = _state(element, row, kind, written, named)
         yield Entry(kind, names, state, told_by, _digits(_part(element, "low")) or _digits(_part(element, None)), row)
 
 
@@ -150,35 +150,27 @@ def _row(element: Node, named: dict[str, Node]) -> str | None:
     return None
 
 
-def _state(
-    element: Node, outer: Node | None, row: str | None, kind: str, written: str, named: dict[str, Node]
-) -> tuple[str, str]:
-    for relation in element.findall(N + "entryRelationship"):
-        for inner in relation.findall(N + "observation"):
-            code = inner.find(N + "code")
-            if code is None or code.get("code") != "33999-4":
-                continue
-            value = inner.find(N + "value")
-            if value is not None and (told := _said(value, named)):
-                return told, "status observation"
+def _state(element: Node, row: str | None, kind: str, written: str, named: dict[str, Node]) -> tuple[str, str]:
+    """Whether an entry holds, and what says so."""
+    values = (
+        inner.find(N + "value")
+        for inner in element.findall(f"{N}entryRelationship/{N}observation")
+        if any(code.get("code") == "33999-4" for code in inner.findall(N + "code"))
+    )
+    if told := next((said for value in values if value is not None and (said := _said(value, named))), ""):
+        return told, "status observation"
     if row and (said := _of_words(row)):
         return said, "narrative"
-    end, has_ended = _part(element, "high"), False
-    if end is not None:
-        has_ended = bool(end.get("value")) and _digits(end) <= (written or "99999999")
-    status = _status(element) if kind == "medication" or outer is None else _status(outer)
-    if kind == "medication":
-        if status in ("suspended", "aborted", "cancelled"):
-            return "over", "statusCode"
-        if status in ("active", "ordered", "new", "held"):
-            return "active", "statusCode"
-        return ("over" if has_ended else "active"), "times"
-    if has_ended:
-        return "over", "times"
-    closed = outer is not None and status in ("completed", "aborted") and (_part(outer, "high") is not None)
-    if closed:
-        return "over", "concern"
-    return "active", "concern"
+    end, outer = _part(element, "high"), _outer(element)
+    has_ended = end is not None and bool(end.get("value")) and _digits(end) <= (written or "99999999")
+    act = element if kind == "medication" or outer is None else outer
+    status = _status(act)
+    if kind == "medication" and status in ("suspended", "aborted", "cancelled"):
+        return "over", "statusCode"
+    if kind == "medication" and status in ("active", "ordered", "new", "held"):
+        return "active", "statusCode"
+    is_closed = kind != "medication" and status in ("completed", "aborted") and _part(act, "high") is not None
+    return ("over" if has_ended or is_closed else "active"), "times"
 
 
 def _said(value: Node, named: dict[str, Node]) -> str:
@@ -222,9 +214,7 @@ def names_of(fact: Fact) -> list[str]:
     """What a fact is called."""
     held = fact_json(fact)
     return [
-        str(held[field])
-        for field in ("generic_name", "brand_name", "allergen", "test_name", "name")
-        if held.get(field)
+        str(held[field]) for field in ("generic_name", "brand_name", "allergen", "test_name", "name") if held.get(field)
     ]
 
 

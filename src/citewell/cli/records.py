@@ -140,7 +140,7 @@ def _imported_line(imported: Imported) -> str:
     notes = "".join(f"\n    {note}" for note in entry.notes)
     if imported.left_out:
         notes += (
-            f"\n    {imported.left_out} coded entries could not be turned into facts: they have no name, or state an "
-            "absence."
+            f"\n    {imported.left_out} coded entries could not be turned into facts: they have no name, state an "
+            "absence, or plan what the text does not mention."
         )
     return f"{mark} {entry.title} ({entry.id[:8]}): {counts}{notes}"

@@ -21,6 +21,7 @@ from citewell.adapters.records.cda_values import (
     ending_of,
     id_of,
     is_denied,
+    is_untold,
     moment,
     name_of,
     names_of,
@@ -73,6 +74,7 @@ CONCERNS = frozenset({"3", "33", "34"})
 """Acts that hold the problems of the person: concerns, diagnoses at admission and at discharge."""
 PROBLEM_SECTIONS = frozenset({"11450-4", "11348-0", "46241-6", "42347-5", "11535-2"})
 """LOINC: problems, past illness, diagnoses at admission and at discharge."""
+RESULTS = "30954-2"
 NO_ALLERGIES, NO_DRUG_ALLERGIES, NO_FOOD_ALLERGIES = "716186003", "409137002", "429625007"
 ABSENCES = {
     NO_ALLERGIES: "No known allergies",
@@ -372,7 +374,7 @@ def _test_names(element: Element) -> list[str]:
     """A vital sign is called as its code is, or as people call it; a smoking status has no code of its own."""
     code = child_named(element, "code")
     usual = USUAL_NAMES.get("smoking" if SMOKING in template(element) else code_of(code) or "", ())
-    return list(dict.fromkeys([*_code_names(element), *usual]))
+    return list(dict.fromkeys([*names_of(code), *usual])) or _code_names(element)
 
 
 def _result(element: Element, category: ResultCategory, reading: Reading) -> Fact | None:
@@ -419,8 +421,9 @@ def _value_words(value: Element) -> str | None:
     over, under = (_limit(child_named(value, part)) for part in ("numerator", "denominator"))
     if over and under:
         return f"{over}:{under}"
-    words = name_of(value) or said_within(value, MAX_REFERRED_CHARACTERS) or referred_within(value)
-    return words if words and not says_nothing(words) else None
+    names = [*all_names_of(value), said_within(value, MAX_REFERRED_CHARACTERS), referred_within(value)]
+    words = next((name for name in names if name), None)
+    return words if words and not is_untold(words) else None
 
 
 def _limit(part: Element | None) -> str | None:
@@ -460,6 +463,7 @@ def _vaccination(element: Element, reading: Reading) -> Fact | None:
 def _visit_names(element: Element) -> list[str]:
     """Billing codes are called by whole paragraphs; their first clause says what it was."""
     names = _code_names(element) or (list(VISIT_NAMES) if began(element) is not None else [])
+    names = [name.partition(";")[0] for name in names]
     return [name if len(name) <= MAX_NAME_CHARACTERS else name.partition(",")[0] for name in names]
 
 
@@ -546,6 +550,8 @@ SHAPES = {
 def reader_of(element: Element) -> Reader | None:
     """What reads an entry, by its template; where it has none, by its section and its shape."""
     numbers = template(element)
+    if numbers & set(PROCEDURES) and section_code(element) == RESULTS:
+        return None  # how a specimen was taken
     if numbers:
         return next((READERS[number] for number in READERS if number in numbers), None)
     if child_named(element, "templateId") is None:

@@ -26,6 +26,7 @@ from citewell.adapters.records.cda_values import (
 )
 from citewell.adapters.records.imported_facts import ImportedFacts
 from citewell.adapters.records.product_names import read_product
+from citewell.clinical.medicines import substances
 from citewell.ingest.media_types import CDA
 from citewell.types import ParseLimits, Source
 from citewell.types.facts import Allergy, Fact, LabResult, Medication, PartialDate, Professional, RecordOwner, fact_id
@@ -138,22 +139,45 @@ def _fact(entry: Entry, narrative: Narrative, now: datetime) -> tuple[Fact | Non
         place = narrative.find(replace(sought, names=_written(fact, name)))
         if place is not None and (name not in VISIT_NAMES or _has_day(place, began(element))):
             found.append((name, place))
-            if place.coverage == 1:
+            if place.coverage == 1 or isinstance(fact, (Medication, Allergy)):
                 break
     if found:
         name, place = found[0] if len(found[-1][0].split()) > len(found[0][0].split()) + LONGER else found[-1]
+        if isinstance(fact, Medication) and name != names[0]:
+            return _medicine(entry, replace(place, called=_called(name)), now), place
         return entry.reader.read(element, Reading(now, name, place.text)), place
     if isinstance(fact, (Medication, Allergy)) and (place := narrative.find_medicine(replace(sought, names=names))):
-        return entry.reader.read(element, Reading(now, names[0], place.text, place.called)), place
+        return _medicine(entry, place, now), place
+    return _labelled(entry, fact, sought, narrative, now) or (replace(fact, is_verified=False), None)
+
+
+def _labelled(
+    entry: Entry, fact: Fact, sought: Sought, narrative: Narrative, now: datetime
+) -> tuple[Fact | None, Place] | None:
+    """An entry under the first words of the line that it refers to; nobody knows whether both mean the same."""
+    if isinstance(fact, Allergy) or is_offered(fact):
+        return None
     for reference in (one for one in entry.references if one not in entry.unsure):
-        label = _label(referred(element, reference) or "")
+        label = _label(referred(entry.element, reference) or "")
         place = narrative.find_referred(replace(sought, names=(label,), references=(reference,))) if label else None
-        if place is not None and not isinstance(fact, Allergy):
-            is_medicine = isinstance(fact, Medication)
-            name, called = (names[0], label) if is_medicine else (label, None)
-            read = entry.reader.read(element, Reading(now, name, place.text, called))
+        if place is not None and isinstance(fact, Medication):
+            return _medicine(entry, replace(place, called=_called(label)), now), place
+        if place is not None:
+            read = entry.reader.read(entry.element, Reading(now, label, place.text))
             return (None if read is None else replace(read, is_verified=False)), place
-    return replace(fact, is_verified=False), None
+    return None
+
+
+def _medicine(entry: Entry, place: Place, now: datetime) -> Fact | None:
+    """A medicine that its line calls otherwise than its code; whether both are one, our table of medicines says."""
+    read = entry.reader.read(entry.element, Reading(now, entry.names[0], place.text, place.called))
+    is_same = place.called is not None and bool(substances(entry.names[0]) & substances(place.called))
+    return read if read is None or is_same else replace(read, is_verified=False)
+
+
+def _called(name: str) -> str | None:
+    """The name of a product without its amounts."""
+    return _label(read_product(name).generic_name) or None
 
 
 def _label(words: str) -> str:
@@ -162,7 +186,7 @@ def _label(words: str) -> str:
     >>> _label("Lasix - 40mg by mouth once daily"), _label("Cataract Removal (2004/02/01)"), _label("no entry: none")
     ('Lasix', 'Cataract Removal', '')
     """
-    label = _REST.split(words, maxsplit=1)[0].strip(" .,;•")
+    label = _REST.split(words, maxsplit=1)[0].strip(" .,;•-–")
     is_name = len(label) > 1 and len(label) <= MAX_LABEL_CHARACTERS and any(letter.isalpha() for letter in label)
     return label if is_name and not says_nothing(words) and not says_nothing(label) else ""
 
@@ -184,11 +208,13 @@ def _days(at: PartialDate | None) -> str:
 
 
 def _has_day(place: Place, at: PartialDate | None) -> bool:
-    """Whether a line has a day, in figures or with the name of the month."""
+    """Whether a line has a day, in one of the ways in which narratives write it."""
     if at is None or len(at.text) < len("2015-03-12"):
         return False
-    day, words = at.day, words_of(place.text)
-    if f"{day:%Y%m%d}" in words:
-        return True
-    months = {str(day.month), f"{day:%m}", f"{day:%b}".casefold(), f"{day:%B}".casefold()}
-    return str(day.year) in words and bool(months & words) and bool({str(day.day), f"{day:%d}"} & words)
+    day, months = at.day, (f"{at.day:%b}", f"{at.day:%B}")
+    ways = {f"{day:%Y%m%d}", f"{day:%Y-%m-%d}", f"{day:%Y/%m/%d}"}
+    for date, month in ((day.day, day.month), (f"{day:%d}", f"{day:%m}")):
+        ways |= {f"{month}{mark}{date}{mark}{year}" for mark in "/-." for year in (f"{day:%Y}", f"{day:%y}")}
+        ways |= {f"{date}{mark}{name}{mark}{day:%Y}" for mark in " -" for name in months}
+        ways |= {f"{name} {date}{mark}{day:%Y}" for mark in (" ", ", ") for name in months}
+    return any(re.search(rf"(?<!\d){re.escape(way)}(?!\d)", place.text, re.IGNORECASE) for way in ways)

@@ -33,11 +33,16 @@ _EMPTY_NAME = re.compile(
 )
 _ABSENCE = re.compile(
     r"^\W*(?:no(?![.\w-]| longer| response)|not|nothing|nk[da]+|denies|there (?:is|are) no|patient (?:has no|denies))\b"
-    r"|\bno (?:information|known|data|record)\b|\bnone (?:known|recorded|reported|documented|on file)\b"
-    r"|\b(?:is|are|was|were)? ?not (?:documented|recorded|available|applicable|indicated|on file|obtained)\b"
-    r"|\bunknown (?:if|whether)\b|^\W*unknown (?:allerg|medic|problem|procedure|immuni)",
+    r"|\bno (?:known|record)\b|^\W*unknown (?:allerg|medic|problem|procedure|immuni)",
     re.IGNORECASE,
 )
+_UNTOLD = re.compile(
+    r"\bno (?:information|data)\b|\bnone (?:known|recorded|reported|documented|on file)\b"
+    r"|\bnot (?:documented|recorded|available|applicable|indicated|on file|obtained)\b|\bunknown (?:if|whether)\b",
+    re.IGNORECASE,
+)
+_DATED = re.compile(r"\s*\(\d[\d/. -]*\)\s*$")
+"""A day in brackets behind a name."""
 _TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?(?:\.\d+)?([+-]\d{4}))?")
 
 
@@ -67,7 +72,7 @@ def all_names_of(code: Element | None) -> list[str]:
     words = child_named(code, "originalText")
     names = [
         code.get("displayName"),
-        None if words is None else referred_within(words),
+        None if words is None else _DATED.sub("", referred_within(words) or ""),
         None if words is None else "".join(str(text) for text in words.itertext()),
         *(element.get("displayName") for element in children_named(code, "translation")),
     ]
@@ -90,7 +95,16 @@ def says_nothing(name: str) -> bool:
     >>> [says_nothing(name) for name in ("Unknown", "No information about allergies", "Problem", "NovoLog")]
     [True, True, True, False]
     """
-    return bool(_EMPTY_NAME.fullmatch(name.strip()) or _ABSENCE.search(name))
+    return bool(_EMPTY_NAME.fullmatch(name.strip()) or _ABSENCE.search(name)) or is_untold(name)
+
+
+def is_untold(words: str) -> bool:
+    """Whether words say that nothing is known.
+
+    >>> is_untold("No information available"), is_untold("No growth")
+    (True, False)
+    """
+    return _UNTOLD.search(words) is not None
 
 
 def code_of(code: Element | None) -> str | None:

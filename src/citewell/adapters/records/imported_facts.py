@@ -21,7 +21,8 @@ class ImportedFacts:
     spans: Mapping[str, tuple[int, int]]
     """Where the words of each fact stand; of one that is only coded, nowhere."""
     left_out: int = 0
-    """Coded entries that became no fact: they have no name, or say that something was not so."""
+    """Coded entries that became no fact: they have no name, say that something was not so, or plan what no
+    words tell."""
 
     papers: tuple[tuple[str, Source], ...] | None = None
     """Of a record that Citewell wrote: its documents, by the ids that its facts know them by."""

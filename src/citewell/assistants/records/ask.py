@@ -306,8 +306,10 @@ class Records:
         history = [*self._remembered(turn)[-REMEMBERED:], *turn.history]
         context = self._context(turn.screened.block, evidence, history)
         yield StageStarted("writing", len(context.evidence))
-        own = [fact for fact in (gathered.facts if gathered else ()) if fact.origin.document_id is None]
+        bare = [fact for fact in (gathered.facts if gathered else ()) if fact.origin.start is None]
+        own = [fact for fact in bare if fact.origin.document_id is None]
         after = _listed(TOLD, fact_lines(own, now=self.now()))
+        after += _listed(UNPLACED, fact_lines([fact for fact in bare if fact not in own], now=self.now()))
         asked, judge = turn.asked(context, after="\n\n".join(after)), turn.judge(named, known.facts)
         for event in finish(
             self._released(turn, context), asked, verify=self.verify, judge=judge, cut=lambda some: some

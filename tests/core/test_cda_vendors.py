@@ -1,0 +1,409 @@
+"""What systems write differently: states, absences, references and plans in C-CDA, by small documents of our own."""
+
+from __future__ import annotations
+
+import pytest
+
+from citewell.adapters.records.cda_import import read_cda
+from citewell.adapters.records.imported_facts import ImportedFacts
+from citewell.types import ParseLimits, Source
+from citewell.types.facts import (
+    Allergy,
+    Appointment,
+    Diagnosis,
+    Fact,
+    LabResult,
+    Medication,
+    Procedure,
+    Vaccination,
+    VisitStatus,
+)
+
+ROOT = "2.16.840.1.113883.10.20.22.4."
+NOT_TOLD = '<statusCode code="completed"/>'
+
+
+def document(*sections: str) -> Source:
+    text = f"""<ClinicalDocument xmlns="urn:hl7-org:v3" xmlns:sdtc="urn:hl7-org:sdtc"
+     xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><title>Summary</title><effectiveTime value="20150601"/>
+    <component><structuredBody>{"".join(sections)}</structuredBody></component></ClinicalDocument>"""
+    return Source(text.encode(), "summary.xml")
+
+
+def section(code: str, text: str, *entries: str, title: str = "Section", more: str = "") -> str:
+    made = "".join(f"<entry>{entry}</entry>" for entry in entries)
+    return f"""<component><section {more}><code code="{code}"/><title>{title}</title><text>{text}</text>{made}
+    </section></component>"""
+
+
+def table(heads: str, *rows: str) -> str:
+    """A table of rows whose cells stand between bars; a row begins with its id, if it has one."""
+    made = []
+    for row in rows:
+        name, _, cells = row.rpartition("#")
+        cell = "".join(f"<td>{one.strip()}</td>" for one in cells.split("|"))
+        made.append(f'<tr ID="{name}">{cell}</tr>' if name else f"<tr>{cell}</tr>")
+    head = "".join(f"<th>{one.strip()}</th>" for one in heads.split("|"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(made)}</tbody></table>"
+
+
+def template(number: str, date: str = "") -> str:
+    return f'<templateId root="{ROOT}{number}"{date}/>'
+
+
+ROW = "Lisinopril 20 mg | 2015 | "
+
+
+def status(value: str, number: str = "6") -> str:
+    return f"""<entryRelationship typeCode="REFR"><observation classCode="OBS" moodCode="EVN">{template(number)}
+    <code code="33999-4"/><statusCode code="completed"/>{value}</observation></entryRelationship>"""
+
+
+UNKNOWN_END = '<low value="2012"/><high nullFlavor="UNK"/>'
+ENDED = '<low value="2012"/><high value="20130101"/>'
+IN_WORDS = '<value nullFlavor="OTH"><originalText>Inactive</originalText></value>'
+ACTIVE = '<value code="55561003" displayName="Active"/>'
+RESOLVED = '<value code="413322009" displayName="Resolved"/>'
+
+
+def problem(
+    name: str,
+    *inner: str,
+    concern: str = '<statusCode code="active"/>',
+    time: str = '<low value="20120301"/>',
+    reference: str = "",
+    negation: str = "",
+) -> str:
+    text = f'<text><reference value="{reference}"/></text>' if reference else ""
+    return f"""<act>{template("3")}{concern}<entryRelationship><observation {negation}>{template("4")}
+    <id root="1.2" extension="{name}{reference}"/>{text}<statusCode code="completed"/>
+    <effectiveTime>{time}</effectiveTime><value code="1" displayName="{name}"/>{"".join(inner)}
+    </observation></entryRelationship></act>"""
+
+
+def allergy(entity: str, *inner: str, negation: str = "", value: str = '<value code="416098002"/>') -> str:
+    return f"""<act>{template("30")}<statusCode code="completed"/><entryRelationship><observation {negation}>
+    {template("7")}<id root="1.3" extension="{hash(entity) % 1000}"/>{value}
+    <participant><participantRole><playingEntity>{entity}</playingEntity></participantRole></participant>
+    {"".join(inner)}</observation></entryRelationship></act>"""
+
+
+def medicine(
+    code: str,
+    *inner: str,
+    state: str = NOT_TOLD,
+    time: str = '<low value="20150101"/>',
+    mood: str = "EVN",
+    date: str = "",
+    text: str = "",
+) -> str:
+    return f"""<substanceAdministration moodCode="{mood}">{template("16", date)}<id root="1.4" extension="{len(code)}"/>
+    {text}{state}<effectiveTime xsi:type="IVL_TS">{time}</effectiveTime><consumable><manufacturedProduct>
+    <manufacturedMaterial>{code}</manufacturedMaterial></manufacturedProduct></consumable>{"".join(inner)}
+    </substanceAdministration>"""
+
+
+def read(*sections: str) -> ImportedFacts:
+    return read_cda(document(*sections), ParseLimits())
+
+
+def words(found: ImportedFacts, fact: Fact) -> str | None:
+    span = found.spans.get(fact.id)
+    return None if span is None else found.document.text[slice(*span)]
+
+
+def only(found: ImportedFacts) -> Fact:
+    (fact,) = found.facts
+    return fact
+
+
+def a_problem(entry: str, row: str = "Asthma | 2012 |") -> tuple[str, bool]:
+    fact = only(read(section("11450-4", table("Problem | Since | Status", row), entry)))
+    assert isinstance(fact, Diagnosis)
+    return fact.status.value, fact.is_verified
+
+
+@pytest.mark.parametrize(
+    ("entry", "row", "expected"),
+    [
+        # The status observation decides, whatever the act around it says.
+        (problem("Asthma", status(ACTIVE), concern=NOT_TOLD), "Asthma | 2012 | Active", ("active", True)),
+        (problem("Asthma", status(ACTIVE), time=UNKNOWN_END), "Asthma||", ("active", True)),
+        (problem("Asthma", status(RESOLVED)), "Asthma | 2012 | Resolved", ("resolved", True)),
+        # It disagrees with the row, or with an end that is told: a person looks.
+        (problem("Asthma", status(ACTIVE)), "Asthma | 2012 | Resolved", ("active", False)),
+        (problem("Asthma", status(ACTIVE), time=ENDED), "Asthma | 2012 | Active", ("active", False)),
+        # A status without a code says it in words.
+        (problem("Asthma", status(IN_WORDS)), "Asthma||", ("resolved", True)),
+        # Nothing but the row tells it.
+        (problem("Asthma", concern=NOT_TOLD), "Asthma | 2012 | Active", ("active", True)),
+        (problem("Asthma"), "Asthma | 2012 | Resolved", ("resolved", False)),
+        # Times and the concern alone.
+        (problem("Asthma", time=ENDED), "Asthma||", ("resolved", True)),
+        (problem("Asthma", time='<low value="2012"/><high value="20300101"/>'), "Asthma||", ("active", True)),
+        (problem("Asthma", time='<low value="2012"/><high nullFlavor="NI"/>'), "Asthma||", ("active", True)),
+        (problem("Asthma", concern=NOT_TOLD, time=UNKNOWN_END), "Asthma||", ("resolved", True)),
+        (problem("Asthma", concern=NOT_TOLD), "Asthma||", ("active", False)),
+    ],
+)  # fmt: skip
+def test_the_state_of_a_problem(entry: str, row: str, expected: tuple[str, bool]) -> None:
+    assert a_problem(entry, row) == expected
+
+
+DRUG = '<code code="314077" displayName="Lisinopril 20 MG Oral Tablet"/>'
+STOPPED = '<value code="73425007" displayName="No longer active"/>'
+
+
+@pytest.mark.parametrize(
+    ("entry", "row", "expected"),
+    [
+        (medicine(DRUG, status(ACTIVE, "999")), ROW, ("active", True)),
+        (medicine(DRUG, status(STOPPED, "999")), ROW, ("stopped", True)),
+        (medicine(DRUG, state='<statusCode code="active"/>'), ROW, ("active", True)),
+        (medicine(DRUG, state='<statusCode code="active"/>'), ROW + "Discontinued", ("active", False)),
+        (medicine(DRUG, state='<statusCode code="suspended"/>'), ROW, ("paused", True)),
+        (medicine(DRUG, state='<statusCode code="aborted"/>'), ROW, ("stopped", True)),
+        (medicine(DRUG, mood="INT", time=UNKNOWN_END), ROW + "Active", ("active", True)),
+        (medicine(DRUG), ROW, ("active", False)),
+        (medicine(DRUG, date=' extension="2014-06-09"'), ROW, ("stopped", False)),
+        (medicine(DRUG, time='<low value="2014"/><high value="20150401"/>'), ROW, ("stopped", True)),
+        (medicine(DRUG, time='<low value="2014"/><high value="20160401"/>'), ROW, ("active", True)),
+        # The row says another dose.
+        (medicine(DRUG, status(ACTIVE, "999")), "Lisinopril 10 mg | 2015 | Active", ("active", False)),
+    ],
+)  # fmt: skip
+def test_the_state_of_a_medicine(entry: str, row: str, expected: tuple[str, bool]) -> None:
+    fact = only(read(section("10160-0", table("Medication | Start | Status", row), entry)))
+    assert isinstance(fact, Medication)
+    assert (fact.status.value, fact.is_verified) == expected
+
+
+def test_medicines_of_a_plan_and_denied_ones_are_none() -> None:
+    planned = medicine(DRUG).replace(template("16"), template("42")).replace("EVN", "RQO")
+    denied = medicine(DRUG).replace("<substanceAdministration ", '<substanceAdministration negationInd="true" ')
+    rows = table("Medication | Start", "Lisinopril 20 mg | 2015")
+    assert read(section("18776-5", rows, planned), section("10160-0", rows, denied)).facts == ()
+
+
+def test_a_medicine_that_was_given_in_the_visit_is_over() -> None:
+    fact = only(read(section("29549-3", table("Medication | Day", "Lisinopril 20 mg | 2015"), medicine(DRUG))))
+    assert isinstance(fact, Medication)
+    assert fact.status.value == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("entity", "more", "expected"),
+    [
+        ('<code nullFlavor="NI"/><name>No Known Drug Allergies</name>', {}, "No known drug allergies"),
+        ('<code code="716186003" displayName="No known allergy"/>', {}, "No known allergies"),
+        ('<code code="409137002" displayName="NKDA"/>', {}, "No known drug allergies"),
+        ('<code code="105590001"/>', {"negation": 'negationInd="true"'}, "No known allergies"),
+        ('<code nullFlavor="NA"/>', {"negation": 'negationInd="true"'}, "No known drug allergies"),
+    ],
+)
+def test_no_known_allergies_are_no_allergy(entity: str, more: dict[str, str], expected: str) -> None:
+    fact = only(read(section("48765-2", "<paragraph>No known drug allergies</paragraph>", allergy(entity, **more))))
+    assert isinstance(fact, Allergy)
+    assert (fact.allergen, fact.is_active) == (expected, False)
+
+
+def test_no_information_is_no_fact() -> None:
+    nothing = '<code nullFlavor="NI"><originalText><reference value="#none"/></originalText></code>'
+    said = '<paragraph ID="none">{}</paragraph>'
+    found = read(
+        section("48765-2", said.format("No information about allergies"), allergy(nothing)),
+        section("10160-0", said.format("No medication data is applicable"), medicine(nothing)),
+        section("10160-0", "None recorded", medicine('<code code="0" displayName="Not documented"/>')),
+        section("11450-4", "No known problems", problem("Problem", negation='negationInd="true"')),
+        section("11450-4", "<paragraph>No active problems</paragraph>", problem("No active problems")),
+        section("47519-4", "", more='nullFlavor="NI"'),
+        section(
+            "30954-2",
+            "<paragraph>No information about results</paragraph>",
+            f'<observation moodCode="EVN">{template("2")}<code code="1" displayName="Laboratory studies"/>'
+            '<statusCode code="completed"/><value xsi:type="PQ" nullFlavor="NI"/></observation>',
+        ),
+        section(
+            "46240-8",
+            "<paragraph>No encounters</paragraph>",
+            f'<encounter moodCode="EVN">{template("49")}<code nullFlavor="NI"/></encounter>',
+        ),
+    )
+    assert [fact.kind for fact in found.facts] == []
+
+
+def test_a_reference_leads_to_the_row_with_or_without_its_mark() -> None:
+    rows = table("Problem | Since", "p1#Migraine | 2012", "p2#Migraine | 2014")
+    for reference in ("#p2", "p2"):
+        found = read(section("11450-4", rows, problem("Migraine", reference=reference)))
+        assert words(found, only(found)) == "Problem: Migraine; Since: 2014"
+
+
+def test_a_reference_to_another_row_gives_way_to_the_row_with_the_name() -> None:
+    rows = table("Problem | Since", "p1#Migraine | 2012", "Essential hypertension | 2014")
+    found = read(
+        section("11450-4", rows, problem("Migraine", reference="#p1"), problem("Hypertension", reference="#p1"))
+    )
+    assert [words(found, fact) for fact in found.facts] == [
+        "Problem: Migraine; Since: 2012",
+        "Problem: Essential hypertension; Since: 2014",
+    ]
+
+
+def test_what_no_line_names_cites_nothing_and_waits() -> None:
+    found = read(section("11450-4", "<paragraph>See the list of the practice.</paragraph>", problem("Gout")))
+    fact = only(found)
+    assert (words(found, fact), fact.is_verified) == (None, False)
+    assert found.read_from("a-document")[0].origin.start is None
+
+
+def vital(name: str, value: str, unit: str, code: str = "1") -> str:
+    return f"""<observation moodCode="EVN">{template("27")}<id root="1.5" extension="{name}"/>
+    <code code="{code}" displayName="{name}"/><statusCode code="completed"/><effectiveTime value="20150504"/>
+    <value value="{value}" unit="{unit}"/></observation>"""
+
+
+def test_a_line_of_another_vital_sign_is_not_cited() -> None:
+    found = read(section("8716-3", table("Sign | Value", "Respiratory rate | 18"), vital("Heart rate", "80", "/min"),
+                         vital("Respiratory rate", "18", "/min")))  # fmt: skip
+    assert {fact.test_name: words(found, fact) for fact in found.facts if isinstance(fact, LabResult)} == {
+        "Heart rate": None,
+        "Respiratory rate": "Sign: Respiratory rate; Value: 18",
+    }
+
+
+def test_one_row_may_hold_all_vital_signs_under_short_names() -> None:
+    row = table("Day | BP | HR | WT", "05/04/2015 | 120/80 mmHg | 80 | 162 lbs")
+    entries = [
+        vital("Intravascular systolic", "120", "mm[Hg]", "8480-6"),
+        vital("Body weight measured", "162", "[lb_av]", "29463-7"),
+    ]
+    found = read(section("8716-3", row, *(f"<organizer><component>{one}</component></organizer>" for one in entries)))
+    assert {fact.test_name for fact in found.facts if isinstance(fact, LabResult)} == {"Systolic BP", "Weight (WT)"}
+    assert {words(found, fact) for fact in found.facts} == {"Day: 05/04/2015; BP: 120/80 mmHg; HR: 80; WT: 162 lbs"}
+
+
+def test_a_brand_on_the_line_is_the_medicine_of_the_code() -> None:
+    code = '<code code="197361" displayName="Amlodipine 5 MG Oral Tablet"/>'
+    rows = table("Medication | Start", "Zestril 20 mg | 2014", "Norvasc 5 mg | 2015")
+    found = read(section("10160-0", rows, medicine(code)))
+    fact = only(found)
+    assert isinstance(fact, Medication)
+    assert (fact.generic_name, fact.brand_name) == ("Amlodipine", "Norvasc")
+    assert words(found, fact) == "Medication: Norvasc 5 mg; Start: 2015"
+
+
+def test_an_entry_without_a_code_is_called_as_its_words() -> None:
+    code = '<code nullFlavor="UNK"><originalText><reference value="#m1"/></originalText></code>'
+    rows = '<list><item><content ID="m1">Fish oil capsules</content>, one a day</item></list>'
+    found = read(section("10160-0", rows, medicine(code, status(ACTIVE, "999"))))
+    fact = only(found)
+    assert isinstance(fact, Medication)
+    assert (fact.generic_name, fact.status.value, fact.is_verified) == ("Fish oil capsules", "active", False)
+    assert words(found, fact) == "• Fish oil capsules, one a day"
+
+
+def test_the_name_people_signed_stands_for_a_name_that_no_line_has() -> None:
+    procedure = f"""<procedure moodCode="EVN">{template("14")}<code code="71020"
+    displayName="RADEX CH 2 VIEWS FRNT"><originalText><reference value="#x"/></originalText></code>
+    <effectiveTime value="20150102"/></procedure>"""
+    rows = '<list><item ID="x">Chest X-ray (2015/01/02)</item></list>'
+    found = read(section("47519-4", rows, procedure))
+    fact = only(found)
+    assert isinstance(fact, Procedure)
+    assert (fact.name, words(found, fact)) == ("Chest X-ray", "• Chest X-ray (2015/01/02)")
+
+
+def test_values_that_are_no_numbers() -> None:
+    values = {
+        "Culture": '<value xsi:type="ST">No growth</value>',
+        "Titre": '<value xsi:type="RTO"><numerator value="1"/><denominator value="128"/></value>',
+        "GFR": '<value xsi:type="IVL_PQ"><low value="60" unit="mL/min"/></value>',
+        "Blood group": '<value xsi:type="CD" code="1" displayName="O positive"/>',
+    }
+    entries = [
+        f"""<observation moodCode="EVN">{template("2")}<code code="1" displayName="{name}"/>
+        <statusCode code="completed"/><effectiveTime value="20150504"/>{value}</observation>"""
+        for name, value in values.items()
+    ]
+    found = read(section("30954-2", table("Test", *values), *entries))
+    assert {fact.test_name: fact.value_text for fact in found.facts if isinstance(fact, LabResult)} == {
+        "Culture": "No growth",
+        "Titre": "1:128",
+        "GFR": "at least 60 mL/min",
+        "Blood group": "O positive",
+    }
+
+
+def test_a_laboratory_value_that_the_line_does_not_say_waits() -> None:
+    entry = f"""<observation moodCode="EVN">{template("2")}<code code="1" displayName="Potassium"/>
+    <statusCode code="completed"/><value value="3.5" unit="mmol/L"/></observation>"""
+    for row, is_sure in (("Potassium | 3.50 mmol/L", True), ("Potassium | 5.3 mmol/L", False)):
+        assert only(read(section("30954-2", table("Test | Value", row), entry))).is_verified is is_sure
+
+
+def test_a_plan_is_planned_and_kept_only_where_the_words_tell_it() -> None:
+    plan = f"""<observation moodCode="RQO">{template("44")}<code code="1" displayName="Colonoscopy"/>
+    <effectiveTime value="20151001"/></observation>"""
+    visit = f"""<encounter moodCode="INT">{template("40")}<code code="1" displayName="Follow-up visit"/></encounter>"""
+    found = read(
+        section("18776-5", table("Plan | Day", "Colonoscopy | October", "Follow-up visit | soon"), plan, visit)
+    )
+    assert {(fact.kind, getattr(fact, "status", None)) for fact in found.facts} == {
+        (Procedure.kind, VisitStatus.PLANNED),
+        (Appointment.kind, VisitStatus.PLANNED),
+    }
+    assert read(section("18776-5", "<paragraph>Rest</paragraph>", plan)).facts == ()
+
+
+def test_vaccines_that_were_refused_or_are_planned_were_not_given() -> None:
+    vaccine = f"""<substanceAdministration moodCode="EVN" negationInd="false">{template("52")}
+    <statusCode code="completed"/><effectiveTime value="20141001"/><consumable><manufacturedProduct>
+    <manufacturedMaterial><code code="140" displayName="Influenza vaccine"/></manufacturedMaterial>
+    </manufacturedProduct></consumable></substanceAdministration>"""
+    rows = table("Vaccine | Day", "Influenza vaccine | 2014")
+    assert isinstance(only(read(section("11369-6", rows, vaccine))), Vaccination)
+    for other in (
+        vaccine.replace('negationInd="false"', 'negationInd="true"'),
+        vaccine.replace('"EVN"', '"INT"'),
+        vaccine.replace('"completed"', '"cancelled"'),
+    ):
+        assert read(section("11369-6", rows, other)).facts == ()
+
+
+def test_the_reason_for_a_medicine_is_no_problem_of_its_own_and_that_of_a_visit_is_its_reason() -> None:
+    reason = (
+        problem("Migraine").replace("<act>", '<entryRelationship inversionInd="true"><act>') + "</entryRelationship>"
+    )
+    found = read(section("10160-0", table("Medication | For", "Lisinopril 20 mg | Migraine"), medicine(DRUG, reason)))
+    assert [fact.kind for fact in found.facts] == [Medication.kind]
+    visit = f"""<encounter moodCode="EVN">{template("49")}<code code="99213" displayName="Office visit"/>
+    <effectiveTime value="20150504"/><entryRelationship><act>{template("80")}<entryRelationship><observation>
+    {template("4")}<value code="1" displayName="Migraine"/></observation></entryRelationship></act></entryRelationship>
+    </encounter>"""
+    fact = only(read(section("46240-8", table("Visit | For", "Office visit | Migraine"), visit)))
+    assert isinstance(fact, Appointment)
+    assert fact.reason == "Migraine"
+
+
+def test_a_visit_without_a_name_cites_only_the_line_of_its_day() -> None:
+    visit = f"""<encounter moodCode="EVN">{template("49")}<code nullFlavor="UNK"/>
+    <effectiveTime><low value="20150504"/></effectiveTime></encounter>"""
+    found = read(section("46240-8", table("Visit | Place", "05/04/2015 | Ward 3", "05/05/2015 | Ward 4"), visit))
+    assert words(found, only(found)) == "Visit: 05/04/2015; Place: Ward 3"
+    found = read(section("46240-8", table("Visit | Place", "05/05/2015 | Ward 4"), visit))
+    assert words(found, only(found)) is None
+
+
+def test_entries_without_any_template_are_known_by_their_section() -> None:
+    bare = medicine(DRUG, state='<statusCode code="active"/>').replace(template("16"), "")
+    assert isinstance(only(read(section("10160-0", table("Medication", "Lisinopril 20 mg"), bare))), Medication)
+
+
+def test_several_authors_and_extensions_do_not_disturb() -> None:
+    author = """<author><time value="20150101"/><assignedAuthor><assignedPerson><name><given>Ada</given>
+    <family>{}</family></name></assignedPerson></assignedAuthor></author>"""
+    extended = '<sdtc:dischargeDispositionCode code="1"/>' + author.format("Wong") + author.format("Hill")
+    entry = medicine(DRUG, extended, state='<statusCode code="active"/>')
+    found = read(section("10160-0", table("Medication | By", "Lisinopril 20 mg | Ada Wong"), entry))
+    assert [getattr(fact, "prescriber", None) for fact in found.facts if fact.kind == "medication"] == ["Ada Wong"]
