@@ -18,7 +18,7 @@ from citewell.assistants.consult.assess import RULES
 from citewell.assistants.consult.from_record import findings_of
 from citewell.assistants.consult.plan_evidence import AssessmentParts
 from citewell.assistants.consult.service import ConsultService
-from citewell.errors import InputError, MissingExtra, ModelError
+from citewell.errors import DamagedFile, InputError, MissingExtra, ModelError
 from citewell.ingest.file_bytes import read_source
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import Source
@@ -175,7 +175,10 @@ class Consultations:
 
         if not data.strip() or sniff(Source(data, "record.json")) != FHIR:
             raise InputError(f"{name} is not a FHIR R4 bundle. Export the patient's record as one JSON bundle.")
-        return self.from_facts(read_fhir(data).facts)
+        told = read_fhir(data)
+        if told.left_out:  # a plan over half a record would be worse than none
+            raise DamagedFile(f"{told.document.notes[1]} Nothing was read from the record.")
+        return self.from_facts(told.facts)
 
     def from_facts(self, facts: Sequence[Fact]) -> list[Finding]:
         """The findings of a record's facts."""

@@ -41,7 +41,7 @@ def record(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 def test_a_record_is_imported_looked_at_and_reviewed(record: Record, tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole.json", tmp_path / "broken.json"
     whole.write_bytes(bundle(*ALL))
-    broken.write_bytes(bundle(PATIENT, {**FIBRILLATION, "onsetDateTime": "soon"}))
+    broken.write_bytes(bundle({**PATIENT, "birthDate": "soon"}, FIBRILLATION))
     told = record.json("import", str(whole), str(broken))
     (done,), (failed,) = told["imported"], told["failed"]
     assert (done["title"], done["was_there"], done["facts"]) == (
@@ -49,7 +49,7 @@ def test_a_record_is_imported_looked_at_and_reviewed(record: Record, tmp_path: P
         False,
         {"added": 6, "changed": 0, "same": 0},
     )
-    assert failed["message"].startswith("Entry 2 (Condition) is invalid: Enter a date as")
+    assert failed["message"].startswith("Entry 1 (Patient) is invalid: Enter a date as")
     assert record.json("import", str(whole))["imported"][0]["facts"] == {"added": 0, "changed": 0, "same": 6}
 
     (medicine,) = record.json("facts", "--kind", "medication")["facts"]

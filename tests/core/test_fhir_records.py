@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -161,23 +162,51 @@ def without(resource: dict[str, Any], *names: str, **fields: Any) -> dict[str, A
     ("wrong", "why"),
     [
         (without(WARFARIN, status="sometimes"), "its status is not one that FHIR R4 defines"),
-        (
-            without(WARFARIN, requester={"reference": "urn:uuid:nobody"}),
-            "it refers to something that is not in the file",
-        ),
         (without(WARFARIN, "medicationCodeableConcept"), "it does not say what it is about"),
         (without(INR, effectiveDateTime="soon"), "Enter a date as 2015"),
         (without(INR, "code"), "it does not say what it is about"),
-        (without(INR, category=[{"coding": [{"code": "astrology"}]}]), "its category is not one that FHIR R4 defines"),
         (without(INR, valueQuantity={"value": "nine"}), "could not convert|wrong"),
         (without(PENICILLIN, reaction=["rash"]), "a part of it is missing or misplaced"),
         (without(FIBRILLATION, clinicalStatus={"coding": [{"code": "perhaps"}]}), "its status is not one"),
     ],
 )
-def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: dict[str, Any], why: str) -> None:
+def test_a_broken_entry_is_named_and_the_rest_is_imported(record: Record, wrong: dict[str, Any], why: str) -> None:
     source = Source(bundle(PATIENT, DOCTOR, without(FIBRILLATION, id="c9"), wrong), "record.json")
-    with pytest.raises(DamagedFile, match=rf"Entry 4 \({wrong['resourceType']}\) is invalid: .*{why}"):
-        record.import_source(source)
+    imported = record.import_source(source)
+    assert (imported.change, imported.left_out) == (FactCounts(added=3), 1)
+    lead, named, *_ = imported.added.entry.notes
+    assert lead == "1 entry is invalid and left out. What they say is missing from this record:"
+    assert re.fullmatch(rf"Entry 4 \({wrong['resourceType']}\) is invalid: .*(?:{why}).*\.", named)
+    assert {fact.kind for fact in record.facts.all(record.scope)} == {"person", "professional", "diagnosis"}
+
+
+def test_what_fhir_only_prefers_is_read_and_noted() -> None:
+    odd = without(INR, category=[{"coding": [{"code": "vital-sign"}]}])
+    lost = without(WARFARIN, requester={"reference": "urn:uuid:nobody"})
+    told = read_fhir(bundle(PATIENT, odd, lost))
+    results = [fact for fact in told.facts if isinstance(fact, LabResult)]
+    assert [(result.value, result.category) for result in results] == [(9.1, None)]
+    assert [fact.prescriber for fact in told.facts if isinstance(fact, Medication)] == [None]
+    assert told.left_out == 0
+    assert [note for note in told.document.notes if "prefers" in note or "not in the file" in note] == [
+        "Results were read without a category where its code is not one that FHIR prefers: “vital-sign” (1).",
+        "1 entry refers to something that is not in the file; what it is called may be missing.",
+    ]
+
+
+def test_a_second_category_is_read_where_the_first_is_not_known() -> None:
+    both = without(INR, category=[{"coding": [{"code": "odd"}, {"code": "vital-signs"}]}])
+    (result,) = (fact for fact in read_fhir(bundle(both)).facts if isinstance(fact, LabResult))
+    assert result.category == "vital-signs"
+
+
+def test_a_broken_person_or_nothing_but_broken_entries_change_nothing(record: Record) -> None:
+    for broken in (
+        bundle({**PATIENT, "gender": "sometimes"}, FIBRILLATION),
+        bundle({**FIBRILLATION, "onsetDateTime": "soon"}),
+    ):
+        with pytest.raises(DamagedFile, match=r"is invalid: .*\. Nothing was imported\."):
+            record.import_source(Source(broken, "record.json"))
     assert (record.facts.all(record.scope), record._app.entries()) == ([], [])
 
 
@@ -194,10 +223,6 @@ def test_a_broken_entry_is_named_and_nothing_is_imported(record: Record, wrong: 
         (b'{"resourceType": "Bundle", "entry": [7]}', "Entry 1 of the bundle has no resource"),
         (b'{"resourceType": "Bundle", "entry": ' + b"[" * 200_000, "not complete JSON"),
         (bundle(PATIENT, {**PATIENT, "id": "p2"}), "several people"),
-        (
-            bundle(FIBRILLATION, {**FIBRILLATION, "code": {"text": "Gout"}}),
-            r"Entry 2 \(Condition\) has the same ID as another",
-        ),
     ],
 )
 def test_a_broken_bundle_says_what_is_wrong(record: Record, data: bytes, why: str) -> None:
@@ -243,6 +268,12 @@ def test_whatever_stands_in_a_bundle_it_is_read_or_refused(changes: list[tuple[t
     for fact in told.facts:
         assert columns_of(fact)["name"]
         assert fact_json(read_fact(fact_json(fact))) == fact_json(fact)
+
+
+def test_two_things_of_one_name_are_told() -> None:
+    told = read_fhir(bundle(FIBRILLATION, {**FIBRILLATION, "code": {"text": "Gout"}}))
+    assert [fact.name for fact in told.facts if isinstance(fact, Diagnosis)] == ["Atrial fibrillation"]
+    assert told.document.notes[1] == "Entry 2 (Condition) has the same ID as another entry."
 
 
 def test_a_reference_out_of_the_file_is_no_error() -> None:

@@ -15,6 +15,7 @@ from citewell.cli.progress import progress
 from citewell.cli.records_review import show_facts
 from citewell.cli.unlock import ChosenVault, on_vault
 from citewell.errors import InputError, LibraryError
+from citewell.ingest.media_types import FHIR
 from citewell.types.facts import KINDS
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _imported_line(imported: Imported) -> str:
     if entry is None:
         return f"{mark} A full record with its documents: {counts}"
     notes = "".join(f"\n    {note}" for note in entry.notes)
-    if imported.left_out:
+    if imported.left_out and entry.media_type != FHIR:  # the notes of a bundle name each
         notes += (
             f"\n    {imported.left_out} coded entries could not be turned into facts: they have no name, state an "
             "absence, or plan what the text does not mention."

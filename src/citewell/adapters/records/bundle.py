@@ -49,6 +49,8 @@ class Bundle:
     called: Mapping[str, BundleEntry]
     is_own: bool = False
     """Whether Citewell wrote it."""
+    refused: tuple[str, ...] = ()
+    """Entries that are none, or that call themselves as another does: why each was left out."""
 
     def of(self, *kinds: str) -> list[BundleEntry]:
         """The entries of these kinds that hold, in the order of the file."""
@@ -58,11 +60,17 @@ class Bundle:
         """What a reference leads to; None where it leads out of the file, as it may."""
         if not isinstance(reference, Mapping) or not isinstance(reference.get("reference"), str):
             return None
-        name = reference["reference"]
-        bundle_entry = self.called.get(name)
-        if bundle_entry is None and name.startswith("urn:uuid:"):
-            raise ValueError("it refers to something that is not in the file")
-        return bundle_entry
+        return self.called.get(reference["reference"])
+
+    def is_outside(self, entry: BundleEntry) -> bool:
+        """Whether an entry refers by a name that only something in the file can have, and that nothing there has."""
+        held = [*entry.resource.values()]
+        for one in held:
+            held += one if isinstance(one, list) else [*one.values()] if isinstance(one, Mapping) else []
+            name = one.get("reference") if isinstance(one, Mapping) else None
+            if isinstance(name, str) and name.startswith("urn:uuid:") and name not in self.called:
+                return True
+        return False
 
 
 def read_bundle(data: bytes) -> Bundle:
@@ -75,19 +83,32 @@ def read_bundle(data: bytes) -> Bundle:
         raise DamagedFile("The bundle contains an invalid character (a lone surrogate). Export it again and add that.")
     if not isinstance(told, dict) or told.get("resourceType") != "Bundle" or not isinstance(told.get("entry"), list):
         raise DamagedFile("The file is not a FHIR bundle with entries. Export the whole record as one bundle.")
-    entries = tuple(_entry(number, one) for number, one in enumerate(told["entry"], 1))
-    called: dict[str, BundleEntry] = {}
-    for entry, one in zip(entries, told["entry"], strict=True):
-        for name in (f"{entry.kind}/{entry.id}", f"urn:uuid:{entry.id}", one.get("fullUrl")):
-            if isinstance(name, str) and called.setdefault(name, entry).resource != entry.resource:
-                raise DamagedFile(
-                    f"Entry {entry.number} ({entry.kind}) has the same ID as another entry. Export it again."
-                )
-    if len({entry.id for entry in entries if entry.kind == "Patient"}) > 1:
-        raise DamagedFile("The bundle is about several people. Export one person at a time.")
     identifier = told.get("identifier")
     is_own = isinstance(identifier, dict) and identifier.get("system") == RECORD_SYSTEM
-    return Bundle(entries, called, is_own)
+    entries, refused, called = list[BundleEntry](), list[str](), dict[str, BundleEntry]()
+    for number, one in enumerate(told["entry"], 1):
+        try:
+            entry = _entry(number, one)
+            _call(entry, one.get("fullUrl"), called)
+        except DamagedFile as error:
+            if is_own:  # a record that is restored is whole
+                raise DamagedFile(f"{error} Nothing was imported. Export it again.") from error
+            refused.append(str(error))
+        else:
+            entries.append(entry)
+    if refused and not entries:
+        raise DamagedFile(f"{refused[0]} Nothing was imported. Export it again.")
+    if len({entry.id for entry in entries if entry.kind == "Patient"}) > 1:
+        raise DamagedFile("The bundle is about several people. Export one person at a time.")
+    return Bundle(tuple(entries), called, is_own, tuple(refused))
+
+
+def _call(entry: BundleEntry, url: Any, called: dict[str, BundleEntry]) -> None:
+    """Make an entry known by what a reference may call it; the same name for two things names neither."""
+    names = [name for name in (f"{entry.kind}/{entry.id}", f"urn:uuid:{entry.id}", url) if isinstance(name, str)]
+    if any(name in called and called[name].resource != entry.resource for name in names):
+        raise DamagedFile(f"Entry {entry.number} ({entry.kind}) has the same ID as another entry.")
+    called.update(dict.fromkeys(names, entry))
 
 
 def _is_text(told: Any) -> bool:
@@ -124,7 +145,7 @@ def _refuse(word: str) -> None:
 def _entry(number: int, entry: Any) -> BundleEntry:
     resource = entry.get("resource") if isinstance(entry, dict) else None
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
-        raise DamagedFile(f"Entry {number} of the bundle has no resource. Nothing was imported. Export it again.")
+        raise DamagedFile(f"Entry {number} of the bundle has no resource.")
     name = resource.get("id") or entry.get("fullUrl") or json.dumps(resource, sort_keys=True)
     return BundleEntry(number, resource["resourceType"], str(name).removeprefix("urn:uuid:"), resource)
 
@@ -136,5 +157,4 @@ def in_entry(entry: BundleEntry) -> Iterator[None]:
         yield
     except (CitewellError, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
         why = str(error) if isinstance(error, CitewellError | ValueError) else "a part of it is missing or misplaced"
-        message = f"Entry {entry.number} ({entry.kind}) is invalid: {why.rstrip('.')}. Nothing was imported."
-        raise DamagedFile(message) from error
+        raise DamagedFile(f"Entry {entry.number} ({entry.kind}) is invalid: {why.rstrip('.')}.") from error

@@ -170,7 +170,6 @@ def _result(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     one = entry.resource
     if one.get("status") == "cancelled":
         return None
-    category = code_of(first(one, "category"))
     value, value_text, unit = _value(one)
     band = first(one, "referenceRange") or {}
     low, high = ((band.get(side) or {}).get("value") for side in ("low", "high"))
@@ -180,7 +179,7 @@ def _result(entry: BundleEntry, bundle: Bundle) -> Fact | None:
         is_verified=one.get("status") not in UNSURE,
         test_name=must_name(one.get("code")),
         code=code_of(one.get("code")),
-        category=None if category is None else known(CATEGORIES, category, "category"),
+        category=next((CATEGORIES[code] for code in categories(one) if code in CATEGORIES), None),
         value=value,
         value_text=value_text,
         unit=unit,
@@ -192,6 +191,26 @@ def _result(entry: BundleEntry, bundle: Bundle) -> Fact | None:
         ordered_by=called(bundle, first(one, "performer")),
         parts=tuple(_part(part) for part in one.get("component", [])),
     )
+
+
+def categories(resource: Json) -> list[str]:
+    """Every code of a category; FHIR prefers a list for them and allows others."""
+    concepts = resource.get("category", [])
+    return [
+        str(coding["code"])
+        for concept in (concepts if isinstance(concepts, list) else [])
+        for coding in concept.get("coding", [])
+        if coding.get("code")
+    ]
+
+
+def unknown_categories(resource: Json) -> list[str]:
+    """The codes of a category of which none is one that FHIR prefers."""
+    try:
+        codes = categories(resource)
+    except (AttributeError, TypeError, KeyError):  # the entry is broken, and was reported as such
+        return []
+    return [] if any(code in CATEGORIES for code in codes) else codes
 
 
 def _part(part: Json) -> ResultPart:

@@ -6,12 +6,14 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 
 from citewell.adapters.records.bundle import FACT_EXTENSION, Bundle, BundleEntry, Json, in_entry, read_bundle
-from citewell.adapters.records.fhir_facts import READERS, read_professional
+from citewell.adapters.records.fhir_facts import READERS, read_professional, unknown_categories
 from citewell.adapters.records.fhir_values import ending, first, moment, must_name, name_of
 from citewell.adapters.records.imported_facts import ImportedFacts
+from citewell.errors import DamagedFile
 from citewell.ingest.canonical import Canonical
 from citewell.types import Document, Metadata, Source
 from citewell.types.facts import Fact, LabResult, PartialDate, RecordOwner
@@ -38,10 +40,20 @@ NAMED_ONLY = frozenset({"Patient", "Practitioner", "PractitionerRole", "Organiza
 """Entries that are told where others refer to them."""
 
 
+MOST_NAMED = 20
+"""Entries that are named in the report; of more, how many there are."""
+
+
 def read_fhir(data: bytes) -> ImportedFacts:
-    """A bundle as a document and its facts; a broken one imports nothing and says which entry is wrong."""
+    """A bundle as a document and its facts; what a broken entry says is left out, and the notes say which and why.
+
+    A broken file, a broken person and a broken record that Citewell wrote import nothing.
+    """
     bundle = read_bundle(data)
-    facts = {fact.id: fact for fact in _facts(bundle)}
+    refused = list(bundle.refused)
+    facts = {fact.id: fact for fact in _facts(bundle, refused)}
+    if refused and not facts:
+        raise DamagedFile(f"{refused[0]} Nothing was imported.")
     person = next((fact.name for fact in facts.values() if isinstance(fact, RecordOwner)), None)
     title = f"Health record of {person}" if person else "Health record"
     text = Canonical()
@@ -50,29 +62,53 @@ def read_fhir(data: bytes) -> ImportedFacts:
     for kind, heading in HEADINGS.items():
         _write(text, heading, [fact for fact in facts.values() if fact.kind == kind], spans)
     for kind, heading in OTHERS.items():
-        _write_others(text, heading, bundle.of(kind))
+        _write_others(text, heading, bundle, kind, refused)
     document = Document(
         title=title,
         media_type=MEDIA_TYPE,
         text=text.text,
         blocks=tuple(text.blocks),
         metadata=Metadata(),
-        notes=tuple(_notes(bundle)),
+        notes=(*_left_out_notes(refused), *_notes(bundle)),
     )
     papers = tuple(_papers(bundle)) if bundle.is_own else None
-    return ImportedFacts(document, tuple(facts.values()), spans, papers=papers)
+    return ImportedFacts(document, tuple(facts.values()), spans, left_out=len(refused), papers=papers)
 
 
-def _facts(bundle: Bundle) -> Iterator[Fact]:
+def _facts(bundle: Bundle, refused: list[str]) -> Iterator[Fact]:
     for entry in bundle.entries:
         if entry.is_mistaken:
             continue
-        with in_entry(entry):
+        fact = None
+        with _left_out(entry, bundle, refused), in_entry(entry):
             if (whole := _whole(entry, bundle)) is not None:
-                yield read_fact(json.loads(whole["valueString"]))
-            elif (reader := READERS.get(entry.kind)) is not None and (fact := reader(entry, bundle)) is not None:
-                yield read_fact(fact_json(fact))  # a number where words belong is found here, not later
-    yield from _professionals(bundle)
+                fact = read_fact(json.loads(whole["valueString"]))
+            elif (reader := READERS.get(entry.kind)) is not None and (found := reader(entry, bundle)) is not None:
+                fact = read_fact(fact_json(found))  # a number where words belong is found here, not later
+        if fact is not None:
+            yield fact
+    yield from _professionals(bundle, refused)
+
+
+@contextmanager
+def _left_out(entry: BundleEntry, bundle: Bundle, refused: list[str]) -> Iterator[None]:
+    """Note an entry that is broken; without the person nobody knows whose record it is, and then nothing is read."""
+    try:
+        yield
+    except DamagedFile as error:
+        if bundle.is_own or entry.kind == "Patient":
+            raise DamagedFile(f"{error} Nothing was imported.") from error
+        refused.append(str(error))
+
+
+def _left_out_notes(refused: Sequence[str]) -> Iterator[str]:
+    """What of the file is not in the record because it is broken."""
+    if refused:
+        many = f"{len(refused)} entries are" if len(refused) > 1 else "1 entry is"
+        yield f"{many} invalid and left out. What they say is missing from this record:"
+        yield from refused[:MOST_NAMED]
+    if len(refused) > MOST_NAMED:
+        yield f"{len(refused) - MOST_NAMED} more entries are invalid."
 
 
 def _whole(entry: BundleEntry, bundle: Bundle) -> Json | None:
@@ -89,12 +125,14 @@ def _papers(bundle: Bundle) -> Iterator[tuple[str, Source]]:
             yield entry.id, Source(base64.b64decode(held["data"], validate=True), str(held["title"]))
 
 
-def _professionals(bundle: Bundle) -> Iterator[Fact]:
+def _professionals(bundle: Bundle, refused: list[str]) -> Iterator[Fact]:
     """Everybody with a name; the same name twice is the same person."""
     for entry in bundle.of("Practitioner"):
-        with in_entry(entry):
+        people = list[Fact]()
+        with _left_out(entry, bundle, refused), in_entry(entry):
             if _whole(entry, bundle) is None:
-                yield from (read_fact(fact_json(fact)) for fact in read_professional(entry))
+                people += (read_fact(fact_json(fact)) for fact in read_professional(entry))
+        yield from people
 
 
 def _write(text: Canonical, heading: str, facts: Sequence[Fact], spans: dict[str, tuple[int, int]]) -> None:
@@ -117,14 +155,17 @@ def _write(text: Canonical, heading: str, facts: Sequence[Fact], spans: dict[str
             spans[fact.id] = span
 
 
-def _write_others(text: Canonical, heading: str, entries: Sequence[BundleEntry]) -> None:
+def _write_others(text: Canonical, heading: str, bundle: Bundle, kind: str, refused: list[str]) -> None:
     """What is no fact but belongs to the record."""
-    if not entries:
+    lines = list[str]()
+    for entry in bundle.of(kind):
+        with _left_out(entry, bundle, refused), in_entry(entry):
+            lines.append(" ".join(OTHER_LINES[entry.kind](entry.resource).split()))
+    if not lines:
         return
     text.heading(heading, level=2)
-    for entry in entries:
-        with in_entry(entry):
-            text.add("list_item", " ".join(OTHER_LINES[entry.kind](entry.resource).split()))
+    for line in lines:
+        text.add("list_item", line)
 
 
 def _care_plan(plan: Json) -> str:
@@ -166,6 +207,13 @@ def _period(start: PartialDate | None, end: PartialDate | None) -> str:
 
 def _notes(bundle: Bundle) -> Iterator[str]:
     """What of the bundle is not shown."""
+    unknown = Counter(code for entry in bundle.of("Observation") for code in unknown_categories(entry.resource))
+    if unknown:
+        codes = ", ".join(f"“{code}” ({count})" for code, count in sorted(unknown.items()))
+        yield f"Results were read without a category where its code is not one that FHIR prefers: {codes}."
+    if outside := sum(bundle.is_outside(entry) for entry in bundle.entries if entry.kind in READERS):
+        entries = "1 entry refers" if outside == 1 else f"{outside} entries refer"
+        yield f"{entries} to something that is not in the file; what it is called may be missing."
     told = {*READERS, *OTHERS, *NAMED_ONLY}
     left_out = Counter(entry.kind for entry in bundle.entries if entry.kind not in told)
     if left_out:
