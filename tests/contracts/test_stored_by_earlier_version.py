@@ -250,7 +250,7 @@ def test_the_record_is_asked_and_its_conversation_goes_on(used: Any, expected: T
     talk = expected["records talk"]["id"]
     answer = used.record("ask", "Who prescribed warfarin?", "--conversation", talk)
     assert (answer["action"], answer["conversation_id"]) == ("CITE", talk)
-    assert "prescribed by Dr. Li Chen [1]" in answer["text"]
+    assert "prescribed by Dr. Li Chen. [1]" in answer["text"]
     assert len(used.record("conversations", talk)["turns"]) == 4
     fact = used.record("add", "allergy", "Latex")["fact"]
     assert fact["id"] in [one["id"] for one in used.record("facts")["facts"]]

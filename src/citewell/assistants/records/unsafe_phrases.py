@@ -93,7 +93,7 @@ def find_phrases(sentence: str, sources: Sources) -> tuple[UnsafePhrase, ...]:
     """
     is_placed = is_attributed(sentence)
     plain = plain_letters(spelled(bare(sources.without_quotes(sentence) if is_placed else sentence)))
-    spoken = languages_in(plain)
+    spoken = {*languages_in(plain), "en"}  # one letter of another language does not make a sentence of it
     unsafe_phrases = [
         UnsafePhrase(category, language, *match.span())
         for category, language, pattern in _phrases()
