@@ -200,7 +200,8 @@ def test_no_letter_that_another_library_sees_on_a_page_is_lost(
     layout = document_.layout
     with pdfplumber.open(path) as pdf:
         for page in pdf.pages:
-            seen = Counter(letter for letter in page.extract_text() if letter.isascii() and letter.isalnum())
+            letters = "".join(char["text"] for char in page.chars)
+            seen = Counter(letter for letter in letters if letter.isascii() and letter.isalnum())
             placed = [document_.text[line.start : line.end] for line in layout.lines if line.page == page.page_number]
             left_out = [text for number, text in layout.left_out if number == page.page_number]
             read_ = unicodedata.normalize("NFKC", "".join([*placed, *left_out]))  # a raised 2 is written “²”

@@ -36,6 +36,7 @@ class Slow(Hashes):
         return super().embed(texts)
 
 
+@pytest.mark.slow
 def test_a_step_that_lasts_longer_than_a_lease_keeps_its_document(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heart, "BEAT_S", 0.2)
     monkeypatch.setattr(queue, "LEASE", timedelta(seconds=2))

@@ -49,6 +49,7 @@ def text_of(name: str, page: int | None) -> str:
     return flat(str(html.fromstring(sample(LEAFLET).read_bytes()).text_content()))
 
 
+@pytest.mark.slow
 def test_the_samples_are_made_again_byte_for_byte(tmp_path: Path) -> None:
     pytest.importorskip("reportlab", reason="the samples extra is not installed")
     subprocess.run([sys.executable, ROOT / "scripts" / "make_samples.py", "--to", tmp_path], check=True)
