@@ -11,7 +11,7 @@ from citewell.adapters.store.journeys import JourneyChange
 from citewell.answer.events import AnswerDone, AnswerStarted, SentenceChecked, StageStarted
 from citewell.answer.generate import render
 from citewell.app import App
-from citewell.assistants.evidence.blocks import numbered
+from citewell.assistants.evidence.assistant import numbered
 from citewell.assistants.evidence.standing import CitationStanding
 from citewell.errors import InputError, NotFound
 from citewell.types import Cite, Context, Evidence, Filing, LibraryEntry, Refuse, Role, Route, Scope, Source, User

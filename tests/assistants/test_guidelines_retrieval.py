@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from citewell.assistants.guidelines.boosts import AMOUNTS
 from citewell.assistants.guidelines.browse import BrowseFilter, browse, choices
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import Complaint, PatientInput
-from citewell.assistants.guidelines.retrieve import RetrievedEntry, query_for, retrieve_for
+from citewell.assistants.guidelines.retrieve import AMOUNTS, RetrievedEntry, query_for, retrieve_for
 from citewell.assistants.guidelines.search_entries import pieces
 from citewell.assistants.guidelines.search_index import SearchableGuideline
 from citewell.assistants.guidelines.shared_terms import SharedTerms

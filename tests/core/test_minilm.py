@@ -14,18 +14,20 @@ from numpy.typing import NDArray
 
 from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import (
+    FEW_TOKENS,
+    LEAST_LENGTH,
     PUBLISHED,
     TRAINED,
     Choice,
     Flavour,
     GraphSource,
     OnnxRuntime,
+    PrecisionFallback,
     cached_graph,
     choose,
     open_engine,
 )
 from citewell.adapters.embedding.minilm import MAX_TOKENS, MiniLM
-from citewell.adapters.embedding.precision_fallback import FEW_TOKENS, LEAST_LENGTH, PrecisionFallback
 from citewell.errors import ModelFilesMissing
 from citewell.minilm import weights
 from citewell.minilm.tokenizer import WordPiece

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from citewell.ingest.canonical import Canonical
 from citewell.types import Block, Document
-from citewell.web.document_html import grid, part_at, parts, rendered
+from citewell.web.source_highlights import grid, part_at, parts, rendered
 from citewell.web.text_marks import best, passage
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+import struct
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import PurePosixPath
 
 from lxml import etree
 
 from citewell.adapters.parsers.dates import read_date
-from citewell.adapters.parsers.docx_lines import DocxLineReader, DocxParts, Notes
-from citewell.adapters.parsers.docx_package import Package
 from citewell.adapters.parsers.docx_styles import (
     Numbering,
     ParagraphStyle,
@@ -22,14 +26,283 @@ from citewell.adapters.parsers.docx_styles import (
 )
 from citewell.adapters.parsers.markup_flow import (
     BlockReader,
+    LineReader,
     SectionedText,
     child_named,
+    children_named,
     descendants_named,
     local_name,
+    read_line,
     walk,
 )
+from citewell.adapters.parsers.markup_line import Inline
 from citewell.adapters.parsers.table_rows import Cell, guess_header_rows, table_lines
+from citewell.adapters.parsers.xml_tree import read_tree
+from citewell.errors import DamagedFile, EncryptedFile, TooLarge
 from citewell.types import Document, Metadata, ParseLimits, Source
+
+SKIPPED = frozenset(
+    """del moveFrom instrText delText delInstrText pPr rPr sectPr tblPr tblGrid trPr tcPr sdtPr sdtEndPr Fallback
+    footnotePr endnotePr rt rubyPr annotationRef commentReference""".split()
+)
+SYMBOL_FONT = dict(zip("abcdefghijklmnopqrstuvwxyz", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
+SYMBOL_FONT |= dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True))
+SYMBOL_FONT |= dict(
+    zip("\xa2\xa3\xa5\xac\xad\xae\xaf\xb0\xb1\xb2\xb3\xb4\xb7\xb8\xb9\xbb\xd6\xe5-", "′≤∞←↑→↓°±″≥×•÷≠≈√∑−", strict=True)
+)
+"""Letters of the Symbol font as Unicode: a dose in μg or a limit of ≥ 5 must not turn into another letter."""
+WINGDINGS = {"\xfc": "✓", "\xfb": "✗", "\xfe": "☑", "\xa8": "☐", "\x6f": "☐", "\xa7": "▪", "\xd8": "➢", "\xe0": "→"}
+
+
+class Notes:
+    """Footnotes and endnotes in the order in which the text refers to them."""
+
+    def __init__(self, footnotes: etree._Element | None = None, endnotes: etree._Element | None = None) -> None:
+        self._elements: dict[tuple[str, str | None], etree._Element] = {}
+        for kind, root in (("footnote", footnotes), ("endnote", endnotes)):
+            for note in children_named(root, kind):
+                self._elements[kind, value(note, "id")] = note
+        self._count = 0
+        self.pending: list[tuple[str, etree._Element]] = []
+        """Notes that were referred to and not yet written, with their marks."""
+
+    def refer(self, kind: str, note_id: str | None) -> str:
+        """The mark of a note; nothing when there is no such note."""
+        # A note is written once, also when it refers to itself.
+        note = self._elements.pop((kind, note_id), None)
+        if note is None:
+            return ""
+        self._count += 1
+        self.pending.append((f"[{self._count}]", note))
+        return f"[{self._count}]"
+
+
+@dataclass(frozen=True, slots=True)
+class DocxParts:
+    """What the text of a document refers to."""
+
+    styles: Styles = field(default_factory=Styles)
+    numbering: Numbering = field(default_factory=Numbering)
+    notes: Notes = field(default_factory=Notes)
+
+
+class DocxLineReader(LineReader):
+    """Reads Word content as one line; only the text of runs counts, never the numbers that place a drawing."""
+
+    skipped = SKIPPED
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = DocxParts()
+        self._raised: list[tuple[etree._Element, bool]] = []
+
+    def line(self, element: etree._Element) -> str:
+        """The text of an element, such as a table cell, as one line."""
+        reader = DocxLineReader()
+        reader.parts = self.parts
+        return read_line(element, reader)
+
+    def is_apart(self, name: str) -> bool:
+        return name in ("p", "tc", "tr", "tbl", "txbxContent")
+
+    def write(self, text: str | None) -> None:
+        """Text outside of runs is layout."""
+
+    def enter(self, element: etree._Element) -> bool:
+        name = local_name(element)
+        if name in self.skipped or _is_placeholder(element, name):
+            return False
+        text = self._characters(element, name)
+        if text is not None:
+            self.inline.write(text)
+            return False
+        if name == "r" and not self._enter_run(element):
+            return False
+        self.inline.write(_FORMULA_SIGNS.get(name))
+        if name == "p" and type(self) is DocxLineReader:
+            self.inline.gap()
+            self._write_marker(element)
+        return super().enter(element)
+
+    def _characters(self, element: etree._Element, name: str) -> str | None:
+        """What an element prints by itself; None for one that only holds others."""
+        if name == "t":
+            return _text(element)
+        if name == "sym":
+            return _symbol(element)
+        if name in ("footnoteReference", "endnoteReference"):
+            return self.parts.notes.refer(name.removesuffix("Reference"), value(element, "id"))
+        return _CHARACTERS.get(name)
+
+    def leave(self, element: etree._Element) -> None:
+        super().leave(element)
+        if local_name(element) in ("rad", "d"):
+            self.inline.write(")")
+        if self._raised and self._raised[-1][0] is element:
+            _, is_super = self._raised.pop()
+            script = self._inlines.pop()
+            text = script.take()
+            if is_super:
+                self.inline.superscript(text, following=_following(element))
+            else:
+                self.inline.subscript(text)
+
+    def _enter_run(self, run: etree._Element) -> bool:
+        properties = child_named(run, "rPr")
+        if is_on(properties, "vanish"):
+            return False
+        raised = value(child_named(properties, "vertAlign"))
+        # A note's mark is raised too, but it brings its own brackets.
+        if raised in ("superscript", "subscript") and child_named(run, "footnoteReference", "endnoteReference") is None:
+            self._raised.append((run, raised == "superscript"))
+            self._inlines.append(Inline())
+        return True
+
+    def _write_marker(self, paragraph: etree._Element) -> None:
+        numbering = paragraph_style(paragraph, self.parts.styles).numbering
+        if numbering:
+            self.inline.write(self.parts.numbering.marker(*numbering) + " ")
+
+
+_FORMULA_SIGNS = {"den": "/", "rad": "√(", "d": "("}
+_CHARACTERS = {"tab": " ", "br": " ", "cr": " ", "ptab": " ", "noBreakHyphen": "-", "softHyphen": ""}
+
+
+def _text(element: etree._Element) -> str:
+    text = element.text or ""
+    if any("\uf020" <= letter <= "\uf0ff" for letter in text):
+        return "".join(_private(letter, _font(element)) for letter in text)
+    return text
+
+
+def _symbol(element: etree._Element) -> str:
+    try:
+        letter = chr(int(value(element, "char") or "", 16))
+    except (ValueError, OverflowError):
+        return ""
+    return _private(letter, (value(element, "font") or "").lower())
+
+
+def _private(letter: str, font: str) -> str:
+    """A character of a symbol font, which Word keeps in Unicode's private area."""
+    if not "\uf020" <= letter <= "\uf0ff":
+        return letter
+    plain = chr(ord(letter) - 0xF000)
+    if font.startswith("wingdings"):
+        return WINGDINGS.get(plain, "•")
+    return SYMBOL_FONT.get(plain, plain)
+
+
+def _font(text: etree._Element) -> str:
+    run = text.getparent()
+    return (value(child_named(child_named(run, "rPr"), "rFonts"), "ascii") or "").lower()
+
+
+def _following(run: etree._Element) -> str:
+    text = child_named(run.getnext(), "t")
+    return text.text or "" if text is not None else ""
+
+
+def _is_placeholder(element: etree._Element, name: str) -> bool:
+    """A field that nobody has filled in shows a prompt that is not part of the document."""
+    return name == "sdt" and child_named(child_named(element, "sdtPr"), "showingPlcHdr") is not None
+
+
+MAX_ENTRIES = 10_000
+MAX_DIRECTORY_BYTES = 4 * 1024 * 1024
+MAX_RATIO = 200
+"""Text packs about ten to one and repetitive tables fifty to one; only a bomb packs better than this."""
+RATIO_FREE_BYTES = 8 * 1024 * 1024
+MAIN_PART = "word/document.xml"
+_END_RECORD = b"PK\x05\x06"
+_LARGE_END_RECORD = b"PK\x06\x07"
+_ASK_AGAIN = "Open it in Word, save it again, and add that copy."
+
+
+class Package:
+    """The parts of a Word document."""
+
+    def __init__(self, data: bytes, limits: ParseLimits) -> None:
+        _check_directory(data)
+        try:
+            self._zip = zipfile.ZipFile(BytesIO(data))
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+            raise DamagedFile(f"The Word file is incomplete or damaged. {_ASK_AGAIN}") from error
+        self._budget = limits.max_unpacked_bytes
+        self._entries = _checked_entries(self._zip, limits)
+        self.main_part = self._related("", "officeDocument") or MAIN_PART
+
+    def main(self) -> etree._Element:
+        """The root of the main text."""
+        root = self.part(self.main_part)
+        if root is None:
+            raise DamagedFile(f"This looks like a Word document but contains no text. {_ASK_AGAIN}")
+        return root
+
+    def related(self, kind: str) -> etree._Element | None:
+        """The root of a part that the main text refers to, such as its styles."""
+        name = self._related(self.main_part, kind)
+        return self.part(name) if name else None
+
+    def part(self, name: str) -> etree._Element | None:
+        """The root of a part, or None when there is no such part."""
+        entry = self._entries.get(name)
+        return None if entry is None else read_tree(self._read(entry))[0]
+
+    def _related(self, part: str, kind: str) -> str | None:
+        folder, name = posixpath.split(part)
+        relations = self.part(posixpath.join(folder, "_rels", f"{name}.rels"))
+        for relation in relations if relations is not None else ():
+            if local_name(relation) == "Relationship" and (relation.get("Type") or "").endswith(f"/{kind}"):
+                target = relation.get("Target") or ""
+                if relation.get("TargetMode") != "External":
+                    return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+        return None
+
+    def _read(self, entry: zipfile.ZipInfo) -> bytes:
+        """Unpack one part; what the directory says of its size is not believed."""
+        try:
+            with self._zip.open(entry) as stream:
+                data = stream.read(self._budget + 1)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+            raise DamagedFile(f"Part of the Word file could not be unpacked. {_ASK_AGAIN}") from error
+        self._budget -= len(data)
+        if self._budget < 0:
+            raise TooLarge("The Word file is over the max_unpacked_bytes limit when unpacked. Split it.")
+        return data
+
+
+def _check_directory(data: bytes) -> None:
+    """Look at the size of the zip's directory before a library reads all of it."""
+    at = data.rfind(_END_RECORD, max(0, len(data) - 22 - 65_535))
+    if at < 0 or len(data) - at < 22:
+        raise DamagedFile(f"The Word file is incomplete. Download or copy it again. {_ASK_AGAIN}")
+    if data[max(0, at - 20) : max(0, at - 16)] == _LARGE_END_RECORD:
+        raise DamagedFile(f"The Word file reports an impossible size. {_ASK_AGAIN}")
+    entries, size = struct.unpack("<HI", data[at + 10 : at + 16])
+    if entries > MAX_ENTRIES or size > MAX_DIRECTORY_BYTES:
+        raise DamagedFile(f"The Word file reports an impossible number of parts. {_ASK_AGAIN}")
+
+
+def _checked_entries(package: zipfile.ZipFile, limits: ParseLimits) -> dict[str, zipfile.ZipInfo]:
+    entries: dict[str, zipfile.ZipInfo] = {}
+    unpacked = 0
+    for entry in package.infolist():
+        name = entry.filename
+        if entry.flag_bits & 1:
+            raise EncryptedFile("The Word file is password-protected. Save it without a password and add that.")
+        if name.startswith("/") or "\\" in name or ":" in name or ".." in name.split("/"):
+            raise DamagedFile(f"The Word file has parts that point outside it. {_ASK_AGAIN}")
+        if name in entries:
+            raise DamagedFile(f"The Word file contains the same part twice. {_ASK_AGAIN}")
+        if entry.file_size > RATIO_FREE_BYTES and entry.file_size > MAX_RATIO * max(1, entry.compress_size):
+            raise TooLarge(f"The Word file has a part that unpacks to hundreds of times its size. {_ASK_AGAIN}")
+        unpacked += entry.file_size
+        entries[name] = entry
+    if unpacked > limits.max_unpacked_bytes:
+        raise TooLarge("The Word file is over the max_unpacked_bytes limit when unpacked. Split it.")
+    return entries
+
 
 MAX_BOLD_HEADING_CHARACTERS = 100
 BLOCKS = frozenset("p tbl txbxContent".split())

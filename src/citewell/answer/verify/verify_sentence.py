@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
 from citewell.answer.table_rows import is_title
+from citewell.answer.verify.amounts import AmountMatch, agreement, matched_amounts
 from citewell.answer.verify.arrangement import borrowed, rearranged
-from citewell.answer.verify.claim_words import forms, is_light, read, without_references
+from citewell.answer.verify.claim_words import ContentWord, ReadSentence, forms, is_light, read, without_references
 from citewell.answer.verify.compare import (
     CLEAR_FROM,
     ApproximateReader,
@@ -20,9 +21,9 @@ from citewell.answer.verify.compare import (
     whole,
     with_reader,
 )
-from citewell.answer.verify.evidence import beside
+from citewell.answer.verify.coverage import WordProfile, profile
 from citewell.answer.verify.mismatches import MismatchGrade
-from citewell.answer.verify.named_things import known_of
+from citewell.answer.verify.named_things import Topic, is_of_other_medicine, known_of
 from citewell.answer.verify.near_copies import added, replaced
 from citewell.answer.verify.opposites import opposite_claims
 from citewell.answer.verify.source_match import (
@@ -34,11 +35,151 @@ from citewell.answer.verify.source_match import (
     bearing,
     support,
 )
-from citewell.answer.verify.source_sentences import parts_of
-from citewell.answer.verify.source_wording import aligned
+from citewell.answer.verify.source_sentences import in_context, parts_of
 from citewell.answer.verify.support_model import Known, never_from, opposed_from, supported_from
 from citewell.clinical import Lexicon
+from citewell.clinical.quantities import Quantity, quantities
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
+
+MOST_BESIDE = 2
+"""Sentences beside the nearest one; what is left then is said in too many places to be shown."""
+
+_WORD = re.compile(r"[^\W\d_]")
+"""The number of a list item, cut off from it, says nothing."""
+
+_Said = ContentWord | Quantity
+
+
+def beside(
+    claim: ReadSentence,
+    known: Sequence[Topic],
+    first: EvidenceSpan,
+    parts: Iterable[EvidenceSpan],
+    *,
+    opposed: frozenset[EvidenceSpan],
+) -> tuple[EvidenceSpan, ...]:
+    """The source sentences that say what one leaves out of a claim.
+
+    One that speaks against the claim is among them only where no other names what the claim is about.
+    """
+    every = [part for part in parts if part != first and _WORD.search(part.text)]
+    lacking: Sequence[_Said] = _lacking(claim, known, in_context(first, claim.text))
+    evidence_spans, lacking = _telling(claim, known, first, [part for part in every if part not in opposed], lacking)
+    about = [one for one in lacking if any(topic.start <= one.start < topic.end for topic in known)]
+    evidence_spans += (
+        _telling(claim, known, first, [part for part in every if part in opposed], about)[0] if about else []
+    )
+    return tuple(evidence_spans)
+
+
+def _telling(
+    claim: ReadSentence,
+    known: Sequence[Topic],
+    first: EvidenceSpan,
+    others: list[EvidenceSpan],
+    lacking: Sequence[_Said],
+) -> tuple[list[EvidenceSpan], Sequence[_Said]]:
+    """The sentences that say most of what is lacking, one after another, and what none of them says."""
+    evidence_spans: list[EvidenceSpan] = []
+    while lacking and others and len(evidence_spans) < MOST_BESIDE:
+        left = {part: _lacking(claim, known, in_context(part, claim.text), of=lacking) for part in others}
+        best = min(others, key=lambda part: (_weight(left[part]), part.source_id != first.source_id))
+        if _weight(left[best]) >= _weight(lacking):
+            break
+        evidence_spans.append(best)
+        others.remove(best)
+        lacking = left[best]
+    return evidence_spans, lacking
+
+
+def _lacking(
+    claim: ReadSentence, known: Sequence[Topic], text: str, *, of: Sequence[_Said] | None = None
+) -> tuple[_Said, ...]:
+    """Of the words and amounts of a claim those that a text does not say, in its words or others."""
+    there = profile(text)
+    said: Sequence[_Said] = [*_telling_words(claim), *claim.quantities] if of is None else of
+    is_apart = is_of_other_medicine(claim, text)
+    left = [one for one in said if (is_apart and isinstance(one, Quantity)) or not _is_said(one, there, text)]
+    named = [(topic.start, topic.end) for topic in known if topic.is_in(there.forms)] if left else []
+    return tuple(one for one in left if not _is_named(one, named))
+
+
+def _telling_words(claim: ReadSentence) -> list[ContentWord]:
+    """The words that need a sentence to say them; those of many sentences need none."""
+    return [word for word in claim.words if not is_light(word.form)]
+
+
+def _is_said(one: _Said, there: WordProfile, text: str) -> bool:
+    if isinstance(one, Quantity):
+        return any(agreement(one, theirs) == AmountMatch.SAME for theirs in quantities(text))
+    return one.form in there.forms or not one.meanings.isdisjoint(there.meanings)
+
+
+def _is_named(word: _Said, named: Sequence[tuple[int, int]]) -> bool:
+    return isinstance(word, ContentWord) and any(start <= word.start < end for start, end in named)
+
+
+def _weight(lacking: Sequence[_Said]) -> float:
+    return sum(1.0 if isinstance(word, Quantity) else word.weight for word in lacking)
+
+
+Change = tuple[int, int, str]
+"""Where in the claim the words stand, and the source's words for them."""
+
+
+@lru_cache(maxsize=1024)
+def aligned(claim: str, source: str, lexicon: Lexicon) -> str:
+    """The claim with the source's words for what both say.
+
+    >>> aligned("Begin with 1,500 mg of epinephrine", "Start at 1.5 g of adrenaline", Lexicon.load())
+    'Start with 1.5 g of adrenaline'
+    """
+    ours, theirs = read(claim), read(source)
+    changes = [
+        *_amounts(ours, theirs),
+        *_medicines(ours, theirs, claim, source),
+        *_names(claim, source, lexicon),
+        *_synonyms(ours, theirs, source),
+    ]
+    text, changed_from = claim, len(claim) + 1
+    for start, end, words in sorted(changes, key=lambda change: (-change[0], change[0] - change[1])):
+        if end <= changed_from:
+            text, changed_from = text[:start] + words + text[end:], start
+    return text
+
+
+def _amounts(ours: ReadSentence, theirs: ReadSentence) -> Iterator[Change]:
+    for amount, (same, level) in matched_amounts(ours, theirs).items():
+        if level == AmountMatch.SAME and len(amount.values) == len(same.values):
+            yield amount.start, amount.end, same.text
+
+
+def _medicines(ours: ReadSentence, theirs: ReadSentence, claim: str, source: str) -> Iterator[Change]:
+    for medicine in ours.medicines:
+        same = next((other for other in theirs.medicines if other.name == medicine.name), None)
+        if same and not _is_in(claim[medicine.start : medicine.end], source):
+            yield medicine.start, medicine.end, source[same.start : same.end]
+
+
+def _names(claim: str, source: str, lexicon: Lexicon) -> Iterator[Change]:
+    there = {hit.concept.id: source[hit.start : hit.end] for hit in lexicon.find(source)}
+    for hit in lexicon.find(claim):
+        if hit.concept.id in there and not _is_in(claim[hit.start : hit.end], source):
+            yield hit.start, hit.end, there[hit.concept.id]
+
+
+def _synonyms(ours: ReadSentence, theirs: ReadSentence, source: str) -> Iterator[Change]:
+    forms = {word.form for word in theirs.words}
+    for word in ours.words:
+        if word.meanings and word.form not in forms:
+            same = next((other for other in theirs.words if other.meanings & word.meanings), None)
+            if same:
+                yield word.start, word.end, source[same.start : same.end]
+
+
+def _is_in(words: str, source: str) -> bool:
+    return words.casefold() in source.casefold()
+
 
 ALIKE_FROM = 0.2
 """Support from which a sentence is carried that says what the source says in much the same words."""

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from citewell.answer.assistant import LibraryAssistant
-from citewell.assistants.evidence.blocks import numbered
 from citewell.prompts import Template
-from citewell.types import Context, Scope
+from citewell.types import Context, Evidence, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedPassage(Evidence):
+    """A passage whose name in the prompt is its number: the model cites [1], and so does the answer."""
+
+    @property
+    def alias(self) -> str:
+        return str(self.number)
+
+
+def numbered(context: Context) -> Context:
+    """The same context with its evidence as numbered blocks."""
+    blocks = (
+        NumberedPassage(evidence.number, evidence.hit, evidence.start, evidence.end, evidence.is_suspicious)
+        for evidence in context.evidence
+    )
+    return replace(context, evidence=tuple(blocks))
+
 
 NAME = "evidence"
 RULES = Template.read(Path(__file__).parent / "rules.txt")

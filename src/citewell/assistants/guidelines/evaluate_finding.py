@@ -22,7 +22,7 @@ from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, Crit
 from citewell.assistants.guidelines.evaluate_tests import MeasuredResult, is_test, judge_by_test, measured
 from citewell.assistants.guidelines.patient import PatientInput, Sex, age_in_words, sex_in_words
 from citewell.assistants.guidelines.record_clauses import RecordClause, as_read, cue, qualities, said
-from citewell.assistants.guidelines.tables import rows
+from citewell.assistants.guidelines.tables import rows, rows_of
 from citewell.clinical import broader
 from citewell.clinical.assertion import read_context, read_contexts
 from citewell.clinical.implied_findings import meant
@@ -248,7 +248,9 @@ WEEKS, YEAR = 21.0, 365.0
 @cache
 def _groups() -> tuple[tuple[frozenset[Unit], tuple[frozenset[Unit], ...]], ...]:
     """What several findings are together."""
-    return tuple((units(whole), tuple(map(units, parts.split("+")))) for whole, parts in rows("together.tsv"))
+    return tuple(
+        (units(whole), tuple(map(units, parts.split("+")))) for whole, parts in rows_of("assumed.tsv", "together")
+    )
 
 
 def _together(finding: FindingCriterion, record: PatientRecord) -> JudgedCriterion | None:
@@ -269,7 +271,10 @@ def _lasting(phrase: str) -> frozenset[str]:
     """What is assumed to be this where it has lasted for weeks: new constipation is a change in bowel habit."""
     wanted = units(phrase)
     return frozenset(
-        name for what, is_then in rows("lasting.tsv") if units(is_then) == wanted for name in names(units(what))
+        name
+        for what, is_then in rows_of("assumed.tsv", "lasting")
+        if units(is_then) == wanted
+        for name in names(units(what))
     )
 
 
@@ -448,7 +453,7 @@ def _readings() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """Conditions that no grammar parses, and what of a record speaks for them."""
     return tuple(
         (re.compile(asked, re.IGNORECASE), re.compile(rf"\b(?:{telling})\b", re.IGNORECASE))
-        for asked, telling in rows("unparsed.tsv")
+        for asked, telling in rows_of("assumed.tsv", "unparsed")
     )
 
 

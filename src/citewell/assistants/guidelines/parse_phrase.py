@@ -16,7 +16,7 @@ from citewell.assistants.guidelines.criteria import (
     any_of,
 )
 from citewell.assistants.guidelines.record_clauses import qualities
-from citewell.assistants.guidelines.tables import rows
+from citewell.assistants.guidelines.tables import rows_of
 from citewell.clinical import concept_ids
 from citewell.clinical.quantities import days_in
 
@@ -45,7 +45,9 @@ _KEEP_OR = re.compile(r"\b(?:in or at|\d+ or (?:more|greater|over|above|less))\b
 
 @cache
 def _details() -> re.Pattern[str]:
-    return re.compile(r"(?:^|,?\s+)(?P<detail>(?:" + "|".join(row[0] for row in rows("details.tsv")) + r")\b.*)$")
+    return re.compile(
+        r"(?:^|,?\s+)(?P<detail>(?:" + "|".join(row[0] for row in rows_of("grammar.tsv", "detail")) + r")\b.*)$"
+    )
 
 
 @cache

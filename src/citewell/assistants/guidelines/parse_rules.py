@@ -14,7 +14,7 @@ from citewell.assistants.guidelines.parse_criteria import RuleText, parse_criter
 from citewell.assistants.guidelines.parse_numbers import parse_age
 from citewell.assistants.guidelines.populations import Terms
 from citewell.assistants.guidelines.read_rules import SECTION, Item, RawRule
-from citewell.assistants.guidelines.tables import rows
+from citewell.assistants.guidelines.tables import rows, rows_of
 from citewell.clinical.populations import organ_of, people_pattern, sex_with, with_article
 from citewell.sentences import sentences
 
@@ -120,7 +120,7 @@ def _site(passage: RawRule) -> str | None:
     words = " ".join(passage.text.split())
     if several := _SEVERAL.search(words):
         return f"Several cancers, including {several.group('names')}"
-    named = re.compile(rf"\b(?:{'|'.join(row[0] for row in rows('sites.tsv'))})\b", re.IGNORECASE)
+    named = re.compile(rf"\b(?:{'|'.join(row[0] for row in rows_of('grammar.tsv', 'site'))})\b", re.IGNORECASE)
     for title in reversed(passage.headings):
         if named.search(title) and not re.search(r"\borganised by\b", title):
             bare = re.sub(r"^\d+(?:\.\d+)*\s+", "", title)
@@ -164,7 +164,7 @@ def _split(sentence: str, items: tuple[Item, ...]) -> Split:
 @cache
 def _verbs() -> str:
     """What a recommendation begins with to say what to do."""
-    return rf"(?:{'|'.join(words for (words,) in rows('verbs.tsv'))})\b"
+    return rf"(?:{'|'.join(words for (words,) in rows_of('grammar.tsv', 'verb'))})\b"
 
 
 def tells(text: str) -> bool:

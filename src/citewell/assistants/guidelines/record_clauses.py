@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 
 from citewell.assistants.guidelines.concept_match import Unit, is_clinical, names, placed
 from citewell.assistants.guidelines.concept_match import units as named_units
-from citewell.assistants.guidelines.tables import rows
+from citewell.assistants.guidelines.tables import rows, rows_of
 from citewell.clinical import Mention, broader
 from citewell.clinical.assertion import AssertionContext, read_context
 from citewell.clinical.implied_findings import is_misread, is_normal, meant
@@ -326,7 +326,7 @@ def descriptions() -> tuple[tuple[frozenset[Unit], re.Pattern[str], re.Pattern[s
     """What descriptions suggest: the suspicion, words for it, and words that must stand in the same text."""
     return tuple(
         (named_units(name), described, _words(beside))
-        for name, words, beside in ((*row, "")[:3] for row in rows("suggesting.tsv"))
+        for name, words, beside in ((*row, "")[:3] for row in rows_of("assumed.tsv", "suggesting"))
         if (described := _words(words)) is not None
     )
 

@@ -21,6 +21,11 @@ def rows(name: str) -> tuple[tuple[str, ...], ...]:
     return read_rows(FOLDER, name)
 
 
+def rows_of(name: str, kind: str) -> tuple[tuple[str, ...], ...]:
+    """The rows of one kind, which the first column tells, without that column."""
+    return tuple(row[1:] for row in rows(name) if row[0] == kind)
+
+
 @cache
 def fingerprint() -> str:
     """One hash for all tables: it tells later whether policy was the same."""
