@@ -10,7 +10,7 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.app import App
 from citewell.assistants.consult.service import ConsultService
-from citewell.consult_wiring import exported
+from citewell.consult_export import exported
 from citewell.errors import InputError, NotFound
 from citewell.types import Source, User
 from tests.assistants.consult_library import with_guidelines

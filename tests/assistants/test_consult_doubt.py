@@ -19,7 +19,7 @@ from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.service import ConsultService
 from citewell.assistants.consult.summary import record_of
 from citewell.assistants.consult.view import turn_json
-from citewell.consult_wiring import exported
+from citewell.consult_export import exported
 from citewell.errors import InputError
 from citewell.types import ParseLimits, Source, User
 from tests.assistants.consult_library import with_guidelines

@@ -24,7 +24,7 @@ from citewell.assistants.consult.service import ConsultService
 from citewell.assistants.consult.weight_based_doses import AMOUNTS
 from citewell.clinical.quantities import quantities
 from citewell.config import Settings
-from citewell.consult_wiring import exported
+from citewell.consult_export import exported
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Filing, ParseLimits, Source, User
 from citewell.types.consult import Category, ConsultState, Finding, FindingSource, Patient, Polarity

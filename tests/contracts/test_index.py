@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from citewell.adapters.index import compact_scope as compact
 from citewell.adapters.index import dense, exact
-from citewell.adapters.index import score_bounds as rough
+from citewell.adapters.index import segment as rough
 from citewell.adapters.index.bm25 import TUNING
 from citewell.adapters.index.exact import ExactIndex, Size
 from citewell.adapters.index.tenant_indexes import TenantIndex

@@ -27,7 +27,7 @@ def test_a_real_model_sees_only_its_journey_and_nothing_unsupported_passes(
         model=f"openai:{real_server.model_name}",
         model_url=real_server.url,
         model_timeout_s=300,
-        allowed_models=(f"{real_server.model_name}=2048/48",),
+        allowed_models=(f"{real_server.model_name}=1024/48",),
     )
     with build(settings) as app:
         for slug, text in (("back", BACK), ("knee", KNEE)):

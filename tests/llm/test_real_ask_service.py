@@ -27,7 +27,7 @@ def opened(home: Path, embedder: MiniLM, server: RealServer) -> App:
         model=f"openai:{server.model_name}",
         model_url=server.url,
         model_timeout_s=120,
-        allowed_models=(f"{server.model_name}=2048/128",),
+        allowed_models=(f"{server.model_name}=1024/128",),
     )
     app = build(settings)
     app.__dict__["embedder"] = embedder
@@ -59,5 +59,5 @@ def test_the_question_survives_the_server_and_a_retry_answers_it(
         turns = app.ask_service.conversations.turns(started.conversation_id, app.owner())
         assert [turn.answer_id for turn in turns] == [done.answer.id, done.answer.id]
         words = app.ask_service.audit.read(done.answer.id, app.owner()).words
-        assert words["setup"]["writer"] == {"name": f"openai:{real_server.model_name}", "window": 2048, "reply": 128}
+        assert words["setup"]["writer"] == {"name": f"openai:{real_server.model_name}", "window": 1024, "reply": 128}
         assert app.ask_service.audit.verify_chain("local").problems == ()

@@ -40,7 +40,7 @@ def app(
         model=f"openai:{real_server.model_name}",
         model_url=proxy.url,
         model_timeout_s=120,
-        allowed_models=(f"{real_server.model_name}=2048/48",),
+        allowed_models=(f"{real_server.model_name}=1024/48",),
     )
     with build(settings) as made:
         made.__dict__["embedder"] = embedder

@@ -34,7 +34,7 @@ def test_a_model_is_heard_sentence_by_sentence_and_only_as_far_as_the_record_car
         model=f"openai:{real_server.model_name}",
         model_url=real_server.url,
         model_timeout_s=120,
-        allowed_models=(f"{real_server.model_name}=2048/96",),
+        allowed_models=(f"{real_server.model_name}=1024/96",),
     )
     with build(settings) as app:
         app.__dict__["embedder"] = embedder
