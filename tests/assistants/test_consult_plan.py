@@ -354,7 +354,7 @@ def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_i
     service.assess(consult_id, asker)
     edited = service.edit(consult_id, "1.1", "Start ramipril 2.5 mg once daily.", asker)
     told = "The patient is allergic to ramipril."
-    (shown, *_) = plan_of(edited.consult)[0]["offered"]
+    shown = plan_of(edited.consult)[0]["parts"][0][1][0]
     assert shown.conflicts == ((told, "record", True),)
     assert (shown.doses, shown.grade, shown.source_text is not None) == ((), "", True)
     with pytest.raises(InputError, match=r"1\.1: The patient is allergic to ramipril\..*--despite"):

@@ -45,6 +45,31 @@ def lines_now(consult: Consult, number: int) -> list[PenLine]:
     return [line for line in lines if line.label not in gone]
 
 
+@dataclass(frozen=True, slots=True)
+class LineWarnings:
+    """The warnings of a line as it stands: those that no line before it tells, and the lines that tell the others."""
+
+    told: tuple[Mapping[str, Any], ...]
+    as_for: tuple[str, ...]
+
+
+def warnings_by_line(consult: Consult) -> dict[str, LineWarnings]:
+    """The warnings of every line of the plan by its number, each in full at the first line for this patient only."""
+    first: dict[tuple[str, str], str] = {}
+    found: dict[str, LineWarnings] = {}
+    for number in range(1, count(consult) + 1):
+        for line in lines_now(consult, number):
+            every = (consult.edit_of(line.label) or line.entry)["conflicts"]
+            if line.is_held_back:
+                found[line.label] = LineWarnings(tuple(every), ())
+                continue
+            told = tuple(one for one in every if (one["text"], one["source"]) not in first)
+            earlier = dict.fromkeys(first[key] for one in every if (key := (one["text"], one["source"])) in first)
+            first |= {(one["text"], one["source"]): line.label for one in told}
+            found[line.label] = LineWarnings(told, tuple(earlier))
+    return found
+
+
 def removed_lines(consult: Consult, number: int) -> list[tuple[PenLine, str]]:
     """The lines of a diagnosis that the clinician took out, each with why."""
     gone = dict(consult.removed)

@@ -9,7 +9,7 @@ from typing import Any
 from citewell.assistants.consult.summary import lasting
 from citewell.assistants.consult.view import source_line
 from citewell.types.consult import Category, Consult, Finding, Polarity
-from citewell.types.consult_plan_edits import PenLine, by_part, lines_now, removed_lines
+from citewell.types.consult_plan_edits import LineWarnings, PenLine, by_part, lines_now, removed_lines, warnings_by_line
 from citewell.web.source_highlights import SourceTarget
 
 GROUPS: tuple[tuple[str, frozenset[Category]], ...] = (
@@ -80,6 +80,9 @@ class PlanLine:
     grade: str
     doses: tuple[str, ...]
     conflicts: tuple[tuple[str, str, bool], ...]
+    """What speaks against it and is not told before."""
+    as_for: tuple[str, ...]
+    """The lines before it that tell the rest."""
     reservations: tuple[str, ...]
     is_own: bool = False
     is_held_back: bool = False
@@ -127,13 +130,12 @@ def _shown(finding: Finding) -> FindingLine:
 def plan_of(consult: Consult) -> list[dict[str, Any]]:
     """The diagnoses of the plan, each with its statements as they stand now."""
     plan: Mapping[str, Any] = consult.plan or {"diagnoses": []}
+    warnings = warnings_by_line(consult)
     return [
         {
             **diagnosis,
-            "offered": [_told(consult, line) for line in lines_now(consult, number) if not line.is_held_back],
-            "held_back": [_told(consult, line) for line in lines_now(consult, number) if line.is_held_back],
             "parts": [
-                (title, [_told(consult, line) for line in lines])
+                (title, [_told(consult, line, warnings[line.label]) for line in lines])
                 for title, lines in by_part(lines_now(consult, number))
             ],
             "removed": [(line.label, line.entry["text"], why) for line, why in removed_lines(consult, number)],
@@ -142,24 +144,21 @@ def plan_of(consult: Consult) -> list[dict[str, Any]]:
     ]
 
 
-def _own(line: PenLine, now: Mapping[str, Any]) -> PlanLine:
-    """A line that the clinician added: no source, and what speaks against it."""
-    against = tuple((told["text"], told["source"], told["is_grave"]) for told in now["conflicts"])
-    return PlanLine(line.label, now["text"], None, now["why"], "", "", "", "", (), against, (), is_own=True)
-
-
-def _told(consult: Consult, line: PenLine) -> PlanLine:
+def _told(consult: Consult, line: PenLine, warnings: LineWarnings) -> PlanLine:
     """A statement as it stands: of one that the clinician wrote, what speaks against their words, and no grade."""
     label, entry = line.label, line.entry
     edit = consult.edit_of(label)
+    against = tuple((told["text"], told["source"], told["is_grave"]) for told in warnings.told)
     if line.is_own:
-        return _own(line, edit or entry)
+        now = edit or entry
+        return PlanLine(
+            label, now["text"], None, now["why"], "", "", "", "", (), against, warnings.as_for, (), is_own=True
+        )
     place = entry["place"]
     graded = (
         f"{entry['strength']} recommendation" if entry["strength"] else "",
         f"{entry['certainty']} certainty" if entry["certainty"] else "",
     )
-    against = (edit or entry)["conflicts"]
     return PlanLine(
         label=label,
         text=(edit or entry)["text"],
@@ -170,7 +169,8 @@ def _told(consult: Consult, line: PenLine) -> PlanLine:
         source=source_line(place),
         grade="" if edit else ", ".join(part for part in graded if part),
         doses=() if edit else tuple(dose["arithmetic"] for dose in entry["doses"]),
-        conflicts=tuple((told["text"], told["source"], told["is_grave"]) for told in against),
+        conflicts=against,
+        as_for=warnings.as_for,
         reservations=() if edit else tuple(entry["reservations"]),
         is_held_back=line.is_held_back,
     )

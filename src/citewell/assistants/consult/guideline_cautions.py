@@ -162,6 +162,7 @@ def _illnesses(
     for diagnosis in diagnoses:
         if any(one in wider(other) for one in illnesses for other in named_illnesses(diagnosis)):
             yield "illness", f"the diagnosis is {diagnosis}"
+            own_illness |= {name for other in named_illnesses(diagnosis) for name in wider(other)}
     held_now = (Polarity.PRESENT, Polarity.PAST, Polarity.UNCLEAR)
     for finding in held.findings:
         own, kinds = concept_ids(finding.name), named_illnesses(finding.name)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from citewell.assistants.consult.advice_sections import NUMBER
+from citewell.assistants.consult.applicability import applicability_of
 from citewell.assistants.consult.conflicts import PatientMedicines
 from citewell.assistants.consult.guideline_cautions import FORBIDS, is_one_of, named_of
 from citewell.assistants.consult.guideline_choice import is_label, plain
 from citewell.clinical.medicines import Medicine, medicines
 from citewell.sentences import list_mark, sentences
 from citewell.types import Document, LibraryEntry
+from citewell.types.consult import Patient
 from citewell.types.consult_plan import Conflict
 
 _KINDS = (
@@ -38,7 +41,11 @@ class _Printed:
 
     text: str
     kind: str
-    heading: str
+    section: tuple[str, ...]
+
+    @property
+    def heading(self) -> str:
+        return NUMBER.sub("", self.section[-1]).capitalize()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,44 +77,58 @@ def printed_warnings(
     for entry in shelf:
         own = medicines(entry.title)[0].name if is_label(entry.title) else None
         if own is not None and own in others:
-            found += _once(_of_one(entry.title, own, opened(entry.id), asked))
+            found += _of_one(entry.title, own, opened(entry.id), asked)
     return tuple(found)
 
 
-def _once(found: Iterable[tuple[str, Conflict]]) -> Iterator[Conflict]:
-    """Each illness, group and other medicine once, by the first words that name it."""
-    once: dict[tuple[str, str], Conflict] = {}
-    for about, conflict in found:
-        once.setdefault((conflict.kind, about), conflict)
-    yield from once.values()
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """Why a sentence that is printed with a medicine speaks against one."""
+
+    kind: str
+    medicine: str
+    told: tuple[str, ...]
+    about: str
+    """What is told once, by the first sentence that names it."""
+    is_by_class: bool = False
+    """Only a class of the other medicine is named."""
 
 
-def _of_one(title: str, own: str, document: Document, asked: _Held) -> Iterator[tuple[str, Conflict]]:
-    """What is printed with one medicine, each with what it is about; names of medicines before classes."""
-    by_class = []
-    for printed in _read(document):
+def _of_one(title: str, own: str, document: Document, asked: _Held) -> Iterator[Conflict]:
+    """What is printed with one medicine: each illness, group and other medicine once, each sentence once."""
+    warning = [printed for printed in _read(document) if _is_for(printed.section, asked.patient.patient)]
+    found = [(printed, reason) for printed in warning for reason in _reasons(printed, own, asked)]
+    once: dict[tuple[str, str], tuple[_Printed, _Reason]] = {}
+    for printed, reason in sorted(found, key=lambda one: one[1].is_by_class):
+        once.setdefault((reason.kind, reason.about), (printed, reason))
+    together: dict[tuple[_Printed, str, str], list[str]] = {}
+    for printed, reason in once.values():
+        together.setdefault((printed, reason.kind, reason.medicine), []).extend(reason.told)
+    for (printed, kind, medicine), told in together.items():
+        why = "; ".join(dict.fromkeys(told))
         quoted = f"The product information for {own} says ({printed.heading}): “{printed.text}”"
-        if printed.kind == "interaction":
-            for name, is_named in _named_others(printed.text, own, asked):
-                told = "; ".join(f"{one} is {'taken' if one in asked.taken else 'in the plan'}" for one in (own, name))
-                about = name if own in asked.taken else own
-                found = (name, Conflict("interaction", about, f"{_sentence(told)} {quoted}", title, is_grave=False))
-                if is_named:
-                    yield found
-                else:
-                    by_class.append(found)
-            continue
-        bare = _EXCEPT.sub("", printed.text)
         is_grave = printed.kind == "against"
-        is_telling = is_grave or FORBIDS.search(bare) is not None
-        for kind, told in named_of(bare, asked.patient, "", asked.conditions):
-            if is_telling or kind == "renal":
-                yield told, Conflict(kind, own, f"{_sentence(told)} {quoted}", title, is_grave)
-    yield from by_class
+        yield Conflict(kind, medicine, f"{why[:1].upper()}{why[1:]}. {quoted}", title, is_grave)
 
 
-def _sentence(told: str) -> str:
-    return f"{told[:1].upper()}{told[1:]}."
+def _reasons(printed: _Printed, own: str, asked: _Held) -> Iterator[_Reason]:
+    """Why a sentence speaks against the medicine that it is printed with, or against another beside it."""
+    if printed.kind == "interaction":
+        for name, is_named in _named_others(printed.text, own, asked):
+            both = tuple(f"{one} is {'taken' if one in asked.taken else 'in the plan'}" for one in (own, name))
+            yield _Reason("interaction", name if own in asked.taken else own, both, name, not is_named)
+        return
+    bare = _EXCEPT.sub("", printed.text)
+    is_telling = printed.kind == "against" or FORBIDS.search(bare) is not None
+    for kind, told in named_of(bare, asked.patient, "", asked.conditions):
+        if is_telling or kind == "renal":
+            yield _Reason(kind, own, (told,), told)
+
+
+@lru_cache(maxsize=10_000)
+def _is_for(section: tuple[str, ...], patient: Patient) -> bool:
+    """Whether the headings name no other people: “Use in pregnant women” warns nobody else."""
+    return applicability_of(section, "", patient).applies
 
 
 def _named_others(text: str, own: str, asked: _Held) -> Iterator[tuple[str, bool]]:
@@ -152,11 +173,11 @@ def _label(row: str) -> str:
     return row.partition(";")[0]
 
 
-def _as_printed(text: str, section: Sequence[str]) -> Iterator[_Printed]:
+def _as_printed(text: str, section: tuple[str, ...]) -> Iterator[_Printed]:
     """Words as what their section makes them; those of no such section warn of nothing."""
     kind = _kind(section)
     if kind is not None and len(text) <= LONGEST and not text.endswith(":"):
-        yield _Printed(text, kind, NUMBER.sub("", section[-1]).capitalize())
+        yield _Printed(text, kind, section)
 
 
 def _kind(section: Sequence[str]) -> str | None:

@@ -11,7 +11,7 @@ from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who
 from citewell.types.consult import Consult, ConsultState
-from citewell.types.consult_plan_edits import PenLine, by_part, lines_now, removed_lines
+from citewell.types.consult_plan_edits import LineWarnings, PenLine, by_part, lines_now, removed_lines, warnings_by_line
 
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 DRAFT = "DRAFT for a clinician to check and sign. Not advice for the patient."
@@ -113,6 +113,7 @@ def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"! {told['text']} ({told['source']})" for told in plan.get("warnings", ()))
     yield from (f"Note: {note}" for note in plan["notes"])
     sources: dict[str, int] = {}
+    warnings = warnings_by_line(consult)
     for number, diagnosis in enumerate(plan["diagnoses"], 1):
         yield f"\n{number}. {diagnosis['condition']} ({diagnosis['confidence']})"
         if not diagnosis["is_found"]:
@@ -120,7 +121,7 @@ def _plan_lines(consult: Consult, plan: Mapping[str, Any]) -> Iterator[str]:
         for title, lines in by_part(lines_now(consult, number)):
             yield f"   {title}"
             for line in lines:
-                yield from _statement_lines(consult, line, sources)
+                yield from _statement_lines(consult, line, sources, warnings[line.label])
         for line, why in removed_lines(consult, number):
             yield f"   removed by the clinician: {line.entry['text']}" + (f" ({why})" if why else "")
         if diagnosis.get("shared"):
@@ -146,20 +147,26 @@ def _left_out_lines(plan: Mapping[str, Any]) -> Iterator[str]:
         yield "   " + "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
 
 
-def _statement_lines(consult: Consult, line: PenLine, sources: dict[str, int]) -> Iterator[str]:
+def _warning_lines(warnings: LineWarnings) -> Iterator[str]:
+    yield from (f"       ! {told['text']} ({told['source']})" for told in warnings.told)
+    if warnings.as_for:
+        yield f"       ! Warnings as for {', '.join(warnings.as_for)}"
+
+
+def _statement_lines(consult: Consult, line: PenLine, sources: dict[str, int], warnings: LineWarnings) -> Iterator[str]:
     label, entry = line.label, line.entry
     edit = consult.edit_of(label)
     if line.is_own:
         now = edit or entry
         yield f"   {label} {now['text']}"
         yield "       clinician's own line" + (f": {now['why']}" if now["why"] else "")
-        yield from (f"       ! {told['text']} ({told['source']})" for told in now["conflicts"])
+        yield from _warning_lines(warnings)
         return
     source = source_line(entry["place"])
     if edit is not None:
         yield f"   {label} {edit['text']}"
         yield "       clinician's own wording, not the source's" + (f": {edit['why']}" if edit["why"] else "")
-        yield from (f"       ! {told['text']} ({told['source']})" for told in edit["conflicts"])
+        yield from _warning_lines(warnings)
         yield f"       replacing: {entry['text']} [{source}]"
         return
     held = "NOT FOR THIS PATIENT: " if line.is_held_back else ""
@@ -174,7 +181,7 @@ def _statement_lines(consult: Consult, line: PenLine, sources: dict[str, int]) -
     at = raised(sources.setdefault(source, len(sources) + 1))
     yield f"   {label} {held}{entry['text']} {at}" + (f" ({graded})" if graded else "")
     yield from (f"       dose: {dose['arithmetic']}" for dose in entry["doses"])
-    yield from (f"       ! {told['text']} ({told['source']})" for told in entry["conflicts"])
+    yield from _warning_lines(warnings)
     yield from (f"       ? {told}" for told in entry["reservations"])
 
 
