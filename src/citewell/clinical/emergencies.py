@@ -108,12 +108,14 @@ def find_emergencies(
         sure = {kind for kind in found if danger.get(kind, 0.0) >= A_TRACE or (kind == "suicide" and is_despair)}
         found = {kind: words for kind, words in found.items() if kind in sure}
     found = found or reading.nearest(likeliest)
-    kinds = tuple(kind for kind in kinds_in_order() if kind in found)
+    if likeliest is not None and danger[likeliest] > LIKELY and likeliest not in found:
+        found |= reading.nearest(likeliest)
+    kinds = tuple(sorted(found, key=lambda kind: (kind != likeliest, kinds_in_order().index(kind))))
     told = dict.fromkeys(one for kind in kinds for one in found[kind])
     words = tuple(one for one in told if not any(one != other and one in other for other in told))
     language = language or reading.language
     if is_vignette is None:
-        is_vignette = reading.is_vignette and kinds[:1] != ("suicide",)
+        is_vignette = reading.is_vignette and "suicide" not in kinds
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words)
 
 
@@ -645,7 +647,7 @@ def _rules() -> tuple[EmergencyRule, ...]:
 
 
 def kinds_in_order() -> tuple[str, ...]:
-    """The kinds of emergency, the one whose notice comes first before others."""
+    """The kinds of emergency; of those that a text tells of, the reader's likeliest goes before this order."""
     return tuple(kind for kind, *_ in rows("emergency_kinds.tsv"))
 
 
@@ -746,7 +748,7 @@ def notice(kinds: Sequence[str], language: Language, country: str, *, is_vignett
         lines.append(texts["crisis", language])
     if said == "anyone" and numbers.advice:
         lines.append(texts["advice", language])
-    if said == "suicide" and kinds[-1] != "suicide":
+    if said == "suicide" and len(kinds) > 1:
         lines.insert(0, texts["anyone", language])
     titles = ", ".join(title_of(kind, language) for kind in kinds)
     return " ".join(lines).format(

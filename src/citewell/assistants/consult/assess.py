@@ -209,6 +209,7 @@ CLOSEST = (
     " The closest title is “{closest}”. It was not used. If it covers the illness, enter the diagnosis by the name it "
     "has there."
 )
+READ_AS = "“{condition}” was read as “{name}”. If that is wrong, enter the diagnosis by another name."
 NOTHING_APPLIES = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
 )
@@ -256,8 +257,9 @@ POLICY = Policy(threshold=0.0, shown=frozenset({Verdict.SUPPORTED}), min_relevan
 def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags: Sequence[str] = ()) -> Plan:
     """The plan for a consult's differentials."""
     held = PatientMedicines.of(consult)
-    conditions = [written_out(other.condition) for other in consult.differentials]
-    found, alone = evidence_for(conditions, consult, scope=scope, parts=parts)
+    entered = [other.condition for other in consult.differentials]
+    found, alone = evidence_for(entered, consult, scope=scope, parts=parts)
+    conditions = [evidence.gathered.condition for evidence in found]
     notes: list[str] = []
     country = _country(consult)
     plans: list[DiagnosisPlan] = []
@@ -266,6 +268,9 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
     named = [medicine for lines in every for one in lines.lines for medicine in medicines(one.line.text)]
     held = with_printed(held, conditions, named, parts)
     for differential, evidence, lines in zip(consult.differentials, found, every, strict=True):
+        name = evidence.gathered.condition
+        if name != written_out(differential.condition):
+            notes.append(READ_AS.format(condition=differential.condition, name=name))
         notes += _of_countries(differential.condition, *_leading(evidence.guidelines, country), country)
         warnings += of_guideline(lines, held)
         written = _written(evidence, lines, held, parts, notes)

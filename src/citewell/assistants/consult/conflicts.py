@@ -245,8 +245,9 @@ def _together(found: Iterable[Conflict]) -> tuple[Conflict, ...]:
         key = (told.kind, told.source, told.is_grave, own.rstrip("."), families or told.medicine)
         if first.setdefault(key, told) is not told:
             others.setdefault(key, []).append(told.medicine)
+    named = {key: [name for name in dict.fromkeys(others.get(key, ())) if name != first[key].medicine] for key in first}
     return tuple(
-        replace(told, text=f"{told.text} {SAME_OF.format(names=' and '.join(others[key]))}") if key in others else told
+        replace(told, text=f"{told.text} {SAME_OF.format(names=' and '.join(named[key]))}") if named[key] else told
         for key, told in first.items()
     )
 

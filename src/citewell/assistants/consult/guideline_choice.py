@@ -19,6 +19,7 @@ from citewell.answer.illnesses import (
 from citewell.assistants.consult.advice_sections import NUMBER, may_advise
 from citewell.assistants.consult.tables import rows
 from citewell.clinical import mentions
+from citewell.clinical.assertion import read_context
 from citewell.clinical.medicines import medicines
 from citewell.sentences import terms
 from citewell.types import Document, LibraryEntry
@@ -45,6 +46,12 @@ MAX_FORMS = 5
 """Illnesses that the headings of a guideline on one illness and its forms may name."""
 CHAPTER_DEPTH = 2
 """Where the title names another illness, only a chapter is on this one: further down it is named beside the other."""
+SURE_MEANING = 0.6
+"""Share from which the reader's meaning of a diagnosis is tried."""
+_WITHOUT = re.compile(
+    r"[,;(/]|\s[-–]\s|\b(?:with(?:out)?|no|not|in|on|for|after|post|since|x(?= ?\d))\b", re.IGNORECASE
+)
+"""Where a diagnosis goes on to say something beside its name."""
 OPENING = 600
 """Characters in which a guideline says what it is on."""
 _BESIDE = re.compile(
@@ -111,17 +118,52 @@ def written_out(diagnosis: str) -> str:
 
 
 @lru_cache(maxsize=1_000)
+def other_readings(diagnosis: str) -> tuple[str, ...]:
+    """What else a diagnosis may be called, to be tried where nothing is found under its own name.
+
+    That is its beginning without what is said beside it, then what the clinical reader takes the words for.
+
+    >>> other_readings("Loose stools, no blood"), other_readings("Wear and tear of both knees")
+    (('diarrhoea',), ('osteoarthritis',))
+    """
+    head = _WITHOUT.split(diagnosis, maxsplit=1)[0].strip() or diagnosis
+    meant = (
+        [name for name, _ in span.meanings]
+        for span in read_context(head).spans
+        if span.kind in ("condition", "symptom") and _is_meant(span.meanings)
+    )
+    found = (written_out(head), *(names[0] for names in meant if names[0] != "none"))
+    return tuple(name for name in dict.fromkeys(found) if name not in (diagnosis, written_out(diagnosis)))
+
+
+def _is_meant(meanings: Sequence[tuple[str, float]]) -> bool:
+    """Whether the reader is sure enough of its first meaning; a broader or narrower name of it counts for it."""
+    if not meanings:
+        return False
+    first = meanings[0][0]
+    kin = (share for name, share in meanings if name == first or _is_kin(name, first))
+    return sum(kin) >= SURE_MEANING
+
+
+def _is_kin(one: str, other: str) -> bool:
+    return any(are_related(name, own) for name in named_illnesses(one) for own in named_illnesses(other))
+
+
+@lru_cache(maxsize=1_000)
 def illnesses_of(diagnosis: str) -> frozenset[str]:
     """The illnesses that a diagnosis is, without those that it only names beside them.
 
     >>> sorted(illnesses_of("Raised cholesterol after heart attack")), sorted(illnesses_of("Post-stroke pneumonia"))
     (['hypercholesterolaemia'], ['pneumonia'])
+    >>> sorted(illnesses_of("Glue ear infection"))
+    ['otitis media']
     """
     found, end, own = illnesses(diagnosis), 0, []
     for illness in found:
         own += [] if _BESIDE.search(diagnosis, end, illness.start) else [illness.name]
         end = illness.end
-    return frozenset(own or (illness.name for illness in found)) or parted_illnesses(diagnosis)
+    named = frozenset(own or (illness.name for illness in found)) or parted_illnesses(diagnosis)
+    return frozenset(name for name in named if not any(name in wider(other) for other in named - {name}))
 
 
 def is_label(title: str) -> bool:
@@ -282,7 +324,8 @@ def names_of(condition: str) -> tuple[str, ...]:
 def _telling_names(condition: str) -> tuple[frozenset[str], ...]:
     """The words of each name that tell the illness from others; of the one that was entered, without its form."""
     entered, *others = names_of(condition)
-    told = [frozenset(terms(entered)) - _words(_QUALIFYING) - _words(_LITTLE)]
+    named = " ".join(entered[illness.start : illness.end] for illness in illnesses(entered))
+    told = [frozenset(terms(entered)) - (_words(_QUALIFYING) - frozenset(terms(named))) - _words(_LITTLE)]
     told += [frozenset(terms(name)) - _words(_LITTLE) for name in others]
     return tuple(words for words in told if words)
 

@@ -12,7 +12,13 @@ from citewell.answer.illnesses import named_illnesses, wider
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.consult.conflicts import PatientMedicines
 from citewell.assistants.consult.gather import GatheredEvidence, gather
-from citewell.assistants.consult.guideline_choice import ChosenGuideline, guidelines_on, may_be_on
+from citewell.assistants.consult.guideline_choice import (
+    ChosenGuideline,
+    guidelines_on,
+    may_be_on,
+    other_readings,
+    written_out,
+)
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.patient_conditions import known_of
 from citewell.assistants.consult.plan_lines import PlanPatient
@@ -79,12 +85,31 @@ def evidence_for(
     shelf = parts.shelf()
     named = " ".join((*conditions, *(one.name for one in consult.settled if one.category is Category.MEDICATION)))
     taken = frozenset(medicine.name for medicine in medicines(named))
-    choices = [_choice(condition, shelf, scope, parts, taken) for condition in conditions]
+    chosen_by_name = [chosen_for(condition, shelf, scope, parts, taken) for condition in conditions]
+    conditions = [name for name, _, _ in chosen_by_name]
+    choices = [(guidelines, others) for _, guidelines, others in chosen_by_name]
     generations = {entry.id: generation for generation, entry in shelf}
     chosen = [{generations[one.entry.id]: one.entry.id for one in guidelines} for guidelines, _ in choices]
     patient = patient_of(consult)
     gathered, alone = gather(conditions, consult.settled, patient, scope=scope, search=parts.search, chosen=chosen)
     return [DiagnosisEvidence(*choice, found) for choice, found in zip(choices, gathered, strict=True)], alone
+
+
+def chosen_for(
+    diagnosis: str,
+    shelf: Sequence[tuple[int, LibraryEntry]],
+    scope: Scope,
+    parts: AssessmentParts,
+    taken: frozenset[str],
+) -> tuple[str, tuple[ChosenGuideline, ...], tuple[LibraryEntry, ...]]:
+    """A diagnosis by the name under which guidelines on it are found, those, and what else was looked at."""
+    name = written_out(diagnosis)
+    found = _choice(name, shelf, scope, parts, taken)
+    for other in other_readings(diagnosis) if not found[0] else ():
+        again = _choice(other, shelf, scope, parts, taken)
+        if again[0]:
+            return other, *again
+    return name, *found
 
 
 def _choice(
