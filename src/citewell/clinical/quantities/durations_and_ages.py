@@ -296,6 +296,26 @@ _AGE = re.compile(
     r"|^\s?(?P<bare>\d{1,3})(?:\s?years?)?\.?\s?$",
     re.IGNORECASE,
 )
+_YOUNG = r"baby(?:\s(?:boy|girl))?|infant|toddler|neonate|newborn|twins?|boy|girl|child"
+_SHORT_AGE = (
+    r"(?:(?P<{0}_years>\d{{1,2}})\s?(?:y|yrs?|years?)?[\s,]{{1,2}}(?:and\s)?)?(?P<{0}>\d{{1,2}})"
+    r"(?:/(?P<{0}_part>12|52|7)|\s?(?P<{0}_unit>months?|mths?|mo|m|weeks?|wks?|days?|d|hours?|hrs?))(?![\w/])"
+)
+"""“14/12”, “2y 3/12”, “8 months”."""
+_CHILD_AGE = re.compile(
+    rf"\b(?:{_YOUNG})(?:\s(?-i:[A-Z][a-z]+)){{0,2}}[\s,:(]{{1,3}}(?:[mf][\s,]{{1,2}})?(?:aged?\s)?{_SHORT_AGE.format('behind')}"
+    r"(?=\s*(?:[,.;:()]|$|olds?\b|of age|\d|[mf]\b|male|female|wt\b|weigh))"
+    rf"|(?<![\w/.,+-]){_SHORT_AGE.format('before')}[\s-](?:old[\s,]{{1,2}})?(?:{_YOUNG})\b"
+    rf"|^\W*{_SHORT_AGE.format('first')}[\s,]{{1,2}}(?:(?-i:[MFmf])(?![\w'’/.]\w)|female\b|male\b)"
+    rf"|^\W*(?:female|male|(?-i:[MF]))[\s,/]{{1,2}}{_SHORT_AGE.format('sexed')}(?=\s*(?:[,.;]|$))"
+    r"|\b(?:neonate|newborn|baby|infant)[\s,]{1,2}(?:d|day\s)(?P<day>\d{1,2})\b"
+    r"|\bday\s(?P<day_of>\d{1,2})(?:\sold)?\s(?:neonate|newborn|baby|infant)\b",
+    re.IGNORECASE,
+)
+"""The age of a child as notes write it beside who it is: “Baby, f, 14/12”, “18m boy”, “2y 3/12 M”, “day 3 baby”."""
+_NO_INFANT = re.compile(r"(?:toddler|child|boy|girl)\b[^/]*(?:/7|d|days?|h|hrs?|hours?)$", re.IGNORECASE)
+"""“Toddler, 5 days” is how long something has lasted."""
+_CHILD_SEX = re.compile(r"\b(?:(?P<female>female|girl|f)|male|boy|m)\b", re.IGNORECASE)
 _SEXED = re.compile(
     r"[\s,]{1,2}(?:y/?o\s)?(?P<sex>female|male|woman|man|lady|gentleman|girl|boy|[MF](?![\w/'’.]))", re.IGNORECASE
 )
@@ -311,7 +331,7 @@ _EVENT = re.compile(
     r"[^.;,]{0,15}$",
     re.IGNORECASE,
 )
-_YEARS_IN = {"y": 1.0, "m": 1 / MONTHS_IN_YEAR, "w": 7 / 365, "d": 1 / 365}
+_YEARS_IN = {"y": 1.0, "m": 1 / MONTHS_IN_YEAR, "w": 7 / 365, "d": 1 / 365, "h": 1 / 365 / 24}
 
 
 def ages(text: str) -> tuple[Age, ...]:
@@ -325,10 +345,31 @@ def ages(text: str) -> tuple[Age, ...]:
     [(8.0, 'male'), (46.0, 'female'), (61.0, 'male'), (76.0, None)]
     >>> [round(found.years, 2) for found in ages("6/52 old, a 3-month-old, 28/40")]
     [0.12, 0.25]
+    >>> [round(found.years, 2) for found in ages("Baby Ada, f, 14/12, purging 2/7. 18m boy. 2y 3/12 girl. Day 3 baby")]
+    [1.17, 1.5, 2.25, 0.01]
     """
     flat = text.translate(FLAT)
-    found = (match for match in _AGE.finditer(flat) if not _is_temperature(match))
-    return tuple(replace(age, text=text[age.start : age.end]) for age in map(_age, found))
+    young = [_child_age(match) for match in _CHILD_AGE.finditer(flat) if not _NO_INFANT.match(match.group())]
+    others = (_age(match) for match in _AGE.finditer(flat) if not _is_temperature(match))
+    found = [*young, *(age for age in others if not any(age.start < own.end and own.start < age.end for own in young))]
+    return tuple(replace(age, text=text[age.start : age.end]) for age in sorted(found, key=lambda age: age.start))
+
+
+def _child_age(match: re.Match[str]) -> Age:
+    groups = match.groupdict()
+    names = ("behind", "before", "first", "sexed", "day", "day_of")
+    own = next(name for name in names if groups[name])
+    part, unit = groups.get(f"{own}_part"), groups.get(f"{own}_unit")
+    letter = _PARTS[part][0] if part else (unit or "day")[0].casefold()
+    value, whole = float(groups[own]), float(groups.get(f"{own}_years") or 0)
+    sexed = _CHILD_SEX.search(match.group()) or _CHILD_SEX.match(match.string, match.end())
+    sex: Literal["female", "male"] | None = None if sexed is None else ("female" if sexed["female"] else "male")
+    years = whole + value * _YEARS_IN[letter]
+    names_of = {"m": "month", "w": "week", "d": "day", "h": "hour"}
+    of: Literal["patient", "other"] = (
+        "other" if _OTHER.search(match.string[max(0, match.start() - LOOK_BACK) : match.start()]) else "patient"
+    )
+    return Age(*match.span(), "", years, years if whole else value, "year" if whole else names_of[letter], sex, of)
 
 
 _FAHRENHEIT = re.compile(r"(?:9[5-9]|10[0-8])\s?F")
