@@ -259,14 +259,14 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
     held = PatientMedicines.of(consult)
     entered = [other.condition for other in consult.differentials]
     found, alone = evidence_for(entered, consult, scope=scope, parts=parts)
-    conditions = [evidence.gathered.condition for evidence in found]
+    conditions = [*map(written_out, entered), *(evidence.gathered.condition for evidence in found)]
     notes: list[str] = []
     country = _country(consult)
     plans: list[DiagnosisPlan] = []
     warnings: list[Conflict] = []
     every = [_lines(evidence, consult, held, country) for evidence in found]
     named = [medicine for lines in every for one in lines.lines for medicine in medicines(one.line.text)]
-    held = with_printed(held, conditions, named, parts)
+    held = with_printed(held, tuple(dict.fromkeys(conditions)), named, parts)
     for differential, evidence, lines in zip(consult.differentials, found, every, strict=True):
         name = evidence.gathered.condition
         if name != written_out(differential.condition):

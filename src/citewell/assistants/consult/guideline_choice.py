@@ -121,15 +121,17 @@ def written_out(diagnosis: str) -> str:
 def other_readings(diagnosis: str) -> tuple[str, ...]:
     """What else a diagnosis may be called, to be tried where nothing is found under its own name.
 
-    That is its beginning without what is said beside it, then what the clinical reader takes the words for.
+    That is its beginning without what is said beside it; then, where no illness is named, what the clinical reader
+    takes the words for.
 
     >>> other_readings("Loose stools, no blood"), other_readings("Wear and tear of both knees")
     (('diarrhoea',), ('osteoarthritis',))
     """
     head = _WITHOUT.split(diagnosis, maxsplit=1)[0].strip() or diagnosis
+    spans = () if illnesses_of(diagnosis) else read_context(head).spans
     meant = (
         [name for name, _ in span.meanings]
-        for span in read_context(head).spans
+        for span in spans
         if span.kind in ("condition", "symptom") and _is_meant(span.meanings)
     )
     found = (written_out(head), *(names[0] for names in meant if names[0] != "none"))
