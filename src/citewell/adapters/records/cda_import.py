@@ -36,6 +36,8 @@ Span = tuple[int, int]
 LONGER = 2
 """Words by which another name may be longer than the first one: more are a whole line."""
 MAX_LABEL_CHARACTERS = 60
+MOST = 8
+"""Names and references of one entry that are looked up."""
 _REST = re.compile(r"\s[-–]\s|[:;(]|\s(?=\d)")
 ENTRIES = ("act", "observation", "procedure", "substanceAdministration", "encounter")
 
@@ -104,7 +106,8 @@ def _entries(root: Element) -> Iterator[Entry]:
         section = None if reader is None else section_of(element)
         if reader is not None and section is not None:
             parts = (reader.subject(element), child_named(element, "text"), child_named(element, "value"))
-            yield Entry(element, section, reader, tuple(reader.names(element)), references_in(*parts))
+            names, references = reader.names(element), references_in(*parts)
+            yield Entry(element, section, reader, tuple(names[:MOST]), references[:MOST])
 
 
 def _checked(entries: list[Entry]) -> list[Entry]:

@@ -20,6 +20,7 @@ CANDIDATES = 100
 ROWS = frozenset({"tr", "item", "paragraph"})
 """What is written as one line."""
 MAX_ROW_CHARACTERS = 4_000
+"""What is longer is a text of its own and no line of a list."""
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)?")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NUMBER = re.compile(r"\d*\.?\d+")
@@ -89,7 +90,7 @@ class Narrative:
         self._held = [words_of(document.text[block.start : block.end]) for block in document.blocks]
         self._places: dict[str, list[int]] = {}
         for number, block in enumerate(document.blocks):
-            if block.kind != "heading":
+            if block.kind != "heading" and block.end - block.start <= MAX_ROW_CHARACTERS:
                 for word in self._held[number]:
                     self._places.setdefault(word, []).append(number)
         self._shared: dict[Element, Counter[str]] = {}
@@ -219,7 +220,7 @@ class Narrative:
             found: dict[str, list[int]] = {}
             for number in self._sections.get(section, range(0))[:_MAX_BLOCKS_READ]:
                 block = self.document.blocks[number]
-                if block.kind != "heading":
+                if block.kind != "heading" and block.end - block.start <= MAX_ROW_CHARACTERS:
                     for medicine in medicines(self.document.text[block.start : block.end]):
                         found.setdefault(medicine.name, []).append(number)
             self._medicines[section] = found

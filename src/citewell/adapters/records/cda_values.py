@@ -289,6 +289,7 @@ def _named(root: Element) -> _NamedElements:
 def forget() -> None:
     """Let go of the document that was read last: nothing of a vault stays in memory for speed."""
     _named.cache_clear()
+    _code_of_section.cache_clear()
 
 
 def outer_of(element: Element) -> Element:
@@ -303,7 +304,13 @@ def outer_of(element: Element) -> Element:
 
 def section_code(element: Element) -> str | None:
     """The LOINC code of the section that an entry stands in."""
-    return attribute(child_named(section_of(element), "code"), "code")
+    return _code_of_section(section_of(element))
+
+
+@lru_cache(maxsize=256)
+def _code_of_section(section: Element | None) -> str | None:
+    """Asked once: to find a child of a section takes longer the more entries it has."""
+    return attribute(child_named(section, "code"), "code")
 
 
 def is_later_release(element: Element) -> bool:
