@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from citewell.adapters.records.cda_import import read_cda
 from citewell.adapters.records.imported_facts import ImportedFacts
+from citewell.app import App
+from citewell.errors import InputError
 from citewell.types import ParseLimits, Source
 from citewell.types.facts import (
     Allergy,
@@ -18,8 +22,11 @@ from citewell.types.facts import (
     Vaccination,
     VisitStatus,
 )
+from citewell.vaults.health_record import Record
 
 ROOT = "2.16.840.1.113883.10.20.22.4."
+PERSON = """<recordTarget><patientRole><patient><name><given>{}</given><family>{}</family></name>{}</patient>
+</patientRole></recordTarget>"""
 NOT_TOLD = '<statusCode code="completed"/>'
 
 
@@ -83,7 +90,7 @@ def problem(
 
 def allergy(entity: str, *inner: str, negation: str = "", value: str = '<value code="416098002"/>') -> str:
     return f"""<act>{template("30")}<statusCode code="completed"/><entryRelationship><observation {negation}>
-    {template("7")}<id root="1.3" extension="{hash(entity) % 1000}"/>{value}
+    {template("7")}<id root="1.3" extension="{len(entity)}"/>{value}
     <participant><participantRole><playingEntity>{entity}</playingEntity></participantRole></participant>
     {"".join(inner)}</observation></entryRelationship></act>"""
 
@@ -407,3 +414,66 @@ def test_several_authors_and_extensions_do_not_disturb() -> None:
     entry = medicine(DRUG, extended, state='<statusCode code="active"/>')
     found = read(section("10160-0", table("Medication | By", "Lisinopril 20 mg | Ada Wong"), entry))
     assert [getattr(fact, "prescriber", None) for fact in found.facts if fact.kind == "medication"] == ["Ada Wong"]
+
+
+def of_person(given: str, family: str, born: str = "") -> Source:
+    birth = f'<birthTime value="{born}"/>' if born else ""
+    data = document(section("11450-4", "<paragraph>Asthma</paragraph>", problem("Asthma"))).data
+    person = PERSON.format(given, family, birth).encode()
+    return Source(data.replace(b"<component>", person + b"<component>", 1), f"{given}{born}.xml")
+
+
+@pytest.mark.parametrize(
+    ("file", "what"),
+    [
+        (of_person("Ada", "Wong", "19600102"), "date of birth"),
+        (of_person("Ben", "Hill", "19600102"), "date of birth"),
+        (of_person("Ben", "Hill"), "name"),
+    ],
+)
+def test_a_file_of_another_person_changes_nothing(app: App, file: Source, what: str) -> None:
+    record = Record(app)
+    record.import_source(of_person("Ada", "Wong", "19600101"))
+    before = record.facts.all(record.scope), [entry.id for entry in app.entries()]
+    with pytest.raises(InputError, match=f"a different {what} .* Nothing was changed"):
+        record.import_source(file)
+    assert (record.facts.all(record.scope), [entry.id for entry in app.entries()]) == before
+
+
+@pytest.mark.parametrize(
+    "file", [of_person("Ada", "Hill"), of_person("Ada", "Hill", "19600101"), of_person("A", "W", "1960")]
+)
+def test_another_file_of_the_same_person_is_taken(app: App, person: tuple[str, ...]) -> None:
+    record = Record(app)
+    record.import_source(of_person("Ada", "Wong", "19600101"))
+    record.import_source(of_person(*person))
+    assert len(app.entries()) == 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + data.replace(b"Summary", b"&e;"),
+        lambda data: (
+            b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">'
+            + b"".join(b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 20) for n in range(9))
+            + b"]>"
+            + data.replace(b"Summary", b"&j;")
+        ),
+    ],
+    ids=["truncated", "a file of the machine", "entities without end"],
+)
+def test_a_hostile_or_damaged_document_imports_nothing(app: App, damage: Callable[[bytes], bytes]) -> None:
+    record, source = Record(app), of_person("Ada", "Wong", "19600101")
+    with pytest.raises(InputError):
+        record.import_source(Source(damage(source.data), "summary.xml"))
+    assert (record.facts.all(record.scope), app.entries()) == ([], [])
+
+
+def test_a_fact_without_a_line_is_in_the_vault_and_in_its_export(app: App) -> None:
+    record = Record(app)
+    record.import_source(document(section("11450-4", "<paragraph>See the list.</paragraph>", problem("Gout"))))
+    (fact,) = record.facts.all(record.scope)
+    assert (fact.origin.document_id, fact.origin.start, fact.is_verified) == (app.entries()[0].id, None, False)
+    assert b"Gout" in record.export()

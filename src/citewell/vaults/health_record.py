@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -255,17 +256,25 @@ class Record:
         return None
 
     def _refuse_another_person(self, coded: ImportedFacts) -> None:
-        """A record is about one person: another day of birth is another person."""
+        """A record is about one person: another day of birth is another person, or another name without one."""
         known = [fact for fact in self.facts.all(self.scope, kind=RecordOwner.kind) if fact.id == fact_id("person")]
-        given = [fact for fact in coded.facts if isinstance(fact, RecordOwner)]
-        for before in known:
-            for now in given:
+        for now in (fact for fact in coded.facts if isinstance(fact, RecordOwner)):
+            for before in known:
                 assert isinstance(before, RecordOwner)
-                if before.born and now.born and before.born.day != now.born.day:
+                if what := _another(before, now):
                     raise InputError(
-                        "This file is about a person with a different date of birth from the one in this record. "
+                        f"This file is about a person with a different {what} from the one in this record. "
                         "Nothing was changed. Import it into a separate record."
                     )
+
+
+def _another(before: RecordOwner, now: RecordOwner) -> str | None:
+    """What tells two people apart: their births, as exactly as both are known, or names without a word in common."""
+    if before.born and now.born:
+        known = min(len(before.born.text), len(now.born.text), len("2015-03-12"))
+        return "date of birth" if before.born.text[:known] != now.born.text[:known] else None
+    names = [set(re.findall(r"[^\W\d_]{2,}", person.name.casefold())) for person in (before, now)]
+    return "name" if all(names) and not names[0] & names[1] else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ class Reading:
     """What the narrative calls it by another name, such as a brand."""
 
 
-def read_people(root: Element) -> Iterator[Fact]:
+def read_people(root: Element) -> Iterator[RecordOwner | Professional]:
     """The person, and everybody with a name who wrote or signed."""
     for patient in descendants_named(root, "patient"):
         if name := person_in(patient.getparent()):

@@ -29,7 +29,7 @@ from citewell.adapters.records.product_names import read_product
 from citewell.clinical.medicines import substances
 from citewell.ingest.media_types import CDA
 from citewell.types import ParseLimits, Source
-from citewell.types.facts import Allergy, Fact, LabResult, Medication, PartialDate, Professional, RecordOwner, fact_id
+from citewell.types.facts import Allergy, Fact, LabResult, Medication, PartialDate, RecordOwner, fact_id
 from citewell.types.facts_line import line_of
 
 Span = tuple[int, int]
@@ -72,9 +72,11 @@ def _read(root: Element, note: str | None, name: str) -> ImportedFacts:
     facts: dict[str, Fact] = {}
     spans: dict[str, Span] = {}
     for person in read_people(root):
-        place = narrative.person(person.name) if isinstance(person, (RecordOwner, Professional)) else None
-        if place is not None and person.id not in facts:
-            facts[person.id], spans[person.id] = person, (place.start, place.end)
+        place = narrative.person(person.name)
+        if person.id not in facts and (place is not None or isinstance(person, RecordOwner)):
+            facts[person.id] = person
+            if place is not None:
+                spans[person.id] = place.start, place.end
     entries = _checked(list(_entries(root)))
     names: dict[Element, dict[str, Words]] = {}
     for entry in entries:
