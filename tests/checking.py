@@ -7,7 +7,7 @@ from functools import cache
 
 from citewell.adapters.embedding import minilm
 from citewell.adapters.embedding.engine import PUBLISHED
-from citewell.adapters.embedding.similarity_cache import Likeness
+from citewell.adapters.embedding.vector_cache import Likeness
 from citewell.adapters.entailment.pair import PairReader
 from citewell.answer.verify import verify
 from citewell.clinical import Lexicon

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from answer import fill, read, timed
 
-from citewell.adapters.embedding.name_cache import CachedNames
+from citewell.adapters.embedding.vector_cache import CachedNames
 from citewell.answer.retrieve import Search
 from citewell.app import App, build
 from citewell.assistants.consult.extract import InterviewMessage, extract

@@ -58,7 +58,7 @@ from citewell.wiring import (
 )
 
 if TYPE_CHECKING:
-    from citewell.adapters.embedding.similarity_cache import Likeness
+    from citewell.adapters.embedding.vector_cache import Likeness
     from citewell.adapters.entailment.onnx import OnnxEntailment
     from citewell.adapters.entailment.pair import AnswerReader, PairReader
     from citewell.adapters.index.exact import ExactIndex
@@ -220,7 +220,7 @@ class App:
 
     @cached_property
     def _likeness(self) -> Likeness:
-        from citewell.adapters.embedding.similarity_cache import Likeness
+        from citewell.adapters.embedding.vector_cache import Likeness
 
         return Likeness(self.built_in)
 

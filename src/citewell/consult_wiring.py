@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citewell.adapters.embedding.name_cache import CachedNames
+from citewell.adapters.embedding.vector_cache import CachedNames
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.consults import SqlConsults
 from citewell.answer.audit import Versions

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.adapters.embedding.cpu import features
-from citewell.adapters.embedding.engine import OpenVinoEngine, choose
+from citewell.adapters.embedding.engine import OpenVinoEngine, choose, features
 from citewell.adapters.entailment import pair
 from citewell.adapters.entailment.pair import ENTAILMENT, PairReader
 from citewell.answer.verify import verify

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from citewell.adapters.embedding.similarity_cache import Likeness
+from citewell.adapters.embedding.vector_cache import Likeness
 from citewell.ports import Progress, Vectors
 from citewell.types import EvidenceSpan
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.engine import (
     FEW_TOKENS,
     LEAST_LENGTH,
@@ -25,6 +24,7 @@ from citewell.adapters.embedding.engine import (
     PrecisionFallback,
     cached_graph,
     choose,
+    features,
     open_engine,
 )
 from citewell.adapters.embedding.minilm import MAX_TOKENS, MiniLM

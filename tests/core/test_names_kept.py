@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from citewell.adapters.embedding.name_cache import CachedNames
+from citewell.adapters.embedding.vector_cache import CachedNames
 from citewell.ports import Progress, Vectors
 
 

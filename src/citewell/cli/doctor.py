@@ -17,6 +17,7 @@ import typer
 from citewell import __version__
 from citewell.cli.common import Home, Json, print_json, settings
 from citewell.errors import CitewellError
+from citewell.types import LifecycleState
 
 if TYPE_CHECKING:
     from citewell.adapters.entailment.pair import AnswerReader, PairReader
@@ -25,6 +26,36 @@ if TYPE_CHECKING:
 
 
 Found = tuple[Literal["ok", "warning", "failed"], str]
+
+
+def look_at_queue(app: App) -> Found:
+    """How many documents wait or failed, who works, and whether the broker answers."""
+    status = app.library.status(app.scope_of_owner())
+    waiting = status.states[LifecycleState.QUEUED] + status.states[LifecycleState.PROCESSING] + status.rereading
+    failed = status.states[LifecycleState.FAILED]
+    alive = sum(not worker.is_silent for worker in status.workers)
+    detail = f"{waiting} queued, {failed} failed, {alive} {'worker' if alive == 1 else 'workers'} running"
+    broker = app.settings.broker_url
+    if broker is not None:
+        from citewell.adapters.queue.celery import CeleryQueue
+
+        length = CeleryQueue(broker.get_secret_value()).length()
+        if length is None:
+            return "failed", f"{detail}; Redis is not responding: start it, or correct CITEWELL_BROKER_URL"
+        if not alive:
+            return "warning", f"{detail}: start one with `citewell worker`"
+    return ("warning", f"{detail}: see `citewell evidence list`") if failed else ("ok", detail)
+
+
+def look_at_originals(app: App) -> Found:
+    """Whether original files can be kept, read back and removed."""
+    from citewell.adapters.blobs import try_blobs
+
+    store = app.library.blobs
+    if store is None:
+        return "ok", "kept in the library"
+    try_blobs(store)
+    return "ok", f"kept in {store.name} (tested)"
 
 
 def look_at_replica(app: App) -> Found:
@@ -245,13 +276,11 @@ def _look_at_vocabulary(app: App) -> SystemCheck | str:
 
 
 def _look_at_queue(app: App) -> SystemCheck:
-    from citewell.cli.doctor_queue import look_at_queue
 
     return SystemCheck("queue", *look_at_queue(app))
 
 
 def _look_at_originals(app: App) -> SystemCheck:
-    from citewell.cli.doctor_queue import look_at_originals
 
     return SystemCheck("originals", *look_at_originals(app))
 

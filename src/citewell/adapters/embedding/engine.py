@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import platform
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import NamedTemporaryFile
@@ -16,13 +18,26 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.cpu import features
 from citewell.adapters.embedding.quantisation_ranges import REFERENCE_TEXT, load, reference
 from citewell.errors import MissingExtra, ModelFilesMissing
 from citewell.minilm.adapter import Adapter
 from citewell.minilm.tokenizer import WordPiece
 from citewell.minilm.weights import SHA256, Tensors, model_file, read_tensors
 from citewell.ports import Vector, Vectors
+
+
+@cache
+def features() -> frozenset[str]:
+    """The CPU's features; empty where they cannot be known, which is always safe."""
+    if sys.platform == "darwin" and platform.machine() == "arm64":
+        return frozenset({"asimddp", "asimdhp"})  # every Apple CPU that runs Python has both
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return frozenset()
+    listed = (line.partition(":")[2] for line in lines if line.startswith(("flags", "Features")))
+    return frozenset(next(listed, "").split())
+
 
 LEAST_LENGTH = 17.0
 """Where the sum of a text's token vectors, over the root of their number, is shorter, it is computed again in fp32.

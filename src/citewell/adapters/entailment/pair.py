@@ -20,8 +20,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.embedding.cpu import features
-from citewell.adapters.embedding.engine import Backend, Flavour, OpenVinoEngine, choose, keep
+from citewell.adapters.embedding.engine import Backend, Flavour, OpenVinoEngine, choose, features, keep
 from citewell.adapters.embedding.quantisation_ranges import load
 from citewell.answer.verify.source_match import PairScores
 from citewell.errors import ModelFilesMissing

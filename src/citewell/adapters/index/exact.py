@@ -12,11 +12,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.adapters.index.block_maxima import BlockMaxima, floor
 from citewell.adapters.index.bm25 import TUNING, Bm25Settings, Matches, Scores, match
 from citewell.adapters.index.candidate_list import Passages
 from citewell.adapters.index.compact_scope import CompactIndex, compact, is_quick, is_small
-from citewell.adapters.index.dense import Scored, cosines_of, nearest, scored_together
+from citewell.adapters.index.dense import BlockMaxima, Scored, cosines_of, floor, nearest, scored_together
 from citewell.adapters.index.helper_threads import HelperThreads, core_count
 from citewell.adapters.index.scope_view import SegmentView, look
 from citewell.adapters.index.segment import ROUGH_ROWS, Integers, Segment, build, join, keep, read

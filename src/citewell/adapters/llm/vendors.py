@@ -45,7 +45,7 @@ def make_model(
     sleep: Sleep = time.sleep,
 ) -> RemoteModel:
     """The model that `vendor:name` says, if it is allowed; nothing is sent yet."""
-    from citewell.adapters.llm.timeouts import patience_for
+    from citewell.adapters.llm.remote import patience_for
 
     vendor, name = split_spec(spec)
     limits = limits_of(name, allowed)
