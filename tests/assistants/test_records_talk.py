@@ -162,6 +162,21 @@ def test_what_is_not_there_is_said_in_the_words_of_the_question(talk: Talk) -> N
     assert "Latex" not in wine
 
 
+def test_what_is_nearest_in_meaning_stands_beside_a_no(talk: Talk) -> None:
+    text = talk("bowel check dates").text
+    assert text.startswith("Your record has nothing by that name. The closest it has, which may be something else:")
+    assert "Colonoscopy: done on 10 March 2018." in text
+    assert "The closest" not in talk("do i have lupus").text
+
+
+def test_an_allergy_to_what_is_asked_about_is_always_told(app: App, talk: Talk) -> None:
+    record = Record(app)
+    record.facts.put([Allergy(id="a2", origin=REPORTED, allergen="Naproxen", reaction="rash")], scope=record.scope)
+    text = talk("how long was i on naproxen").text
+    assert "stopped" in text
+    assert "Your record also lists an allergy to this: Naproxen (rash)." in text
+
+
 def test_papers_are_searched_in_plain_words_before_a_no(app: App, talk: Talk) -> None:
     Record(app).import_source(Source(b"# Letter of 3 May 2012\n\nA vasectomy was done without trouble.\n", "letter.md"))
     assert "A vasectomy was done without trouble." in talk("did i have the snip").text

@@ -63,12 +63,12 @@ _METHOD = re.compile(r" \[[^\]]*\](?: in (?:serum or plasma|serum|plasma|blood)\
 _REPORTED = re.compile(r" \[score\]|(?: -)? reported$| - 0-10 verbal numeric rating", re.IGNORECASE)
 
 
-def test_name(written: str) -> str:
+def name_of_test(written: str) -> str:
     """What a test is called, without the property, the sample and the method that LOINC puts behind it.
 
-    >>> test_name("Leukocytes [#/volume] in Blood by Automated count")
+    >>> name_of_test("Leukocytes [#/volume] in Blood by Automated count")
     'Leukocytes'
-    >>> test_name("Hemoglobin.gastrointestinal [Presence] in Stool by Immunologic method")
+    >>> name_of_test("Hemoglobin.gastrointestinal [Presence] in Stool by Immunologic method")
     'Hemoglobin.gastrointestinal in Stool by Immunologic method'
     """
     return " ".join(_METHOD.sub("", _REPORTED.sub("", written)).split()) or written

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from citewell.adapters.llm.extractive import Extractive
 from citewell.adapters.records.record_settings import SqlRecordSettings
 from citewell.answer.retrieve import Search
 from citewell.assistants.guidelines.search_index import Books
+from citewell.assistants.records.alike_facts import Alike
 from citewell.assistants.records.ask import Records
 from citewell.assistants.records.fact_places import FactDocuments
 from citewell.assistants.records.question_kinds import Nearness, examples, nearness
@@ -28,8 +29,10 @@ CONVERSATIONS, TURNS = 3, 4
 """How many earlier conversations are remembered, and how many messages of each."""
 
 
-def make_records_assistant(app: App, facts: FactStore) -> Records:
-    """The assistant of an open record, as its owner has set it."""
+def make_records_assistant(
+    app: App, facts: FactStore, *, places: FactDocuments | None = None, alike: Alike | None = None
+) -> Records:
+    """The assistant of an open record, as its owner has set it; what it has opened is kept for the next question."""
     chosen = SqlRecordSettings(app.library.engine, app.library.path).choices(app.scope_of_owner())
     return Records(
         search=Search(app.library, app.index, app.embedder, app.lexicon, app.calibration_of),
@@ -37,12 +40,26 @@ def make_records_assistant(app: App, facts: FactStore) -> Records:
         quoter=Extractive(app.lexicon, reader=app.answer_reader),
         verify=app.verify_sentence,
         known=facts.remembered,
-        places=FactDocuments(app.library),
+        places=places or FactDocuments(app.library),
         is_model=app.settings.model != EXTRACTIVE,
+        alike=alike or _alike(app),
         near=_near(app),
         emergency=_emergency(app),
         language=chosen.language,
     )
+
+
+def _alike(app: App) -> Alike:
+    """How near names are to a question; the vectors of names stay in memory, as long as the record is open."""
+    known: dict[str, Sequence[float]] = {}
+
+    def alike(question: str, names: Sequence[str]) -> Sequence[float]:
+        if new := [name for name in names if name not in known]:
+            known.update(zip(new, app.built_in.embed(new), strict=True))
+        (asked,) = app.built_in.embed([question])
+        return [float(sum(one * other for one, other in zip(asked, known[name], strict=True))) for name in names]
+
+    return alike
 
 
 def _near(app: App) -> Nearness:
@@ -53,9 +70,11 @@ def _near(app: App) -> Nearness:
 
 def make_record_service(app: App, facts: FactStore) -> AskService:
     """Where a person asks their record; it stays inside the vault."""
+    places, alike = FactDocuments(app.library), _alike(app)
 
     def assistant() -> Records:
-        return replace(make_records_assistant(app, facts), recent=lambda scope: earlier(service.conversations, scope))
+        made = make_records_assistant(app, facts, places=places, alike=alike)
+        return replace(made, recent=lambda scope: earlier(service.conversations, scope))
 
     def past_assistant(stamp: int, only: Collection[int] | None) -> Records:
         now = make_records_assistant(app, facts)

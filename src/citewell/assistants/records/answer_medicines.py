@@ -34,6 +34,8 @@ def allergies(asked: FactQuery) -> GatheredFacts | None:
         lead = f"{RECORD} lists this allergy:" if len(hit) == 1 else f"{RECORD} lists these allergies:"
         is_over = not any(allergy.is_active for allergy in hit)
         return told(f"{lead[:-1]} as no longer active:" if is_over else lead, hit)
+    if asked.named and not any(isinstance(one, Allergy | Medication) for one in asked.named) and not asked.unknown:
+        return None  # “allergy jabs”
     if held:
         return _not_among(asked, held) or told(
             f"{RECORD} lists {count(held, 'allergy', 'allergies')}:",

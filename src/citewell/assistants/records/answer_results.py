@@ -18,7 +18,7 @@ from citewell.assistants.records.fact_sentences import course_sentence, one_pres
 from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known_facts import LONG_AGO, T, is_abnormal, is_unjudged, test_keys, when
 from citewell.assistants.records.result_limits import beyond_limits
-from citewell.types.coded_names import test_name
+from citewell.types.coded_names import name_of_test
 from citewell.types.facts import Diagnosis, DiagnosisStatus, LabResult, Professional, ResultCategory
 
 NO_RANGE = "The laboratory gave no range for this test, so the record does not say whether the value is in range."
@@ -41,7 +41,7 @@ def trend(asked: FactQuery) -> GatheredFacts | None:
     every = sorted(dict.fromkeys(one for course in courses for one in course), key=lambda one: when(one) or LONG_AGO)
     said = [sentence] if (sentence := course_sentence(every)) and _is_pressure(newest) else []
     said = said or [sentence for course in courses if (sentence := course_sentence(course))]
-    what = test_name(newest[0].test_name) if len(newest) == 1 else f"{len(newest)} tests"
+    what = name_of_test(newest[0].test_name) if len(newest) == 1 else f"{len(newest)} tests"
     lead = f"{RECORD} has {count(results, 'result')} for {what}."
     lead = " ".join([lead, *said, "All of them, oldest first:" if len(results) > 1 else ""]).strip()
     if _is_pressure(newest):
@@ -61,7 +61,7 @@ def _older(asked: FactQuery) -> GatheredFacts | None:
     if not newest:
         return None
     of = f" from {asked.wanted.words}" if asked.wanted.words else " from that time"
-    what = test_name(newest[0].test_name) if len(newest) == 1 else "these tests"
+    what = name_of_test(newest[0].test_name) if len(newest) == 1 else "these tests"
     return denied(f"{RECORD} has no result for {what}{of}", beside="The latest recorded:", facts=newest)
 
 
@@ -94,7 +94,7 @@ def results(asked: FactQuery) -> GatheredFacts | None:
             if wish in asked.wanted and (gathered_facts := _extreme(lab_results, is_high=wish is Intent.HIGHEST)):
                 return gathered_facts
         newest = asked.known.latest(lab_results)
-        what = test_name(newest[0].test_name) if len(newest) == 1 else "these tests"
+        what = name_of_test(newest[0].test_name) if len(newest) == 1 else "these tests"
         what = "blood pressure" if _is_pressure(newest) else what
         is_one = len(newest) == 1 and is_unjudged(newest[0])
         return told(
@@ -157,6 +157,8 @@ def diagnoses(asked: FactQuery) -> GatheredFacts | None:
     """Conditions that are named, else the active ones, or those that are over."""
     if diagnosises := asked.named_of(Diagnosis):
         return told(f"{RECORD} has {count(diagnosises)} of this:", diagnosises)
+    if any(not isinstance(fact, LabResult | Professional) for fact in asked.named):
+        return None  # a medicine, a procedure: told as what it is
     if asked.about or asked.unknown:
         return not_mentioned(asked, among="your conditions")
     wanted = DiagnosisStatus.RESOLVED if Intent.PAST in asked.wanted else DiagnosisStatus.ACTIVE

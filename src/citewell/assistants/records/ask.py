@@ -22,6 +22,7 @@ from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Ve
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.align import align
+from citewell.assistants.records.alike_facts import Alike, with_alike
 from citewell.assistants.records.answer_caveats import notes
 from citewell.assistants.records.confidence import agree, confidence
 from citewell.assistants.records.fact_places import FactDocuments, is_coded, unread
@@ -37,6 +38,7 @@ from citewell.assistants.records.named_facts import Names, holds_name, unused
 from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions, on_topic
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
+from citewell.assistants.records.plain_question import plain_question
 from citewell.assistants.records.question_kinds import Nearness, QuestionKindRule, classify
 from citewell.assistants.records.release import ReleaseCounts, release
 from citewell.assistants.records.safety_filter import counted, template
@@ -111,6 +113,8 @@ class Records:
     known: Callable[[Scope], Sequence[Fact]]
     places: FactDocuments
     is_model: bool
+    alike: Alike | None = None
+    """How near names of facts are to a question; without it only words find them."""
     near: Nearness | None = None
     """How near a question is to examples; without it cues alone tell its kind."""
     emergency: Callable[[str], Emergency | None] = lambda _text: None
@@ -133,6 +137,8 @@ class Records:
             return
         known = KnownFacts(tuple(facts))
         gathered, quotes = look_up(turn, known)
+        if (gathered is None or not gathered.facts) and not quotes and not screened.emergency:
+            gathered = with_alike(gathered, turn.text, known, self.alike)
         if not screened.emergency:
             turn.unused.extend(unused(turn.text, known.facts, quotes, lexicon=self.search.lexicon))
         if screened.emergency and gathered is None and not turn.asks_besides:
@@ -214,7 +220,8 @@ class Records:
         lines = fact_lines(gathered.facts, now=self.now())
         left_out = gathered.left_out + sum(len(line.facts) for line in lines[MOST_LINES:])
         lines = lines[:MOST_LINES]
-        placed = [(line, self._places(line, turn.scope)) for line in lines]
+        held = self.places.placed((fact for line in lines for fact in line.facts), turn.scope)
+        placed = [(line, _places(line, held)) for line in lines]
         hits = [hit for _, found in placed for hit in found]
         if gathered.if_mentioned:  # what stands beside a “no” is not what was asked for
             hits = [replace(hit, relevance=BESIDE) for hit in hits]
@@ -247,11 +254,6 @@ class Records:
 
         judge = turn.judge(gathered.facts, known.facts)
         yield from finish(pieces, asked, verify=verify, judge=judge, cut=lambda some: some)
-
-    def _places(self, line: FactLine, scope: Scope) -> list[Hit]:
-        """Where the facts of a line stand; a place that does not hold what they are called is none."""
-        found = [hit for fact in line.facts for hit in self.places.hits([fact], scope) if holds_name(hit.text, fact)]
-        return list({(hit.document_id, hit.start): hit for hit in found}.values())[:MOST_CITED]
 
     def _notes(
         self, turn: RecordExchange, known: KnownFacts, gathered: GatheredFacts, quotes: Sequence[Hit]
@@ -356,6 +358,12 @@ _MARK = re.compile(r"^• (?:From “[^”]*”(?: \(\d+ \w+ \d+\))?: )?")
 _BRACKETS = re.compile(r"[\[\]“”\n]")
 
 
+def _places(line: FactLine, held: Mapping[str, Hit]) -> list[Hit]:
+    """Where the facts of a line stand; a place that does not hold what they are called is none."""
+    found = [hit for fact in line.facts if (hit := held.get(fact.id)) is not None and holds_name(hit.text, fact)]
+    return list({(hit.document_id, hit.start): hit for hit in found}.values())[:MOST_CITED]
+
+
 def _is_at(evidence: Evidence, hit: Hit) -> bool:
     """Whether a passage is the one that was found there."""
     return evidence.hit.document_id == hit.document_id and evidence.hit.start == hit.start
@@ -448,7 +456,7 @@ class RecordExchange:
     @cached_property
     def language(self) -> Language:
         """In which language it is answered as far as the words are ours: that of the settings, or of the question."""
-        return self.records.language or language_of(self.screened.text)
+        return self.records.language or language_of(plain_question(self.screened.text).text)
 
     @property
     def plan(self) -> Strategy:

@@ -28,16 +28,23 @@ class FactDocuments:
 
     def hits(self, facts: Iterable[Fact], scope: Scope) -> list[Hit]:
         """Each fact that was read from a document, as the passage of its own line; others have no place."""
-        found = []
+        return list(self.placed(facts, scope).values())
+
+    def placed(self, facts: Iterable[Fact], scope: Scope) -> dict[str, Hit]:
+        """The same by the ids of the facts; each document is looked at once."""
+        found: dict[str, Hit] = {}
+        opened: dict[str, Opened | None] = {}
         for fact in facts:
             origin = fact.origin
             if origin.document_id is None or origin.start is None or origin.end is None:
                 continue
-            try:
-                opened = self._open(origin.document_id, scope)
-            except NotFound:  # its document was erased; the fact is on the facts page, without a place
-                continue
-            found.append(_hit(opened, origin.start, origin.end))
+            if origin.document_id not in opened:
+                try:
+                    opened[origin.document_id] = self._open(origin.document_id, scope)
+                except NotFound:  # its document was erased; the fact is on the facts page, without a place
+                    opened[origin.document_id] = None
+            if (document := opened[origin.document_id]) is not None:
+                found[fact.id] = _hit(document, origin.start, origin.end)
         return found
 
     def papers(self, scope: Scope) -> list[tuple[LibraryEntry, Document]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from citewell.assistants.records.intents import Intents
@@ -33,6 +33,8 @@ class GatheredFacts:
     """What is said at the end."""
     if_silent: str = ""
     """What is said besides where papers do not speak of it either."""
+    is_absence: bool = False
+    """Whether it says that something is not there by the name that the question gives it."""
     is_guess: bool = False
     """Whether nothing but a name led to it: passages that speak of the same tell more."""
     is_letter: bool = False
@@ -111,12 +113,13 @@ def not_mentioned(asked: FactQuery, *, among: str = "", after: str = "") -> Gath
         return None
     near = _near(asked)
     where = f" among {among}" if among else ""
-    return denied(
+    absence = denied(
         f"{RECORD} does not mention {listed(missing, last='or')}{where}",
         beside="It has this, which is worded similarly:",
         facts=near,
         after=after,
     )
+    return replace(absence, is_absence=not set(missing) & set(asked.said))  # a medicine is called by its name
 
 
 def _near(asked: FactQuery) -> list[Fact]:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from citewell.assistants.records.known_facts import LONG_AGO, when
 from citewell.clinical.quantities import years_between
-from citewell.types.coded_names import test_name, unit_name
+from citewell.types.coded_names import name_of_test, unit_name
 from citewell.types.facts import (
     NO_KNOWN,
     Allergy,
@@ -248,7 +248,7 @@ def _result(fact: LabResult) -> str:
     details = _joined([flag, band, aside])
     on = f" {_on(fact.collected)}" if fact.collected else ", no date given"
     at = _if(", at ", fact.facility)
-    return f"{test_name(fact.test_name)}: {value_of(fact)}{on}{at}{f' ({details})' if details else ''}"
+    return f"{name_of_test(fact.test_name)}: {value_of(fact)}{on}{at}{f' ({details})' if details else ''}"
 
 
 def value_of(fact: LabResult, *, is_exact: bool = False) -> str:
@@ -258,7 +258,7 @@ def value_of(fact: LabResult, *, is_exact: bool = False) -> str:
         written = f"{_number(upper)}/{_number(lower)}" if is_exact else f"{upper:.0f}/{lower:.0f}"
         return f"{written} {unit or 'mmHg'}"
     if fact.parts:
-        return ", ".join(f"{test_name(part.test_name)} {_value(part)}" for part in fact.parts)
+        return ", ".join(f"{name_of_test(part.test_name)} {_value(part)}" for part in fact.parts)
     return _value(fact)
 
 
@@ -410,7 +410,7 @@ def course_sentence(results: Sequence[LabResult]) -> str:
     values = [one.value or 0.0 for one in counted]
     of = f" ({unit})" if unit else ""
     first, last = shown(counted[0].collected), shown(counted[-1].collected)
-    name = test_name(counted[-1].test_name)
+    name = name_of_test(counted[-1].test_name)
     return f"{name}{of}: {len(counted)} results, {_course(values, 2)}. From {first} to {last}."
 
 

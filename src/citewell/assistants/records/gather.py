@@ -104,7 +104,9 @@ def of_named(asked: FactQuery) -> GatheredFacts | None:
     """What the record says of something that is named, where nothing tells what about it is wanted."""
     for tell in (medicines, results, diagnoses):
         if (gathered_facts := tell(asked)) is not None and gathered_facts.facts and not gathered_facts.if_mentioned:
-            return gathered_facts
+            kinds = (LabResult, Professional, Allergy)
+            more = [one for one in asked.inside(asked.named) if not isinstance(one, kinds)]
+            return replace(gathered_facts, facts=tuple(dict.fromkeys([*gathered_facts.facts, *more])))
     if any(isinstance(fact, LabResult) for fact in asked.named) and (gathered_facts := results(asked)) is not None:
         return gathered_facts  # not of the time that is asked for, but there
     others = [fact for fact in asked.inside(asked.named) if not isinstance(fact, Professional)]
@@ -170,6 +172,13 @@ def gather(
     if not written and names.corrected:
         spelled = f"Showing results for {listed(list(names.corrected.values()))}."
     spelled = " ".join(filter(None, [spelled, *names.brands(gathered_facts.facts)]))
+    allergic = [
+        one.allergen + (f" ({one.reaction})" if one.reaction else "")
+        for one in named
+        if isinstance(one, Allergy) and one.is_active and one not in gathered_facts.facts
+    ]
+    if allergic and names.said:
+        spelled = paragraphs(f"Your record also lists an allergy to this: {listed(allergic)}.", spelled)
     return replace(
         gathered_facts, after=paragraphs(spelled, gathered_facts.after, ASK_FIRST if Intent.MAY in wanted else "")
     )

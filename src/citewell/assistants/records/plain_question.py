@@ -15,6 +15,7 @@ from citewell.clinical.languages import language_of, spelled
 from citewell.clinical.spelling_correction import LONG, SHORTEST, corrected, is_word
 
 _WORD = re.compile(r"[^\W\d_]+")
+_IM = re.compile(r"\bim\b")
 _SHORT = (
     (re.compile(r"\b(what|who|where|when|how|that|there)s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"\b(?:wat|wot)\b", re.IGNORECASE), "what"),
@@ -59,6 +60,8 @@ def plain_question(question: str) -> PlainQuestion:
     ('what am i allergic to?', {'tetnus': 'tetanus'})
     """
     text = spelled(question)
+    if language_of(_IM.sub(" ", text)) == "en":  # “im” is a small word of German too
+        text = _IM.sub("i am", text)
     for short, full in _SHORT:
         text = short.sub(full, text)
     is_english = language_of(text) == "en"
