@@ -19,6 +19,7 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     Procedure,
+    Severity,
     Vaccination,
     VisitStatus,
 )
@@ -142,6 +143,8 @@ def a_problem(entry: str, row: str = "Asthma | 2012 |") -> tuple[str, bool]:
         (problem("Asthma", status(ACTIVE), time=ENDED), "Asthma | 2012 | Active", ("active", False)),
         # A status without a code says it in words.
         (problem("Asthma", status(IN_WORDS)), "Asthma||", ("resolved", True)),
+        # The status of something else in the row says nothing of it.
+        (problem("Asthma"), "Asthma | Fill status: completed |", ("active", True)),
         # Nothing but the row tells it.
         (problem("Asthma", concern=NOT_TOLD), "Asthma | 2012 | Active", ("active", True)),
         (problem("Asthma"), "Asthma | 2012 | Resolved", ("resolved", False)),
@@ -347,6 +350,32 @@ def test_a_laboratory_value_that_the_line_does_not_say_waits() -> None:
     <statusCode code="completed"/><value value="3.5" unit="mmol/L"/></observation>"""
     for row, is_sure in (("Potassium | 3.50 mmol/L", True), ("Potassium | 5.3 mmol/L", False)):
         assert only(read(section("30954-2", table("Test | Value", row), entry))).is_verified is is_sure
+
+
+def test_what_stands_in_a_plan_is_planned_even_where_its_mood_says_otherwise() -> None:
+    visit = f"""<encounter moodCode="EVN">{template("49")}<code code="1" displayName="Lung function"/></encounter>"""
+    fact = only(read(section("18776-5", table("Plan | Day", "Lung function | soon"), visit)))
+    assert isinstance(fact, Appointment)
+    assert fact.status is VisitStatus.PLANNED
+
+
+def test_diagnoses_of_an_operation_are_problems_and_those_of_a_relative_are_not() -> None:
+    rows = table("Diagnosis", "Gallstones")
+    before = problem("Gallstones").replace(template("3"), template("65"))
+    assert [fact.kind for fact in read(section("10219-4", rows, before)).facts] == [Diagnosis.kind]
+    observation = (
+        f"""<observation moodCode="EVN">{template("4")}<value code="1" displayName="Gallstones"/></observation>"""
+    )
+    assert [fact.kind for fact in read(section("55109-3", rows, observation)).facts] == [Diagnosis.kind]
+    assert read(section("10157-6", rows, f"<organizer><component>{observation}</component></organizer>")).facts == ()
+
+
+def test_anaphylaxis_threatens_life() -> None:
+    reaction = f"""<entryRelationship><observation>{template("9")}<value code="39579001" displayName="Anaphylaxis"/>
+    </observation></entryRelationship>"""
+    fact = only(read(section("48765-2", "<paragraph>Latex</paragraph>", allergy("<name>Latex</name>", reaction))))
+    assert isinstance(fact, Allergy)
+    assert (fact.reaction, fact.severity) == ("Anaphylaxis", Severity.LIFE_THREATENING)
 
 
 def test_a_plan_is_planned_and_kept_only_where_the_words_tell_it() -> None:

@@ -70,10 +70,13 @@ FUNCTIONS = frozenset({"67", "68", "73", "74"})
 """Templates of functional and cognitive states."""
 DONE, TAKEN, PLANNED = ("EVN",), ("INT", "RQO"), ("INT", "RQO", "ARQ", "APT", "PRMS", "PRP")
 """What an act is: an event; for a medicine also an intent or an order; a plan."""
-CONCERNS = frozenset({"3", "33", "34"})
-"""Acts that hold the problems of the person: concerns, diagnoses at admission and at discharge."""
-PROBLEM_SECTIONS = frozenset({"11450-4", "11348-0", "46241-6", "42347-5", "11535-2"})
-"""LOINC: problems, past illness, diagnoses at admission and at discharge."""
+CONCERNS = frozenset({"3", "33", "34", "51", "65"})
+"""Acts that hold the problems of the person: concerns, diagnoses at admission, at discharge, after and before an
+operation."""
+PROBLEM_SECTIONS = frozenset({"11450-4", "11348-0", "46241-6", "42347-5", "11535-2", "10218-6", "10219-4", "55109-3"})
+"""LOINC: problems, past illness, diagnoses at admission, at discharge, after and before an operation, complications."""
+PLAN_SECTIONS = frozenset({"18776-5", "51847-2"})
+"""LOINC: plan, assessment and plan."""
 RESULTS = "30954-2"
 NO_ALLERGIES, NO_DRUG_ALLERGIES, NO_FOOD_ALLERGIES = "716186003", "409137002", "429625007"
 ABSENCES = {
@@ -245,6 +248,9 @@ def _allergy(element: Element, reading: Reading) -> Fact | None:
     codes = [code_of(child_named(held, "value")) or "" for held in _severities(element)]
     known = [SEVERITIES[held] for held in codes if held in SEVERITIES]
     standing = concern_standing(element, reading.line, reading.now)
+    severity = max(known, key=list(Severity).index, default=None)
+    if any("anaphyla" in reaction.casefold() for reaction in reactions if reaction):
+        severity = Severity.LIFE_THREATENING
     return Allergy(
         id=id_of(element),
         origin=NOT_YET,
@@ -252,7 +258,7 @@ def _allergy(element: Element, reading: Reading) -> Fact | None:
         allergen=reading.name,
         code=code_there,
         reaction=", ".join(dict.fromkeys(reaction for reaction in reactions if reaction)) or None,
-        severity=max(known, key=list(Severity).index, default=None),
+        severity=severity,
         since=since,
         is_active=standing.state is not State.OVER,
     )
@@ -487,7 +493,8 @@ def _visit(element: Element, reading: Reading) -> Fact | None:
 
 def is_planned(element: Element, *also: str) -> bool:
     """Whether an entry is a plan, a wish or an order, and nothing that was done."""
-    return element.get("moodCode") not in (*DONE, *also, None) or bool(template(element) & PLANS)
+    is_a_plan = bool(template(element) & PLANS) or section_code(element) in PLAN_SECTIONS
+    return is_a_plan or element.get("moodCode") not in (*DONE, *also, None)
 
 
 @dataclass(frozen=True, slots=True)

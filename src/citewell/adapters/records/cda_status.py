@@ -77,19 +77,22 @@ ACTS = {
 _WORDS = (
     (
         State.OVER,
-        r"inactive|not active|no longer|not taking|resolved|discontinued|stopped|ended|expired|completed|"
+        r"inactive|not[- ]active|no longer|not[- ]taking|resolved|discontinued?|stop(?:ped)?|ended|expired|completed|"
         r"finished|historical|history|prior|past|cancell?ed|deleted|ruled out|removed|no",
     ),
     (State.PAUSED, r"on hold|held|suspended|paused"),
     (State.CALMED, r"(?:in )?remission"),
     (
         State.ACTIVE,
-        r"active|current|currently|ongoing|chronic|taking|ordered|prescribed|continue[ds]?|new|refilled|"
-        r"acute|recurrent|confirmed|yes",
+        r"active|current|currently|ongoing|chronic|taking|ordered|prescribed|continued?|continues|start(?:ed)?|new|"
+        r"refill(?:ed)?|acute|recurrent|yes",
     ),
 )
 _SAID = tuple((state, re.compile(rf"\W*(?:{words})\b", re.IGNORECASE)) for state, words in _WORDS)
-_COLUMN = re.compile(r"\bstatus(?: ?/ ?\w+)?\s*[:–=-]\s*([^;:]{2,60})", re.IGNORECASE)
+_OF_SOMETHING_ELSE = "fill|refill|order|reaction|severity|delivery|verification|dispense|supply|payment|result|smoking"
+_COLUMN = re.compile(
+    rf"(?<!\w)(?:(?:{_OF_SOMETHING_ELSE}) status\b[^;]*|status(?: ?/ ?\w+)?\s*[:–=-]\s*([^;:]{{2,60}}))", re.IGNORECASE
+)
 _ASKED = re.compile(r"\b(in)?active\?\s*:\s*(yes|no|y|n|true|false)\b", re.IGNORECASE)
 _ALONE = re.compile(
     r"(?:^|:)\s*(active|inactive|resolved|discontinued|no longer active|on hold)\W*(?=;|$)", re.IGNORECASE
@@ -118,10 +121,10 @@ def line_state(line: str) -> State | None:
 
     >>> line_state("Problem: Asthma; Status: Active"), line_state("Asthma : Status - Resolved")
     (<State.ACTIVE: 1>, <State.OVER: 4>)
-    >>> line_state("Medication: Zocor; Start: 2012; Active?: No"), line_state("Reaction Status: Hives")
+    >>> line_state("Medication: Zocor; Start: 2012; Active?: No"), line_state("Fill Status: Completed")
     (<State.OVER: 4>, None)
     """
-    said = {words_state(words) for words in _COLUMN.findall(line)}
+    said = {words_state(words) for words in _COLUMN.findall(line) if words}
     for is_denied, reply in _ASKED.findall(line):
         said.add(State.ACTIVE if (reply[0].casefold() in "yt") != bool(is_denied) else State.OVER)
     said = (said - {None}) or {words_state(words) for words in _ALONE.findall(line)}
