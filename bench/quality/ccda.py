@@ -1,16 +1,19 @@
 """C-CDA documents imported into a vault, held against the XML itself.
 
-    python bench/quality/ccda.py --data ../shared/data/ccda [--json FILE] [--misses]
+    python bench/quality/ccda.py --data ../shared/data/ccda [--damage ids|marks|references] [--json FILE] [--misses]
 
 The XML is read here with lxml alone, by the standard: an allergy or a problem has the state that its status observation
 names, else its row of the narrative, else what its times and its concern say; so does a medicine. Prints how many facts
 have that state, how many cite words that hold their name, and how many were made of words that state an absence.
+Damaged files stand for systems that nobody looked at: without the ids of their narrative, without the marks of
+references, or with references that lead anywhere in the document.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import re
 import tempfile
 from collections import Counter
@@ -268,12 +271,14 @@ def main() -> None:
     """Import every file into a vault of its own and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--damage", choices=("ids", "marks", "references"))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--misses", action="store_true")
     given = parser.parse_args()
     total: Counter[str] = Counter()
     for path in sorted(path for path in given.data.rglob("*") if path.suffix.casefold() == ".xml"):
-        counts, misses = of_file(path)
+        with tempfile.TemporaryDirectory() as folder:
+            counts, misses = of_file(damaged(path, given.damage, Path(folder)) if given.damage else path)
         total += counts
         if given.misses:
             print(f"== {path.name}: {counts['facts']} facts", *misses, sep="\n   ")
@@ -294,6 +299,21 @@ def main() -> None:
     print(json.dumps(figures, indent=1))
     if given.json:
         given.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def damaged(path: Path, damage: str, folder: Path) -> Path:
+    """The same document, written worse."""
+    root = etree.parse(path).getroot()
+    ids = [str(element.get("ID")) for element in root.iter(etree.Element) if element.get("ID")]
+    chosen = random.Random(3)
+    for element in root.iter(etree.Element):
+        if damage == "ids":
+            element.attrib.pop("ID", None)
+        elif element.tag == N + "reference" and element.get("value"):
+            value = str(element.get("value")).removeprefix("#")
+            element.set("value", value if damage == "marks" else f"#{chosen.choice(ids)}")
+    (folder / path.name).write_bytes(etree.tostring(root))
+    return folder / path.name
 
 
 def of_file(path: Path) -> tuple[Counter[str], list[str]]:

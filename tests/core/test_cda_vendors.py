@@ -260,6 +260,16 @@ def test_a_reference_to_another_row_gives_way_to_the_row_with_the_name() -> None
     ]
 
 
+def test_a_reference_into_another_section_names_nothing() -> None:
+    words_of_it = '<originalText><reference value="#v"/></originalText>'
+    code = f'<code code="1" displayName="Sumatriptan 25 MG Oral Tablet">{words_of_it}</code>'
+    vitals = section("8716-3", '<list><item ID="v">Body mass index 25</item></list>')
+    found = read(section("10160-0", "<paragraph>As listed</paragraph>", medicine(code)), vitals)
+    fact = only(found)
+    assert isinstance(fact, Medication)
+    assert (fact.generic_name, fact.brand_name, words(found, fact)) == ("Sumatriptan", None, None)
+
+
 def test_what_no_line_names_cites_nothing_and_waits() -> None:
     found = read(section("11450-4", "<paragraph>See the list of the practice.</paragraph>", problem("Gout")))
     fact = only(found)

@@ -18,6 +18,7 @@ from citewell.adapters.records.cda_values import (
     began,
     forget,
     moment,
+    named_element,
     references_in,
     referred,
     referred_text,
@@ -162,7 +163,10 @@ def _labelled(
     """An entry under the first words of the line that it refers to; nobody knows whether both mean the same."""
     if isinstance(fact, Allergy) or is_offered(fact):
         return None
-    for reference in (one for one in entry.references if one not in entry.unsure):
+    for reference in entry.references:
+        target = named_element(entry.element, reference)
+        if reference in entry.unsure or target is None or section_of(target) is not entry.section:
+            continue
         label = _label(referred(entry.element, reference) or "")
         place = narrative.find_referred(replace(sought, names=(label,), references=(reference,))) if label else None
         if place is not None and isinstance(fact, Medication):
@@ -181,8 +185,9 @@ def _medicine(entry: Entry, place: Place, now: datetime) -> Fact | None:
 
 
 def _called(name: str) -> str | None:
-    """The name of a product without its amounts."""
-    return _label(read_product(name).generic_name) or None
+    """The brand of a product, or its name without its amounts."""
+    product = read_product(name)
+    return _label(product.brand_name or product.generic_name) or None
 
 
 def _label(words: str) -> str:

@@ -210,10 +210,16 @@ def referred_text(element: Element) -> str | None:
 
 
 def referred_within(element: Element) -> str | None:
-    """The words of the narrative under the id that a text refers to; a whole table is not the words of one entry."""
+    """The words of the narrative of its section under the id that a text refers to.
+
+    A whole table is not the words of one entry, and what stands in another section is not meant.
+    """
     reference = child_named(element, "reference")
     name = _id_in(reference)
-    return None if reference is None or not name else _named(reference.getroottree().getroot()).words(name)
+    target = None if reference is None or not name else named_element(reference, name)
+    if reference is None or target is None or section_of(target) is not section_of(reference):
+        return None
+    return _named(reference.getroottree().getroot()).words(name)
 
 
 def referred(within: Element, name: str) -> str | None:
