@@ -380,6 +380,17 @@ def test_diagnoses_of_an_operation_are_problems_and_those_of_a_relative_are_not(
     assert read(section("10157-6", rows, f"<organizer><component>{observation}</component></organizer>")).facts == ()
 
 
+def test_the_kind_of_an_allergy_stands_for_it_only_where_nothing_says_to_what() -> None:
+    rows = "<paragraph>Food allergy</paragraph><paragraph>Peanut</paragraph>"
+    for entity, name, is_sure in (
+        ('<code code="1" displayName="Food allergy"/><name>Peanut</name>', "Peanut", True),
+        ('<code code="1" displayName="Food allergy"/>', "Food allergy", False),
+    ):
+        fact = only(read(section("48765-2", rows, allergy(entity, status(ACTIVE, "28")))))
+        assert isinstance(fact, Allergy)
+        assert (fact.allergen, fact.is_active, fact.is_verified) == (name, True, is_sure)
+
+
 def test_anaphylaxis_threatens_life() -> None:
     reaction = f"""<entryRelationship><observation>{template("9")}<value code="39579001" displayName="Anaphylaxis"/>
     </observation></entryRelationship>"""

@@ -96,6 +96,12 @@ ABSENT_KINDS = {
 ANY_SUBSTANCE = frozenset({"105590001"})
 ANYTHING = frozenset({*ANY_SUBSTANCE, "410942007", "373873005", "762766007"})
 """SNOMED CT: substance, drug, pharmaceutical product, edible substance; “no allergy to a substance” means to none."""
+KIND_OF_ALLERGY = re.compile(
+    r"(?:(?:drug|food|environmental)? ?(?:allergy|allergies|intolerance)|allergy to (?:substance|drug|food)|"
+    r"(?:propensity to )?adverse reactions?.*|propensity to adverse reactions?.*|allergic (?:disposition|reaction))",
+    re.IGNORECASE,
+)
+"""What says of what kind an allergy is, and not to what: an allergy all the same, which a person has to look at."""
 NO_ALLERGY_SAID = re.compile(
     r"\bnk(?:d|f|da|a|fa)\b|\b(?:no|denies)(?: known| any| active| current)*(?: drug| medication| food| medicine)?"
     r"(?: and \w+)? allerg\w+",
@@ -187,9 +193,9 @@ def _allergy_names(element: Element) -> list[str]:
     if (absence := _absence(element)) is not None:
         return [absence[0]]
     entity = _entity(element)
-    if entity is None:
-        return names_of(child_named(element, "value"))
-    return [*names_of(child_named(entity, "code")), *_spoken(entity)]
+    names = [*names_of(child_named(entity, "code")), *_spoken_of(entity)]
+    names = names if entity is not None else names_of(child_named(element, "value"))
+    return sorted(names, key=lambda name: KIND_OF_ALLERGY.fullmatch(name) is not None)
 
 
 def _entity(element: Element) -> Element | None:
@@ -248,13 +254,14 @@ def _allergy(element: Element, reading: Reading) -> Fact | None:
     codes = [code_of(child_named(held, "value")) or "" for held in _severities(element)]
     known = [SEVERITIES[held] for held in codes if held in SEVERITIES]
     standing = concern_standing(element, reading.line, reading.now)
+    is_named = code_there is not None and not KIND_OF_ALLERGY.fullmatch(reading.name)
     severity = max(known, key=list(Severity).index, default=None)
     if any("anaphyla" in reaction.casefold() for reaction in reactions if reaction):
         severity = Severity.LIFE_THREATENING
     return Allergy(
         id=id_of(element),
         origin=NOT_YET,
-        is_verified=code_there is not None and standing.is_sure,
+        is_verified=is_named and standing.is_sure,
         allergen=reading.name,
         code=code_there,
         reaction=", ".join(dict.fromkeys(reaction for reaction in reactions if reaction)) or None,

@@ -26,9 +26,8 @@ MAX_REFERRED_CHARACTERS = 2_000
 """A reference to more than this points at a whole table or section: it says nothing of the entry that holds it."""
 _EMPTY_NAME = re.compile(
     r"(?:\W*|n/?[ai]|null|nil|none|other|unk|unknown|unspecified|not specified|assertion|status|problems?|conditions?|"
-    r"findings?|disease|disorder|diagnosis|complaint|symptom|substance|drug|medications?|medicine|allerg(?:y|ies|en)|"
-    r"procedures?|observation|results?|encounters?|vaccine|immunizations?|(?:drug|food|environmental) allergy|"
-    r"allergy to (?:substance|drug|food)|propensity to adverse reactions?.*|allergic (?:disposition|reaction))",
+    r"findings?|disease|disorder|diagnosis|complaint|symptom|substance|drug|medications?|medicine|allergen|"
+    r"procedures?|observation|results?|encounters?|vaccine|immunizations?)",
     re.IGNORECASE,
 )
 _ABSENCE = re.compile(
