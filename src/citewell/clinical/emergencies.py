@@ -20,6 +20,7 @@ from typing import cast
 
 from citewell.clinical.assertion import read_context, read_danger
 from citewell.clinical.languages import Language, language_of, spelled_with_places
+from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import ages
 from citewell.clinical.reader_windows import segments
@@ -90,7 +91,7 @@ def find_emergencies(
         for end in ends:
             if found_there := find_emergencies(end, country=country, language=language, is_vignette=is_vignette):
                 return found_there
-    quiet = _without_normal_values(text)
+    quiet = _without_normal_values(_without_once_daily(text))
     if quiet != text and _is_fever_alone(quiet):
         return None  # vital signs, of which only the temperature is high
     reading = EmergencyReading.of(quiet)
@@ -439,6 +440,36 @@ def _is_fever_alone(text: str) -> bool:
     words = re.findall(r"\d+(?:[.,]\d+)?|[^\W\d]+", text.lower())
     numbers = [float(word.replace(",", ".")) for word in words if word[0].isdigit()]
     return max(numbers, default=0.0) < HIGH_FEVER and all(word[0].isdigit() or word in _OBSERVED for word in words)
+
+
+_ONCE_DAILY = re.compile(
+    r"(?<![\w.,x×])(?<![x×]\s)\d+(?:[.,]\d+)?\s?(?:mg|mcg|microg\w*|units?|iu|puffs?|ml|%|(?<=[1-4])g|(?<=[1-4]\s)g)?\s?(?P<od>od)\b(?!['’]|\s?of\b)",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(r"\s+(?P<od>od)\b(?=\s*(?:[,.;)+/&\n]|and\b|$))", re.IGNORECASE)
+_OTHER_FREQUENCIES = re.compile(r"\b(?:bd|tds|qds|nocte|mane|prn)\b", re.IGNORECASE)
+_TAKEN_TOO_MUCH = re.compile(
+    r"\b(?:took|taken|over-?dos\w*|intention\w*|deliberate\w*|impulsive\w*|staggered|empt\w+|found|swallow\w*|packets?"
+    r"|blisters?|suicid\w*|an od)\b",
+    re.IGNORECASE,
+)
+
+
+def _without_once_daily(text: str) -> str:
+    """A text with blanks for “od” where it says how often a medicine is taken, and not that too much of it was.
+
+    >>> [_without_once_daily(text) for text in ("amlodipine od, ramipril 5 mg od", "took an OD of amlodipine 5 mg od")]
+    ['amlodipine   , ramipril 5 mg   ', 'took an OD of amlodipine 5 mg od']
+    """
+    if _TAKEN_TOO_MUCH.search(text):
+        return text
+    places = [match.span("od") for match in islice(_ONCE_DAILY.finditer(text), MOST)]
+    if places or _OTHER_FREQUENCIES.search(text):
+        behind = (_ALONE.match(text, medicine.end) for medicine in medicines(text))
+        places += [match.span("od") for match in behind if match]
+    for start, end in places:
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text
 
 
 def _without_normal_values(text: str) -> str:
