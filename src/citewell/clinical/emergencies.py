@@ -98,9 +98,10 @@ def find_emergencies(
     danger = _sensed(reading.original, sensed) if text.strip() else {}
     if sum(danger.values()) <= LIKELY < reading.chance:
         danger = _sensed(reading.original, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
-    if min((age.years for age in ages(text)), default=0.0) >= NO_INFANT_YEARS:
-        danger.pop("infant_fever", None)
     found = reading.emergencies()
+    is_older = min((age.years for age in ages(text)), default=0.0) >= NO_INFANT_YEARS
+    if is_older or (found.keys() <= {"infant_fever"} and _is_of_no_infant(text)):
+        danger.pop("infant_fever", None)
     is_despair = _is_despair(found, reading)
     if not _is_likely(reading, sum(danger.values())) and not is_despair:
         return None
@@ -518,28 +519,38 @@ _COUNTS = {
     for name in names.split("|")
     if name
 }
-_DAYS = {"d": 1, "j": 1, "t": 1, "/7": 1, "w": 7, "s": 7, "/52": 7, "m": 30, "/12": 30}
+DAYS_IN_YEAR = 365
+_DAYS = {"d": 1, "j": 1, "t": 1, "w": 7, "s": 7, "m": 30}
 _AGE = re.compile(
     rf"(?<![\w/.,])(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})(?:[ -]?(?P<unit>d|w|days?|weeks?|wks?|months?|mths?|jours?"
     r"|semaines?|mois|tage?|wochen?|monate?n?)[ -]?(?:old|alte?\w*|o\b)"
-    r"|(?P<short>/7|/52|/12)(?: old| baby| infant| neonate|,| [mf]\b)"
     r"|[ -]?(?P<bare>days|weeks?|months?|mth|jours|semaines|mois)\b(?! (?:ago|later|pregnant|gone|post|after|now)))"
     r"(?!\w)"
 )
 _BABY = re.compile(
     r"bébé|nourrisson|nouveau|bab(?:y|ies)|newborn|little one|twin|infant|nappy|nappies|corrected|\bprem\b"
 )
+_LASTED = re.compile(r"(?<![\d/])\d{1,2}/(?:7|52|12)\b(?!/)")
 _LASTS = re.compile(r"(?:for|last|past|over|since|every|within|in|x|about|pregnant|am|at) $")
 
 
 def _young(text: str) -> Iterator[MeaningSpan]:
     """Where the age of a child is told to whom a fever is a danger by itself."""
+    told = (age for age in ages(text) if age.of == "patient" and age.years * DAYS_IN_YEAR <= YOUNG_DAYS)
+    yield from (MeaningSpan("young infant", age.start, age.end) for age in told)
     for match in islice(_AGE.finditer(text), MOST):
-        unit = match["short"] or (match["unit"] or match["bare"])[0]
+        unit = (match["unit"] or match["bare"])[0]
         count = _COUNTS.get(match["count"]) or float(match["count"])
         is_told = match["bare"] is None or (_BABY.search(text) and not _LASTS.search(text[: match.start()]))
         if is_told and count * _DAYS[unit] <= YOUNG_DAYS:
             yield MeaningSpan("young infant", *match.span())
+
+
+def _is_of_no_infant(text: str) -> bool:
+    """Whether a note says how long something has lasted (“cough 10/7”), and nothing of a child or a child's age."""
+    flat = text.casefold()
+    is_young = _BABY.search(flat) or _CHILD.search(flat) or next(_young(flat), None)
+    return not is_young and _LASTED.search(flat) is not None
 
 
 def _meanings(text: str) -> Iterator[MeaningSpan]:
