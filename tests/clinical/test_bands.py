@@ -62,6 +62,6 @@ def test_a_value_is_said_as_the_band_that_holds_it() -> None:
 
 @pytest.mark.parametrize("text", ["INR " * 20_000, "INR above " * 8_000, "1 " * 40_000, "INR: 5 to " * 5_000])
 def test_any_text_is_read_in_linear_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     bands(text)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10

@@ -205,9 +205,9 @@ def test_every_row_uses_known_meanings_and_kinds() -> None:
 )
 @pytest.mark.slow
 def test_any_text_is_read_in_little_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     find_emergencies(text)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_an_emergency_at_the_end_of_a_long_text_is_found() -> None:

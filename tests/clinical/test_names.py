@@ -82,9 +82,9 @@ def test_words_and_medicines_that_exist_are_left_alone(word: str) -> None:
 )
 @pytest.mark.slow
 def test_a_very_long_text_takes_time_in_proportion(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     mentions(text)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 @given(st.text(max_size=200))

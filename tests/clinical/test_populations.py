@@ -158,9 +158,9 @@ def test_what_nobody_can_be_is_told_and_decides_nothing(words: str) -> None:
 @pytest.mark.slow
 def test_a_hundred_thousand_characters_are_read_in_time(word: str) -> None:
     text = word * (100_000 // len(word))
-    started = time.perf_counter()
+    started = time.process_time()
     populations.__wrapped__(text, is_heading=False)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize(

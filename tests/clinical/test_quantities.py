@@ -267,9 +267,9 @@ def test_amounts_of_a_life(text: str, habit: tuple[str, float, float, str]) -> N
 )  # fmt: skip
 @pytest.mark.slow
 def test_a_hundred_thousand_characters_take_no_more_than_their_length(reader: Callable[[str], Any], text: str) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     reader(text)
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 30
 
 
 @given(st.text(max_size=120))
