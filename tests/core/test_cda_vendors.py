@@ -334,6 +334,19 @@ def test_the_name_people_signed_stands_for_a_name_that_no_line_has() -> None:
     assert (fact.name, words(found, fact)) == ("Chest X-ray", "• Chest X-ray (2015/01/02)")
 
 
+def test_a_whole_line_is_no_name() -> None:
+    words_of_it = '<originalText><reference value="#p"/></originalText>'
+    entry = problem("Unspecified asthma").replace('Unspecified asthma"/>', f'Unspecified asthma">{words_of_it}</value>')
+    rows = '<list><item ID="p">Asthma since the spring of 2012, seen by Dr Hill</item></list>'
+    found = read(section("11450-4", rows, entry))
+    fact = only(found)
+    assert isinstance(fact, Diagnosis)
+    assert (fact.name, words(found, fact)) == (
+        "Unspecified asthma",
+        "• Asthma since the spring of 2012, seen by Dr Hill",
+    )
+
+
 def test_values_that_are_no_numbers() -> None:
     values = {
         "Culture": '<value xsi:type="ST">No growth</value>',
@@ -450,11 +463,6 @@ def test_a_visit_without_a_name_cites_only_the_line_of_its_day() -> None:
     assert words(found, only(found)) == "Visit: 05/04/2015; Place: Ward 3"
     found = read(section("46240-8", table("Visit | Place", "05/05/2015 | Ward 4"), visit))
     assert words(found, only(found)) is None
-
-
-def test_entries_without_any_template_are_known_by_their_section() -> None:
-    bare = medicine(DRUG, state='<statusCode code="active"/>').replace(template("16"), "")
-    assert isinstance(only(read(section("10160-0", table("Medication", "Lisinopril 20 mg"), bare))), Medication)
 
 
 def test_several_authors_and_extensions_do_not_disturb() -> None:

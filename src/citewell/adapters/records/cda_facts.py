@@ -549,28 +549,13 @@ READERS: dict[str, Reader] = {
 }
 """A reader gives no fact for an entry that says that something was not so."""
 
-SHAPES = {
-    ("10160-0", "substanceAdministration"): MEDICATION,
-    ("10183-2", "substanceAdministration"): MEDICATION,
-    ("75311-1", "substanceAdministration"): MEDICATION,
-    ("42346-7", "substanceAdministration"): MEDICATION,
-    ("11369-6", "substanceAdministration"): VACCINATION,
-    ("47519-4", "procedure"): PROCEDURES[0],
-    ("46240-8", "encounter"): VISIT,
-}
-"""What an entry without any template is, by the LOINC code of its section."""
-
 
 def reader_of(element: Element) -> Reader | None:
-    """What reads an entry, by its template; where it has none, by its section and its shape."""
+    """What reads an entry, by its template."""
     numbers = template(element)
     if numbers & set(PROCEDURES) and section_code(element) == RESULTS:
         return None  # how a specimen was taken
-    if numbers:
-        return next((READERS[number] for number in READERS if number in numbers), None)
-    if child_named(element, "templateId") is None:
-        return READERS.get(SHAPES.get((section_code(element) or "", local_name(element)), ""))
-    return None
+    return next((READERS[number] for number in READERS if number in numbers), None)
 
 
 def is_offered(fact: Fact) -> bool:

@@ -28,10 +28,6 @@ GIVEN_HERE = frozenset({"29549-3", "18610-6"})
 """LOINC: medicines that were given during the visit."""
 
 
-FEW = 12
-"""Parts of a concern that holds one problem, and so may tell its status itself."""
-
-
 class State(Enum):
     """Whether something holds now."""
 
@@ -134,7 +130,7 @@ def line_state(line: str) -> State | None:
 def concern_standing(element: Element, line: str, now: datetime) -> Standing:
     """Of an allergy or a problem: its status observation, else its line, else its end and its concern."""
     outer = outer_of(element)
-    told = _told(element) or (_told(outer) if outer is not element and len(outer) <= FEW else None)
+    told = _told(element)
     said, own = line_state(line), _concern(element, outer, now)
     if told is not None:
         has_ended = ending_of(element).is_before(now)

@@ -21,7 +21,6 @@ ALIASES = {"2.16.840.1.113883.10.22.4.78": TEMPLATE + "78"}
 """How the guide itself misprinted the template of a smoking status, and many systems after it."""
 Element = etree._Element
 LONG_CELL = 500
-_XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 MAX_REFERRED_CHARACTERS = 2_000
 """A reference to more than this points at a whole table or section: it says nothing of the entry that holds it."""
 _EMPTY_NAME = re.compile(
@@ -254,7 +253,7 @@ class _NamedElements:
     def __init__(self, root: Element) -> None:
         self._elements: dict[str, Element] = {}
         for descendant in root.iterdescendants():
-            if (name := descendant.get("ID") or descendant.get(_XML_ID)) is not None:
+            if (name := descendant.get("ID")) is not None:
                 self._elements.setdefault(name, descendant)  # the first one where an id is used again
         self._words: dict[str, str | None] = {}
 
