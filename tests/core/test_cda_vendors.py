@@ -335,8 +335,9 @@ def test_the_name_people_signed_stands_for_a_name_that_no_line_has() -> None:
 
 
 def test_a_whole_line_is_no_name() -> None:
+    shown = 'displayName="Unspecified asthma"'
     words_of_it = '<originalText><reference value="#p"/></originalText>'
-    entry = problem("Unspecified asthma").replace('Unspecified asthma"/>', f'Unspecified asthma">{words_of_it}</value>')
+    entry = problem("Unspecified asthma").replace(f"{shown}/>", f"{shown}>{words_of_it}</value>")
     rows = '<list><item ID="p">Asthma since the spring of 2012, seen by Dr Hill</item></list>'
     found = read(section("11450-4", rows, entry))
     fact = only(found)
