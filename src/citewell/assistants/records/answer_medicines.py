@@ -152,17 +152,17 @@ def _for_it(asked: FactQuery) -> GatheredFacts | None:
         return told(f"{RECORD} lists {count(for_it, 'medicine')} for this:", for_it)
     if asked.about:
         return not_mentioned(asked, among="your medicines")
-    return denied(f"{RECORD} lists no current medicine for this")
+    return denied(f"{RECORD} does not say which medicine is for this")
 
 
 def _given_for(asked: FactQuery) -> list[Medication]:
-    """The medicines of now that the record gives a named condition or symptom as the reason for."""
+    """The medicines that the record gives a named condition or symptom as the reason for."""
     names = [one.name.casefold() for one in asked.named if isinstance(one, Diagnosis)]
     names += [one.specific.casefold() for one in asked.named if isinstance(one, Symptom)]
     names += [*asked.about]
     return [
         medication
-        for medication in asked.known.taken
+        for medication in asked.known.of(Medication)
         if any(
             name in (said or "").casefold()
             for name in names

@@ -102,10 +102,13 @@ def newer(
 
 def of_named(asked: FactQuery) -> GatheredFacts | None:
     """What the record says of something that is named, where nothing tells what about it is wanted."""
-    for tell in (medicines, results, diagnoses):
+    is_illness = bool(asked.plain) and any(isinstance(fact, Diagnosis) for fact in asked.named)
+    order = (diagnoses, medicines, results) if is_illness else (medicines, results, diagnoses)
+    for tell in order:
         if (gathered_facts := tell(asked)) is not None and gathered_facts.facts and not gathered_facts.if_mentioned:
             kinds = (LabResult, Professional, Allergy)
-            more = [one for one in asked.inside(asked.named) if not isinstance(one, kinds)]
+            is_test = tell is results
+            more = [one for one in asked.inside(asked.named) if not is_test and not isinstance(one, kinds)]
             return replace(gathered_facts, facts=tuple(dict.fromkeys([*gathered_facts.facts, *more])))
     if any(isinstance(fact, LabResult) for fact in asked.named) and (gathered_facts := results(asked)) is not None:
         return gathered_facts  # not of the time that is asked for, but there
