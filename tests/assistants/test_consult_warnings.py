@@ -11,6 +11,7 @@ import pytest
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.app import App
 from citewell.types import User
+from citewell.types.consult_plan_edits import CHECK_FIRST, lines_now, warnings_by_line
 from tests.assistants.consult_library import with_guidelines
 
 pytestmark = pytest.mark.slow
@@ -129,3 +130,20 @@ def test_a_child_without_a_weight_is_told_and_asked(app: App) -> None:
     assert worked
     assert {dose["arithmetic"] for dose in worked} == {"The weight is needed to calculate this dose but is not known."}
     assert "What is the child's weight?" in " ".join(plan["notes"])
+
+
+def test_an_interaction_leaves_the_lines_in_sight_and_is_told_in_full_once(app: App) -> None:
+    service, asker = app.consult.service, User.owner(app.scope_of_owner())
+    consult_id = service.start(asker).consult.id
+    service.say(
+        consult_id, "44-year-old man, 70 kg, fever for 2 days. Takes amiodarone and haloperidol. No allergies.", asker
+    )
+    service.differentials(consult_id, [("Malaria", "high")], asker, despite="a test")
+    consult = service.assess(consult_id, asker).consult
+    lines = {line.label: line for line in lines_now(consult, 1)}
+    warned = warnings_by_line(consult)
+    apart = [label for label, line in lines.items() if line.held_back == CHECK_FIRST]
+    assert apart, [line.entry["text"] for line in lines.values()]
+    told = [one["text"] for label in apart for one in warned[label].told]
+    assert len(told) == len(set(told))
+    assert all(warned[label].told or warned[label].as_for for label in apart)

@@ -11,6 +11,7 @@ from citewell.types.consult import Consult
 
 OWN = "own"
 """How the id of a line begins that the clinician added."""
+NOT_FOR_PATIENT, CHECK_FIRST = "Not for this patient", "Check interactions first"
 NO_DIAGNOSIS = "The plan has no diagnosis with this number. `citewell consult show` gives each diagnosis its number."
 NOT_BESIDE = (
     "A line can only be moved within its diagnosis. Name another line of the same diagnosis, or none for the end."
@@ -25,6 +26,14 @@ class PenLine:
     entry: Mapping[str, Any]
     is_own: bool = False
     is_held_back: bool = False
+
+    @property
+    def held_back(self) -> str:
+        """Why it is not among the lines for this patient: because of who they are, or a medicine to check first."""
+        if not self.is_held_back:
+            return ""
+        kinds = {told["kind"] for told in self.entry["conflicts"] if told["is_grave"]}
+        return CHECK_FIRST if kinds == {"interaction"} else NOT_FOR_PATIENT
 
     @property
     def role(self) -> str:
@@ -60,7 +69,7 @@ def warnings_by_line(consult: Consult) -> dict[str, LineWarnings]:
     for number in range(1, count(consult) + 1):
         for line in lines_now(consult, number):
             every = (consult.edit_of(line.label) or line.entry)["conflicts"]
-            if line.is_held_back:
+            if line.held_back == NOT_FOR_PATIENT:
                 found[line.label] = LineWarnings(tuple(every), ())
                 continue
             told = tuple(one for one in every if (one["text"], one["source"]) not in first)
@@ -127,7 +136,7 @@ def by_part(lines: Sequence[PenLine]) -> list[tuple[str, list[PenLine]]]:
     """Lines under the parts of a plan, one after another as they stand."""
     parts: list[tuple[str, list[PenLine]]] = []
     for line in lines:
-        title = "Not for this patient" if line.is_held_back else PARTS.get(line.role, "Treatment")
+        title = line.held_back or PARTS.get(line.role, "Treatment")
         if parts and (parts[-1][0] == title or line.is_own):
             parts[-1][1].append(line)
         else:

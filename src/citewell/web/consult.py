@@ -85,7 +85,7 @@ class PlanLine:
     """The lines before it that tell the rest."""
     reservations: tuple[str, ...]
     is_own: bool = False
-    is_held_back: bool = False
+    held_back: str = ""
 
 
 def grouped(consult: Consult) -> list[tuple[str, list[FindingLine]]]:
@@ -172,5 +172,5 @@ def _told(consult: Consult, line: PenLine, warnings: LineWarnings) -> PlanLine:
         conflicts=against,
         as_for=warnings.as_for,
         reservations=() if edit else tuple(entry["reservations"]),
-        is_held_back=line.is_held_back,
+        held_back=line.held_back,
     )

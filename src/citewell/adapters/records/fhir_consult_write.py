@@ -175,7 +175,7 @@ def _care_plan(consult: Consult, conditions: list[dict[str, Any]]) -> dict[str, 
             elif not line.is_held_back:
                 activities.append(_activity(one, conditions[at]))
             else:
-                notes.append(f"Not for this patient: {one['text']} {_against(one)}")
+                notes.append(f"{line.held_back}: {one['text']} {_against(one)}")
         notes += [
             f"Removed by the clinician: {line.entry['text']}" + (f" ({why})" if why else "")
             for line, why in removed_lines(consult, at + 1)

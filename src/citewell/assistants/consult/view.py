@@ -169,7 +169,7 @@ def _statement_lines(consult: Consult, line: PenLine, sources: dict[str, int], w
         yield from _warning_lines(warnings)
         yield f"       replacing: {entry['text']} [{source}]"
         return
-    held = "NOT FOR THIS PATIENT: " if line.is_held_back else ""
+    held = f"{line.held_back.upper()}: " if line.is_held_back else ""
     graded = ", ".join(
         part
         for part in (
