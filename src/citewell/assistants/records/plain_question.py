@@ -74,8 +74,24 @@ def plain_question(question: str) -> PlainQuestion:
 
 
 def _right(word: str) -> str | None:
-    """The word that a misspelt one is read as: a clinical one, or one by which patients ask."""
-    return corrected(word) or _asked_word(word)
+    """The word that a misspelt one is read as: a clinical one, or one by which patients ask.
+
+    >>> _right("inject"), _right("alergic")
+    (None, 'allergic')
+    """
+    return None if _is_asked(word.casefold()) else corrected(word) or _asked_word(word)
+
+
+@cache
+def _plain_stems() -> re.Pattern[str]:
+    stems = [word[:-1] for _, line in rows("plain_words.tsv") for word in line.split() if word.endswith("*")]
+    return re.compile("|".join(map(re.escape, stems)))
+
+
+@lru_cache(maxsize=20_000)
+def _is_asked(word: str) -> bool:
+    """Whether a word is one by which patients ask, as it is."""
+    return word in _asked_words() or (len(word) > SHORTEST and _plain_stems().fullmatch(word) is not None)
 
 
 @lru_cache(maxsize=20_000)
