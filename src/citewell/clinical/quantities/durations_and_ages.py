@@ -286,7 +286,8 @@ _AGE = re.compile(
     r"|(?<![\w/.])(?P<sex_before>(?-i:[MF]))/(?P<slashed>\d{1,3})(?![\w/.,+-]\w|\w|%)"
     r"|(?<![\w/.,+-])(?P<then>\d{1,3})\s?(?:years?|yrs?|y)(?=\s{1,2}(?:\d{1,3}(?:\.\d)?\s?kg\b|(?-i:G\d)))"
     r"|(?<![\w/.])(?P<sex_first>(?-i:[MF]))\s?(?P<behind_sex>\d{2,3})(?![\w/.,+-]\w|\w|%)"
-    rf"|(?<![\w/.,+-])(?P<before>\d{{2,3}})\s(?:years?\s|yrs?\s)?(?:{_PERSON})\b"
+    rf"|(?<![\w/.,+-])(?P<before>\d{{2,3}}(?=\s)|\d{{1,2}}(?=\s?(?:years?|yrs?|y)\s(?:boy|girl|child|male|female)\b))"
+    rf"\s?(?:(?:years?|yrs?|y)\s)?(?:{_PERSON})\b"
     rf"|\b(?:{_PERSON})(?:\s?[,(]\s?|\sof\s|\saged\s|\sis\s"
     rf"|(?<!patient)(?<!person)(?<!pt)\s(?=\d{{1,3}}(?:[,;]|\s[\d.]+\s?kg)))(?P<behind>\d{{1,3}}){_NO_AGE}"
     rf"|\b(?:child|baby|infant|toddler|boy|girl)\s(?:of\s|is\s|\()(?P<young>\d{{1,2}}|{NUMBER_WORD})[\s-]?"
@@ -339,6 +340,8 @@ def ages(text: str) -> tuple[Age, ...]:
 
     >>> [found.years for found in ages("Boy 7, 22 kg. Girl 2 days after a fall. Seen by a 79 yr lady")]
     [7.0, 79.0]
+    >>> [(found.years, found.sex) for found in ages("9 yr girl, 27 kg")]
+    [(9.0, 'female')]
     >>> [(found.years, found.sex) for found in ages("58yo, 62M, F72, nineteen years old")]
     [(58.0, None), (62.0, 'male'), (72.0, 'female'), (19.0, None)]
     >>> [(found.years, found.sex) for found in ages("8 yr M, fever up to 103F. Mrs K 46 yrs/F. M/61. 76yrs 51 kg")]
