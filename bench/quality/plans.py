@@ -192,7 +192,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument(
-        "--set", choices=("dev", "dev_second", "dev_third", "planted_dev", "dev_fourth", "dev_fifth", "kept"), default="dev"
+        "--set",
+        choices=("dev", "dev_second", "dev_third", "planted_dev", "dev_fourth", "dev_fifth", "kept"),
+        default="dev",
     )
     parser.add_argument("--home", type=Path, help="A library that holds the documents, or is to hold them.")
     parser.add_argument("--only", nargs="*", help="Ids of cases, or ends of them.")

@@ -65,6 +65,7 @@ def warned(plan: Any) -> list[tuple[str, str, str]]:
     [
         ("Ampiclox 2019 -> throat closed up.", EAR, ("allergy", "amoxicillin", "both are penicillins")),
         ("Came out in hives with Augmentin.", EAR, ("allergy", "amoxicillin", "both are penicillins")),
+        ("Any time he takes Ampiclox he gets big rashes.", EAR, ("allergy", "amoxicillin", "both are penicillins")),
         ("Doesn't tolerate amoxicillin.", EAR, ("allergy", "amoxicillin", "is allergic to")),
         ("Amoxicillin last winter: stopped after a week.", EAR, ("earlier", "amoxicillin", "last winter")),
         ("AF 2015 - Marevan.", EAR, ("interaction", "amoxicillin", "Check the INR more often")),

@@ -9,7 +9,7 @@ from citewell.clinical.medicines import medicines
 _PARTS = r"(?:lips?|tongue|face|throat|eyes?|eyelids?|mouth|airways?)"
 _REACTION = (
     r"(?:anaphyla\w+|hives|urticaria\w*|nettle ?rash|rash(?:es)?|wh?eals?|welts?|blotch(?:es|y)|angio-?o?edema"
-    r"|blister\w*|bronchospasm|stevens[- ]johnson|SJS"
+    r"|blister\w*|bronchospasm|stevens[- ]johnson|SJS|(?:out|covered) in (?:\w+ )?spots|skin (?:\w+ )?peel\w*"
     rf"|{_PARTS}(?:\s*(?:&|and|\+|,|/)\s*{_PARTS})*\s+(?:all )?"
     r"(?:sw[eo]ll?\w*|blew|blown|clos\w+|tight\w*|puff\w+)"
     rf"|swell\w* (?:up|of (?:the |his |her )?{_PARTS})|swollen {_PARTS}|(?:skin |allergic )?reaction)"
@@ -35,6 +35,16 @@ _HAD_FROM = re.compile(
     r"(?:(?:an?|the|any|some|all|oral|iv|taking|having)\s+)*$",
     re.IGNORECASE,
 )
+_EACH_TIME = re.compile(
+    r"\b(?:whenever|(?:any|each|every) ?time|(?:if|when) (?:i|he|she|they|you|the child|the baby))\b"
+    r"(?:\W+\w+){0,3}?\W+(?:take[sn]?|took|ha[sd]|have|gets?|given|uses?|swallows?)\b",
+    re.IGNORECASE,
+)
+_HARM = re.compile(rf"\b(?:itch\w*|wheez\w*|collaps\w+|{_REACTION})\b", re.IGNORECASE)
+_SPARED = re.compile(
+    r"\b(?:no|not|never|without|nil|fine|settle\w*|(?:is|are|was|were|do|does|did)n['’]?t)\b", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[.;\n]")
 _NOT_TOLERATED = re.compile(
     r"\b(?:(?:(?:do|does|did|could)(?:n['’]?t| not)|can(?:['’]?t|not)|unable to)"
     r"\s+tolerate|not tolerated|sensitive to)\s+(?:(?:an?|the|any|all|oral)\s+)*$",
@@ -51,6 +61,8 @@ def did_harm(text: str, start: int, end: int) -> bool:
     >>> notes = ("Ampiclox 2019 -> throat closed up", "Came out in a rash with ampiclox", "Can't tolerate ampiclox")
     >>> [did_harm(note, note.lower().index("ampiclox"), note.lower().index("ampiclox") + 8) for note in notes]
     [True, True, True]
+    >>> did_harm("Any time he takes Ampiclox his body comes out in big rashes", 18, 26)
+    True
     >>> others = ("Ampiclox -> rash cleared", "No rash with ampiclox", "Ampiclox for a rash", "Ampiclox 500 mg. Hives")
     >>> [did_harm(note, note.lower().index("ampiclox"), note.lower().index("ampiclox") + 8) for note in others]
     [False, False, False, False]
@@ -64,4 +76,9 @@ def did_harm(text: str, start: int, end: int) -> bool:
     if did is not None and not _FADED.match(text, did.end()):
         return True
     had = _HAD_FROM.search(before)
-    return had is not None and not _DENIED.search(before[: had.start()])
+    if had is not None and not _DENIED.search(before[: had.start()]):
+        return True
+    ends = [match.end() for match in _SENTENCE_END.finditer(before)]
+    stop = _SENTENCE_END.search(text, end)
+    said = text[ends[-1] if ends else 0 : stop.start() if stop else len(text)]
+    return bool(_EACH_TIME.search(said) and _HARM.search(said) and not _SPARED.search(said))

@@ -294,6 +294,8 @@ _AGE = re.compile(
     r"(?P<young_unit>years?|months?|weeks?|days?)\b(?!\s(?:ago|after|later|post))"
     r"|\b(?:he|she|i|they)(?:['’]s|['’]m|['’]re|\sis|\sam|\sare)\s(?:now\s|only\s|just\s|nearly\s)?(?P<is>\d{1,3})"
     r"(?=\s?(?:[,.;)]|$|and\b|with\b|but\b|years\b))"
+    r"|^\W*(?P<opens>[2-9]\d|1[01]\d)\s?(?:years?|yrs?|yo)\s(?=[a-z])"
+    r"(?!\s*(?:ago|of|hx|h/o|history|smok\w*|pack\w*|marri\w*|since|later|post|after|back|on|to|or|and|in|with|without|now|for)\b)"
     r"|^\s?(?P<bare>\d{1,3})(?:\s?years?)?\.?\s?$",
     re.IGNORECASE,
 )
@@ -340,8 +342,8 @@ def ages(text: str) -> tuple[Age, ...]:
 
     >>> [found.years for found in ages("Boy 7, 22 kg. Girl 2 days after a fall. Seen by a 79 yr lady")]
     [7.0, 79.0]
-    >>> [(found.years, found.sex) for found in ages("9 yr girl, 27 kg")]
-    [(9.0, 'female')]
+    >>> [found.years for text in ("9 yr girl, 27 kg", "79 yr retired teacher", "30 yrs smoker") for found in ages(text)]
+    [9.0, 79.0]
     >>> [(found.years, found.sex) for found in ages("58yo, 62M, F72, nineteen years old")]
     [(58.0, None), (62.0, 'male'), (72.0, 'female'), (19.0, None)]
     >>> [(found.years, found.sex) for found in ages("8 yr M, fever up to 103F. Mrs K 46 yrs/F. M/61. 76yrs 51 kg")]
@@ -391,7 +393,7 @@ def _age(match: re.Match[str]) -> Age:
     groups = match.groupdict()
     names = (
         "count", "short", "yo", "aged", "years", "years_m", "years_of", "behind_sex", "before", "behind", "young",
-        "is", "bare", "noted", "slashed", "then",
+        "is", "bare", "noted", "slashed", "then", "opens",
     )  # fmt: skip
     written = next(groups[name] for name in names if groups[name])
     value = number(written)
