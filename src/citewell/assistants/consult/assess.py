@@ -210,6 +210,9 @@ CLOSEST = (
     "has there."
 )
 READ_AS = "“{condition}” was read as “{name}”. If that is wrong, enter the diagnosis by another name."
+TAKEN_AS_SEVERE = (
+    "“{condition}” was taken as severe disease. If it is not, enter it as “Non-severe …” and draft the plan again."
+)
 NOTHING_APPLIES = (
     "No guideline found for {condition} that applies to this patient. Nothing is recommended, and no dose is given."
 )
@@ -271,6 +274,8 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
         name = evidence.gathered.condition
         if name != written_out(differential.condition):
             notes.append(READ_AS.format(condition=differential.condition, name=name))
+        if "severe" in name.casefold() and "severe" not in differential.condition.casefold():
+            notes.append(TAKEN_AS_SEVERE.format(condition=differential.condition))
         notes += _of_countries(differential.condition, *_leading(evidence.guidelines, country), country)
         warnings += of_guideline(lines, held)
         written = _written(evidence, lines, held, parts, notes)

@@ -54,6 +54,12 @@ _WITHOUT = re.compile(
 """Where a diagnosis goes on to say something beside its name."""
 OPENING = 600
 """Characters in which a guideline says what it is on."""
+_SEVERE = re.compile(
+    r"\b(?:life[- ]threatening|fulminant)\b|\bwith (?:\w+ )?(?:shock|encephalopathy|coma|organ dysfunction"
+    r"|(?:liver|hepatic|renal|kidney|respiratory|(?:multi-?)?organ) failure)\b",
+    re.IGNORECASE,
+)
+"""What makes an infection or an attack severe, where a diagnosis does not say so."""
 _BESIDE = re.compile(
     r"\b(?:after|following|post|due to|secondary to|because of|caused by|with|in|on|history of)\b", re.IGNORECASE
 )
@@ -106,6 +112,8 @@ def written_out(diagnosis: str) -> str:
 
     >>> written_out("D&V"), written_out("Primary prevention of cardiovascular disease")
     ('diarrhoea and vomiting', 'Primary prevention of cardiovascular disease')
+    >>> written_out("Yellow fever with liver failure")
+    'Severe Yellow fever with liver failure'
     """
     whole = [(illness.start, illness.end) for illness in illnesses(diagnosis)]
     for mention in reversed(mentions(diagnosis)):
@@ -114,7 +122,7 @@ def written_out(diagnosis: str) -> str:
         own = named_illnesses(diagnosis[mention.start : mention.end])
         if mention.kind in ("condition", "symptom") and (not own or named_illnesses(mention.name) - own):
             diagnosis = f"{diagnosis[: mention.start]}{mention.name}{diagnosis[mention.end :]}"
-    return diagnosis
+    return diagnosis if "severe" in diagnosis.casefold() or not _SEVERE.search(diagnosis) else f"Severe {diagnosis}"
 
 
 @lru_cache(maxsize=1_000)
