@@ -12,7 +12,7 @@ from citewell.assistants.consult.guideline_choice import illnesses_of
 from citewell.assistants.consult.mentions import concept_of
 from citewell.assistants.consult.patient import may_be_pregnant, patient_of, possible
 from citewell.assistants.consult.tables import rows
-from citewell.clinical.medicines import Medicine, medicines, reacts
+from citewell.clinical.medicines import Medicine, medicines, members, reacts
 from citewell.clinical.populations import ADULT_YEARS, PLANS_PREGNANCY
 from citewell.sentences import sentences
 from citewell.types.consult import Category, Consult, Finding, Patient, Polarity
@@ -298,7 +298,9 @@ def _allergies(medicine: Medicine, held: PatientMedicines) -> Iterator[Conflict]
             both = f" (both are {shared})" if shared else ""
             text = f"The patient is allergic to {allergy.name}{held.doubt(allergy)}{both}."
             yield Conflict("allergy", medicine.name, text, "record", is_grave=True)
-        elif medicine.is_class and any(known.family == medicine.family for known in medicines(allergy.name)):
+        elif medicine.is_class and any(
+            known.family in (medicine.family, *members(medicine.family)) for known in medicines(allergy.name)
+        ):
             doubt = held.doubt(allergy)
             text = f"The patient is allergic to {allergy.name}{doubt}, which belongs to this class ({medicine.name})."
             yield Conflict("allergy", medicine.name, text, "record", is_grave=False)
@@ -379,6 +381,14 @@ def _holds(when: str, held: PatientMedicines) -> str | None:
         if having:
             return f"the patient has {name.lower()}{held.doubt(*having)}"
         return next((f"the diagnosis is {one}" for one in held.diagnoses if _is_kind_of(one, name)), None)
+    if when.startswith("allergy:"):
+        allergen = when.removeprefix("allergy:")
+        to = [
+            one
+            for one in held.allergies
+            if any(allergen in (known.name, known.family) for known in medicines(one.name))
+        ]
+        return f"the patient is allergic to {to[0].name}{held.doubt(*to)}" if to else None
     if (known := _met(when, held)) is not None:
         return known
     others = (replace(held, patient=patient) for patient in held.possible)

@@ -166,6 +166,7 @@ def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
     lines, left_out, cautions, features = [], [], [], []
     acute = [line for line in every if _is_acute(line.section)]
     forms = _own_forms(every, chosen.document.title, who.form)
+    gate = _Gate()
     for line in every:
         if line.role in ("none", "feature"):
             features += [PlannedLine(line, chosen, "feature")] if line.role == "feature" else []
@@ -178,6 +179,7 @@ def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
         why = why or other_stage(who.form, line.section) or _of_another_form(line, forms)
         why = why or _sibling(line, chosen.document.title, who.known.names[0])
         why = why or (_other_acuity(line, who) if acute and len(acute) < len(every) else None)
+        why = gate.closed_by(line, why) or why
         if why:
             left_out.append(left(chosen, line, why))
         else:
@@ -187,6 +189,34 @@ def _of_chapter(chosen: ChosenGuideline, who: PlanPatient) -> FoundLines:
     general = [one for one in lines if not _form(one.line, titled)]
     of_forms = [_with_form(one, titled) for one in lines if _form(one.line, titled)]
     return FoundLines(tuple(_in_one((*general, *of_forms))), tuple(left_out), tuple(cautions), tuple(features))
+
+
+_ONLY_FOR = re.compile(
+    r"\W*(?:(?:indicated|reserved|recommended|used?|given?)\s+(?:\w+\s+)?only\b|only\s+(?:indicated|for|in|if|recommended)\b"
+    r"|(?:reserved for|restricted to)\b)",
+    re.IGNORECASE,
+)
+
+
+class _Gate:
+    """A line that says whom the medicines behind it are only for; where that is somebody else, they are too."""
+
+    def __init__(self) -> None:
+        self._why = ""
+        self._section: tuple[str, ...] = ()
+        self._is_within = False
+
+    def closed_by(self, line: GuidelineLine, why: str | None) -> str | None:
+        """Why a line is not for this patient because of such a line before it, in the same section."""
+        if _ONLY_FOR.match(line.own):
+            self._why, self._section, self._is_within = why or "", line.section[:1], False
+            return None
+        names_medicine = bool(medicines(line.text))
+        if not self._why or line.section[:1] != self._section or (self._is_within and not names_medicine):
+            self._why = ""
+            return None
+        self._is_within = self._is_within or names_medicine
+        return self._why if names_medicine else None
 
 
 def _of_label(chosen: ChosenGuideline, medicine: str, gathered: GatheredEvidence, who: PlanPatient) -> FoundLines:
