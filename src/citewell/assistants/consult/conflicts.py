@@ -36,6 +36,11 @@ _WARNS_BEHIND = re.compile(
 )
 _OF_ALLERGY = re.compile(r"\s(?:allerg\w+|hypersensitiv\w+|intoleran\w+)\b", re.IGNORECASE)
 """Behind a medicine: “alternatives for penicillin allergy” gives no penicillin."""
+ASIDE = re.compile(
+    r"(?:Follow the MHRA|See (?:also )?(?:NICE|the|recommendation)"
+    r"|For (?:specific |more |further )?(?:recommendations|information|advice|guidance)\b|In \w+ 20\d\d, this was)[^.]*"
+)
+"""A sentence of a recommendation that leads elsewhere: it says neither whom it is for, nor what to give."""
 CALLED = " The plan calls it "
 SAME_OF = "The same applies to {names}."
 NOT_CLEAR = " (the note is not clear)"
@@ -279,10 +284,11 @@ def given(statement: str) -> list[Medicine]:
     >>> given("We recommend against the use of ibuprofen.")
     []
     """
+    told = ASIDE.sub(lambda aside: " " * len(aside.group()), statement)
     return [
         medicine
-        for medicine in medicines(statement)
-        if not is_warned_of(statement, medicine) and not _OF_ALLERGY.match(statement, medicine.end)
+        for medicine in medicines(told)
+        if not is_warned_of(told, medicine) and not _OF_ALLERGY.match(told, medicine.end)
     ]
 
 

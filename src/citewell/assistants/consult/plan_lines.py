@@ -20,7 +20,7 @@ from citewell.assistants.consult.chapter_lines import (
     is_chapter,
     role_of,
 )
-from citewell.assistants.consult.conflicts import given
+from citewell.assistants.consult.conflicts import ASIDE, given
 from citewell.assistants.consult.disease_stages import is_for_severe, line_of, other_stage
 from citewell.assistants.consult.extractive_plan import GRADE, quotes
 from citewell.assistants.consult.gather import ApplicablePassage, GatheredEvidence
@@ -343,7 +343,7 @@ def _of_others(line: GuidelineLine, who: PlanPatient) -> str | None:
 
 
 def _fit(line: GuidelineLine, who: PlanPatient) -> Applicable:
-    words = _HEEDED.split(line.own, maxsplit=1)[0] if line.rule else line.own
+    words = _HEEDED.split(ASIDE.sub("", line.own), maxsplit=1)[0] if line.rule else line.own
     return applicability_of(tuple(map(as_label, line.section)), as_label(words), who.patient, who.known)
 
 
