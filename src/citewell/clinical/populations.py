@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Literal, cast
 
 from citewell.clinical.assertion import read_context
@@ -277,6 +278,11 @@ def age_limits(text: str) -> Iterator[ValueBand]:
 
 _DOSED = re.compile(r"\s?[:,]\s?(?:up to |maximum |about )?\d[\d./ –-]*\s?(?:mg|g|mL|ml|micrograms?|mcg|units?|IU)\b")
 """Behind an age in a list of doses: “6–12 years: 30 mg”."""
+_DOSED_AT_ONCE = re.compile(
+    r"\s(?:\d[\d./ –-]*\s?(?:mg|g|mL|ml|micrograms?|mcg|units?|IU)\b|\d{1,2}(?:\s?[-–]\s?\d{1,2})?\s?hourly\b"
+    r"|(?:once|twice) (?:daily|a day)\b)"
+)
+"""The same behind years or months without a mark: “12 – 18 years 12 hourly”."""
 _LASTS = re.compile(r"\b(?:for|over|after|every|within|than|last\w*|during|until|next)\s+$", re.IGNORECASE)
 """Before a time that something takes."""
 
@@ -290,6 +296,9 @@ def _is_age_limit(text: str, quantity: Quantity, before: str) -> bool:
         is_plain = quantity.sign != "=" and not quantity.is_word and not is_gestation
         return is_plain and person_before().search(before) is not None
     if quantity.dimension == "time" and _DOSED.match(text, quantity.end) and not _LASTS.search(before):
+        return True
+    is_of_years = quantity.dimension == "time" and quantity.shape == "range" and quantity.unit in ("year", "month")
+    if is_of_years and _DOSED_AT_ONCE.match(text, quantity.end) and not _LASTS.search(before):
         return True
     if quantity.dimension != "time" or quantity.told == "length" or _measure(text, quantity):
         return False
@@ -738,6 +747,8 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
     ['adults', 'people with asthma', 'people with eGFR below 30']
     >>> populations("There is a risk to the baby.", is_heading=False)
     ()
+    >>> [population.name for population in populations("Child: neonate, 25 mg/kg")]
+    ['newborns']
     """
     stages, measured = list(_stages(text)), list(_measured(text))
     weeks, amounts = ([limits for limits in measured if (limits.of == "week") is is_week] for is_week in (True, False))
@@ -750,8 +761,15 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
         *(other for other in _allergic(text) if is_heading or _is_for(text, other.start) or other.is_without),
     ]
     every = (_unless(text, population) for population in (*_named(text, is_heading=is_heading), *others))
-    left = [_with_weeks(population, weeks) for population in every if population is not None]
-    return tuple(sorted(left, key=lambda population: population.start))
+    kept = [_with_weeks(population, weeks) for population in every if population is not None]
+    left = sorted(kept, key=lambda population: population.start)
+    labels = {one.start for one, behind in pairwise(left) if _is_label_of(text, one, behind)}
+    return tuple(population for population in left if population.start not in labels)
+
+
+def _is_label_of(text: str, one: Population, behind: Population) -> bool:
+    """Whether a group is only the label of a narrower one: of “Child: neonate, 25 mg/kg” the newborns decide."""
+    return one.kind == behind.kind == "people" and text[one.end : behind.start].strip() == ":"
 
 
 _LIMITED = re.compile(
