@@ -19,9 +19,11 @@ from citewell.types.facts import (
     LabResult,
     Medication,
     Procedure,
+    RecordOwner,
     Severity,
     Vaccination,
     VisitStatus,
+    fact_id,
 )
 from citewell.vaults.health_record import Record
 
@@ -488,6 +490,9 @@ def of_person(given: str, family: str, born: str = "") -> Source:
         (of_person("Ada", "Wong", "19600102"), "date of birth"),
         (of_person("Ben", "Hill", "19600102"), "date of birth"),
         (of_person("Ben", "Hill"), "name"),
+        (of_person("Ben", "Hill", "19600101"), "name"),
+        (of_person("Eve", "Wong", "19600101"), "name"),  # a twin
+        (of_person("Eve", "Wong", "1960"), "name"),
     ],
 )
 def test_a_file_of_another_person_changes_nothing(app: App, file: Source, what: str) -> None:
@@ -499,12 +504,42 @@ def test_a_file_of_another_person_changes_nothing(app: App, file: Source, what: 
     assert (record.facts.all(record.scope), [entry.id for entry in app.entries()]) == before
 
 
-@pytest.mark.parametrize("person", [("Ada", "Hill"), ("Eve", "Hill", "19600101"), ("Ada", "Wong", "1960")])
-def test_another_file_of_the_same_person_is_taken(app: App, person: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "person",
+    [
+        ("Ada", "Hill"),
+        ("Ada", "Wong", "1960"),
+        ("Adá</given><given>Mae", "Hill", "19600101"),  # she married
+        ("A.", "WONG", "19600101"),
+    ],
+)
+def test_another_file_of_the_same_person_is_taken_and_renames_nobody(app: App, person: tuple[str, ...]) -> None:
     record = Record(app)
     record.import_source(of_person("Ada", "Wong", "19600101"))
     record.import_source(of_person(*person))
     assert len(app.entries()) == 2
+    assert [fact.name for fact in record.facts.all(record.scope) if isinstance(fact, RecordOwner)] == ["Ada Wong"]
+
+
+def test_a_name_that_the_person_corrected_lets_a_file_under_it_in(app: App) -> None:
+    record = Record(app)
+    record.import_source(of_person("Ada", "Wong", "19600101"))
+    file = of_person("Eve", "Wong", "19600101")
+    with pytest.raises(InputError, match="correct the name in this record first"):
+        record.import_source(file)
+    record.facts.correct(fact_id("person"), {"name": "Ada Eve Wong"}, record.scope)
+    record.import_source(file)
+    assert len(app.entries()) == 2
+
+
+def test_removing_a_document_renames_nobody(app: App) -> None:
+    record = Record(app)
+    record.import_source(of_person("Ada", "Wong", "19600101"))
+    added = record.import_source(of_person("Ada", "Hill", "19600101")).added
+    record.import_source(of_person("Ada", "Moss", "1960"))
+    assert added is not None
+    record.paper.remove(added.entry.id)
+    assert [fact.name for fact in record.facts.all(record.scope) if isinstance(fact, RecordOwner)] == ["Ada Wong"]
 
 
 @pytest.mark.parametrize(

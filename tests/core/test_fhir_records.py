@@ -345,11 +345,19 @@ def test_removing_a_document_removes_what_was_read_from_it(record: Record) -> No
     assert record.facts.all(record.scope) == []
 
 
-def test_another_persons_bundle_is_refused(record: Record) -> None:
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({"birthDate": "1951-01-01"}, "date of birth"),
+        ({"name": [{"family": "Roe", "given": ["Eve"]}]}, "name"),  # a twin
+        ({"name": [{"family": "Hill", "given": ["Eve"]}]}, "name"),
+    ],
+)
+def test_another_persons_bundle_is_refused(record: Record, other: dict[str, Any], what: str) -> None:
     record.import_source(Source(bundle(*ALL), "record.json"))
-    other = bundle({**PATIENT, "birthDate": "1951-01-01"}, {**FIBRILLATION, "id": "c7"})
-    with pytest.raises(InputError, match="different date of birth"):
-        record.import_source(Source(other, "other.json"))
+    file = bundle({**PATIENT, **other}, {**FIBRILLATION, "id": "c7"})
+    with pytest.raises(InputError, match=f"different {what} from"):
+        record.import_source(Source(file, "other.json"))
     assert len(record.facts.all(record.scope)) == 6
 
 

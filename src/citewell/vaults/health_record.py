@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from citewell.adapters.records.facts import SqlFacts
 from citewell.adapters.records.keep_decisions import let_go
 from citewell.adapters.records.papers import SqlPapers
+from citewell.adapters.records.person_names import is_another_name
 from citewell.adapters.records.record_settings import SqlRecordSettings
 from citewell.adapters.store.engine import writing
 from citewell.allowed_models import structured_replies
@@ -44,6 +44,7 @@ NOT_READ = {
     (".mp3", ".m4a", ".wav", ".ogg", ".aac", ".opus"): "a sound recording",
 }
 SAVE_OTHERWISE = "Save or send it as JPEG, PNG or PDF and add that."
+SAME_PERSON = " If it is the same person, correct the name in this record first, so that both given names stand in it."
 SUBJECT = "self"
 """Whom the documents of a vault are about; two letters that are called alike are never taken for versions of one."""
 
@@ -256,7 +257,7 @@ class Record:
         return None
 
     def _refuse_another_person(self, coded: ImportedFacts) -> None:
-        """A record is about one person: another day of birth is another person, or another name without one."""
+        """A record is about one person: another day of birth is another person, or another given name."""
         known = [fact for fact in self.facts.all(self.scope, kind=RecordOwner.kind) if fact.id == fact_id("person")]
         for now in (fact for fact in coded.facts if isinstance(fact, RecordOwner)):
             for before in known:
@@ -265,16 +266,17 @@ class Record:
                     raise InputError(
                         f"This file is about a person with a different {what} from the one in this record. "
                         "Nothing was changed. Import it into a separate record."
+                        + (SAME_PERSON if what == "name" else "")
                     )
 
 
 def _another(before: RecordOwner, now: RecordOwner) -> str | None:
-    """What tells two people apart: their births, as exactly as both are known, or names without a word in common."""
+    """What tells two people apart: their births, as exactly as both are known, or names as two people have them."""
     if before.born and now.born:
         known = min(len(before.born.text), len(now.born.text), len("2015-03-12"))
-        return "date of birth" if before.born.text[:known] != now.born.text[:known] else None
-    names = [set(re.findall(r"[^\W\d_]{2,}", person.name.casefold())) for person in (before, now)]
-    return "name" if all(names) and not names[0] & names[1] else None
+        if before.born.text[:known] != now.born.text[:known]:
+            return "date of birth"
+    return "name" if is_another_name(before.name, now.name) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, func, insert, or_, select, update
 
 from citewell.adapters.records.fact_columns import ACTIVE, columns_of, folded, stored
 from citewell.adapters.records.facts_rows import (
@@ -22,6 +22,7 @@ from citewell.adapters.records.facts_rows import (
     row_of,
     stays,
 )
+from citewell.adapters.records.person_names import NO_NAME
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import dismissed, facts
@@ -69,7 +70,7 @@ class SqlFacts:
         tenant, sure = tenant_of(scope), CONFIRMED if is_restored else AS_READ
         known = {row.id: row for row in connection.execute(select(facts).where(facts.c.tenant == tenant))}
         new, changed = [], 0
-        for told in given:
+        for told in (_under_its_name(fact, known.get(fact.id)) for fact in given):
             has_to_wait = stays(known.get(told.id), told)
             if has_to_wait and isinstance(told, ONE_OF_EACH):
                 continue
@@ -251,6 +252,13 @@ def tenant_of(scope: Scope) -> str:
     if EVERY not in scope.tags:
         raise NotFound(NO_SUCH_FACT)
     return scope.tenant
+
+
+def _under_its_name(fact: Fact, row: Row[Any] | None) -> Fact:
+    """Whom a record is about keeps the name that it has, whatever later files say."""
+    if row is None or not isinstance(fact, RecordOwner) or row.body["name"] == NO_NAME:
+        return fact
+    return replace(fact, name=row.body["name"])
 
 
 def _kept(scope: Scope) -> ColumnElement[bool]:

@@ -29,6 +29,7 @@ from citewell.adapters.records.fhir_values import (
     person_name,
 )
 from citewell.adapters.records.imported_facts import NOT_YET
+from citewell.adapters.records.person_names import NO_NAME
 from citewell.adapters.records.product_names import read_product
 from citewell.types.facts import (
     NO_KNOWN,
@@ -68,7 +69,7 @@ def _person(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
     return RecordOwner(
         id=fact_id("person"),
         origin=NOT_YET,
-        name=name or "name not stated",
+        name=name or NO_NAME,
         born=moment(entry.resource, "birthDate"),
         died=moment(entry.resource, "deceasedDateTime"),
         sex=None if sex is None else known(SEXES, sex, "sex"),
