@@ -91,7 +91,7 @@ def find_emergencies(
         for end in ends:
             if found_there := find_emergencies(end, country=country, language=language, is_vignette=is_vignette):
                 return found_there
-    quiet = _without_normal_values(_without_once_daily(text))
+    quiet = _without_normal_values(_without_test_names(_without_once_daily(text)))
     if quiet != text and _is_fever_alone(quiet):
         return None  # vital signs, of which only the temperature is high
     reading = EmergencyReading.of(quiet)
@@ -471,6 +471,18 @@ def _without_once_daily(text: str) -> str:
     for start, end in places:
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
     return text
+
+
+_FAECAL_TEST = re.compile(r"\bFIT\b")
+
+
+def _without_test_names(text: str) -> str:
+    """A text with blanks for FIT, the test of faeces, which is written in capitals: “FIT 64 µg/g” tells of no fit.
+
+    >>> _without_test_names("FIT came back 64"), _without_test_names("HE HAS A FIT")
+    ('    came back 64', 'HE HAS A FIT')
+    """
+    return text if text.isupper() else _FAECAL_TEST.sub("   ", text)
 
 
 def _without_normal_values(text: str) -> str:
