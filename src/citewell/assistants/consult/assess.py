@@ -25,7 +25,7 @@ from citewell.answer.gate import (
 from citewell.assistants.consult.advice_sentences import MIN_WORDS
 from citewell.assistants.consult.applicability import applicability_of
 from citewell.assistants.consult.chapter_lines import role_of
-from citewell.assistants.consult.conflicts import PatientMedicines, given
+from citewell.assistants.consult.conflicts import PatientMedicines, given, within_plan
 from citewell.assistants.consult.extractive_plan import (
     GRADE,
     NAMELESS,
@@ -281,6 +281,8 @@ def assess(consult: Consult, *, scope: Scope, parts: AssessmentParts, red_flags:
         written = _written(evidence, lines, held, parts, notes)
         plans.append(_diagnosis(differential, evidence, lines, held, written))
     warnings += of_taken(held)
+    together = within_plan(statement.text for plan in plans for statement in plan.offered)
+    warnings += [together] if together else []
     taken = {passage.hit.source_id for evidence in found for passage in evidence.gathered.passages}
     if red_flags and any(SEVERE_LEFT_OUT in one.reason for plan in plans for one in plan.left_out):
         notes.append(SEVERE_NOTE)

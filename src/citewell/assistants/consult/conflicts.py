@@ -359,6 +359,25 @@ def interactions(one: Medicine, other: Medicine) -> Iterator[tuple[str, str, boo
             yield concern, source, grave == "yes"
 
 
+def within_plan(statements: Iterable[str]) -> Conflict | None:
+    """The medicines of a plan that harm each other, in one warning: they may be meant as alternatives.
+
+    >>> told = within_plan(["Captopril 6.25 mg daily", "Spironolactone 25 mg daily", "Lisinopril 2.5 mg daily"])
+    >>> told.text if told else None
+    'Do not combine without checking: captopril or lisinopril with spironolactone (can raise potassium dangerously).'
+    """
+    named = {medicine.name: medicine for statement in statements for medicine in given(statement)}
+    told, sources = [], dict[str, None]()
+    for first, second, grave, concern, source in rows("interactions.tsv"):
+        own = [name for name, medicine in named.items() if _is_among(medicine, first)]
+        others = [name for name, medicine in named.items() if _is_among(medicine, second) and name not in own]
+        if grave == "yes" and own and others:
+            told.append(f"{' or '.join(own)} with {' or '.join(others)} ({concern})")
+            sources |= dict.fromkeys(source.split("; "))
+    text = f"Do not combine without checking: {'; '.join(told)}."
+    return Conflict("interaction", "", text, "; ".join(sources), is_grave=False) if told else None
+
+
 def _opening(name: str) -> str:
     """A name as a sentence begins with it.
 
