@@ -177,7 +177,9 @@ class Consultations:
             raise InputError(f"{name} is not a FHIR R4 bundle. Export the patient's record as one JSON bundle.")
         told = read_fhir(data)
         if told.left_out:  # a plan over half a record would be worse than none
-            raise DamagedFile(f"{told.document.notes[1]} Nothing was read from the record.")
+            raise DamagedFile(
+                f"{told.document.notes[1]} The record was not used. Correct the entry or export the record again."
+            )
         return self.from_facts(told.facts)
 
     def from_facts(self, facts: Sequence[Fact]) -> list[Finding]:

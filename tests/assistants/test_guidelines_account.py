@@ -210,7 +210,7 @@ def test_a_given_duration_that_the_words_contradict_is_told(ng12: Guideline) -> 
 
 def test_a_number_with_a_decimal_point_is_one_number(ng12: Guideline) -> None:
     found = assessed(ng12, symptoms=["Hb 9.1"])
-    assert "No unit was given for Hb 9.1: only g/dL is plausible." in found["notes"]
+    assert "No unit was given for Hb 9.1. It was read as g/dL, the only plausible unit." in found["notes"]
     assert found["unused"] == []
 
 

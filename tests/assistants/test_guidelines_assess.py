@@ -346,7 +346,7 @@ def test_a_result_that_leaves_a_threshold_open_is_asked_about(ng12: Guideline) -
     found = assessment_json(assess(patient_from({"age": 46, "symptoms": ["FIT positive"]}), [ng12]))
     assert any("What is the FIT value" in one["ask"] for one in found["unknowns"])
     found = assessment_json(assess(patient_from({"age": 46, "symptoms": ["FIT 45 mmol/L"]}), [ng12]))
-    assert any("is not a unit of FIT" in note for note in found["notes"])
+    assert any("is not a unit for FIT" in note for note in found["notes"])
 
 
 def test_a_duration_holds_for_its_own_clause(ng12: Guideline) -> None:

@@ -35,8 +35,8 @@ def order(found: list[RetrievedEntry]) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "other", "plain", "fitting"),
     [
-        ("age from is reached", "Refer people aged 60 and over with spots.", {}, {"age": 61}),
-        ("age below is kept", "Refer people aged under 30 with spots.", {}, {"age": 29}),
+        ("at or above minimum age", "Refer people aged 60 and over with spots.", {}, {"age": 61}),
+        ("below maximum age", "Refer people aged under 30 with spots.", {}, {"age": 29}),
         ("has smoked", "Refer people with spots who have ever smoked.", {}, {"smoking": "Ex-Smoker"}),
         ("sex fits", "Refer women with spots.", {}, {"sex": "female"}),
     ],
@@ -96,7 +96,7 @@ def test_age_and_one_symptom_are_all_that_a_smoking_man_adds_to_a_rule_that_name
     )
     (found,) = retrieve_for(patient, QUESTION, [book(rules(rule), 0.72)])
     assert (round(found.score, 2), round(found.boost, 2), round(found.rank, 2)) == (0.72, 0.25, 0.97)
-    assert found.boost == pytest.approx(AMOUNTS["age from is reached"] + AMOUNTS["symptom in common"])
+    assert found.boost == pytest.approx(AMOUNTS["at or above minimum age"] + AMOUNTS["symptom in common"])
 
 
 def test_one_store_holds_every_kind_of_piece_and_says_which_each_is(ng12: Guideline, ng12_document: Document) -> None:

@@ -49,11 +49,13 @@ FACTS: tuple[Fact, ...] = (
     medicine("Warfarin", "2001-05-01", dose="5 mg", prescriber="Dr Ada Chen"),
     medicine("Simvastatin", "2020-06-04", dose="10 mg"),
     medicine("Simvastatin", "2019-06-04", dose="10 mg", status=STOPPED),
-    medicine("Naproxen", "2018-09-15", status=STOPPED),
+    medicine("Naproxen", "2018-09-15", status=STOPPED, reason_stop="heartburn", reason_start="back pain"),
     medicine("Digoxin", "2015-01-01", is_verified=False),
     Allergy(id="a1", origin=REPORTED, allergen="Latex", reaction="hives"),
     Diagnosis(id="d1", origin=REPORTED, name="Atrial Fibrillation", status=DiagnosisStatus.ACTIVE),
-    Diagnosis(id="d2", origin=REPORTED, name="Acute bronchitis", status=DiagnosisStatus.RESOLVED),
+    Diagnosis(
+        id="d2", origin=REPORTED, name="Acute bronchitis", status=DiagnosisStatus.RESOLVED, dated=PartialDate("2012")
+    ),
     pressure(122.56, 72.27, "2011-05-17"),
     pressure(130.47, 78.63, "2020-07-07"),
     Vaccination(id="v1", origin=REPORTED, name="Td (adult)", given=PartialDate("2016-06-14")),
@@ -111,7 +113,7 @@ def test_a_question_that_stands_alone_does_not_stick_to_the_topic_before(talk: T
 
 def test_a_question_that_cannot_stand_alone_goes_on_and_says_from_what(talk: Talk) -> None:
     answer = talk("what am i allergic to", "am i on warfarin", "who prescribed it")
-    assert answer.text.startswith("About “warfarin”, which you asked before:")
+    assert answer.text.startswith("Read as a follow-up about “warfarin”:")
     assert "Dr Ada Chen" in answer.text
     assert answer.notes["topic"] == "warfarin"
     gone_up = talk("blood pressure?", "has it gone up").text
@@ -125,8 +127,11 @@ def test_lists_are_grouped_and_each_thing_is_told_once(talk: Talk) -> None:
     assert text.count("Simvastatin 10 mg: you take this now") == 1
     assert "Simvastatin 10 mg: ended" in text
     tablets = talk("which tablets am i on").text
-    assert "Digoxin: not clear whether you take this now" in tablets
+    assert "Digoxin: not clear whether you take this now; first prescribed on 1 January 2015." in tablets
     assert "It also lists 1 past medicine." in tablets
+    stopped = "stopped because of heartburn; was taken for back pain, prescribed on 15 September 2018."
+    assert f"Naproxen: {stopped}" in talk("why did i stop naproxen").text
+    assert "Acute bronchitis: resolved; recorded from 2012." in talk("acute bronchitis?").text
     assert "Influenza, seasonal: given 2 times (7 July 2020, 2 July 2019)." in talk("which jabs did i have").text
 
 
@@ -145,7 +150,7 @@ def test_units_are_written_as_people_write_them(talk: Talk) -> None:
         ("camera up the bum", "10 March 2018"),
         ("am i alergic to anything", "Latex"),
         ("whats she allergic to", "Latex"),
-        ("am i on any painkillers", "past, and not among your current medicines"),
+        ("am i on any painkillers", "a past medicine, not a current one"),
         ("blood thiner?", "Warfarin"),
     ],
 )
@@ -164,7 +169,7 @@ def test_what_is_not_there_is_said_in_the_words_of_the_question(talk: Talk) -> N
 
 def test_what_is_nearest_in_meaning_stands_beside_a_no(talk: Talk) -> None:
     text = talk("bowel check dates").text
-    assert text.startswith("Your record has nothing by that name. The closest it has, which may be something else:")
+    assert text.startswith("Your record has nothing by that name. The closest match, which may be something different:")
     assert "Colonoscopy: done on 10 March 2018." in text
     assert "The closest" not in talk("do i have lupus").text
 

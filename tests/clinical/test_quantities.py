@@ -124,8 +124,8 @@ def test_a_number_beside_a_test_that_is_not_its_result_is_none(text: str) -> Non
     [
         ("temp 384", "cannot be right (expected 30 to 45 °C)"),
         ("BP 900/20", "cannot be right"),
-        ("Hb 98 mmol/mol", "“mmol/mol” is not a unit of haemoglobin, which is given in g/L"),
-        ("FIT 45 foo/g", "“foo/g” is not a unit of FIT"),
+        ("Hb 98 mmol/mol", "“mmol/mol” is not a unit for haemoglobin (usual unit: g/L)"),
+        ("FIT 45 foo/g", "“foo/g” is not a unit for FIT"),
         ("sats 140%", "cannot be right"),
     ],
 )

@@ -499,7 +499,7 @@ def test_a_file_of_another_person_changes_nothing(app: App, file: Source, what: 
     record = Record(app)
     record.import_source(of_person("Ada", "Wong", "19600101"))
     before = record.facts.all(record.scope), [entry.id for entry in app.entries()]
-    with pytest.raises(InputError, match=f"a different {what} .* Nothing was changed"):
+    with pytest.raises(InputError, match=f"The {what} in this file does not match .* Nothing was changed"):
         record.import_source(file)
     assert (record.facts.all(record.scope), [entry.id for entry in app.entries()]) == before
 

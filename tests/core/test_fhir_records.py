@@ -175,7 +175,7 @@ def test_a_broken_entry_is_named_and_the_rest_is_imported(record: Record, wrong:
     imported = record.import_source(source)
     assert (imported.change, imported.left_out) == (FactCounts(added=3), 1)
     lead, named, *_ = imported.added.entry.notes
-    assert lead == "1 entry is invalid and left out. What they say is missing from this record:"
+    assert lead == "1 entry is invalid and was not imported, so this record is incomplete:"
     assert re.fullmatch(rf"Entry 4 \({wrong['resourceType']}\) is invalid: .*(?:{why}).*\.", named)
     assert {fact.kind for fact in record.facts.all(record.scope)} == {"person", "professional", "diagnosis"}
 
@@ -188,9 +188,10 @@ def test_what_fhir_only_prefers_is_read_and_noted() -> None:
     assert [(result.value, result.category) for result in results] == [(9.1, None)]
     assert [fact.prescriber for fact in told.facts if isinstance(fact, Medication)] == [None]
     assert told.left_out == 0
-    assert [note for note in told.document.notes if "prefers" in note or "not in the file" in note] == [
-        "Results were read without a category where its code is not one that FHIR prefers: “vital-sign” (1).",
-        "1 entry refers to something that is not in the file; what it is called may be missing.",
+    assert [note for note in told.document.notes if "preferred" in note or "not in the file" in note] == [
+        "Some results were imported without a category because its code is not on FHIR's preferred list: "
+        "“vital-sign” (1).",
+        "1 entry refers to something that is not in the file, so some names may be missing.",
     ]
 
 
@@ -222,7 +223,7 @@ def test_a_broken_person_or_nothing_but_broken_entries_change_nothing(record: Re
         (b'{"resourceType": "Bundle", "entry": [{"fullUrl": "x"}]}', "Entry 1 of the bundle has no resource"),
         (b'{"resourceType": "Bundle", "entry": [7]}', "Entry 1 of the bundle has no resource"),
         (b'{"resourceType": "Bundle", "entry": ' + b"[" * 200_000, "not complete JSON"),
-        (bundle(PATIENT, {**PATIENT, "id": "p2"}), "several people"),
+        (bundle(PATIENT, {**PATIENT, "id": "p2"}), "more than one person"),
     ],
 )
 def test_a_broken_bundle_says_what_is_wrong(record: Record, data: bytes, why: str) -> None:
@@ -356,7 +357,7 @@ def test_removing_a_document_removes_what_was_read_from_it(record: Record) -> No
 def test_another_persons_bundle_is_refused(record: Record, other: dict[str, Any], what: str) -> None:
     record.import_source(Source(bundle(*ALL), "record.json"))
     file = bundle({**PATIENT, **other}, {**FIBRILLATION, "id": "c7"})
-    with pytest.raises(InputError, match=f"different {what} from"):
+    with pytest.raises(InputError, match=f"The {what} in this file does not match"):
         record.import_source(Source(file, "other.json"))
     assert len(record.facts.all(record.scope)) == 6
 

@@ -249,7 +249,7 @@ def test_a_directory_that_is_too_long_is_not_read() -> None:
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../../evil", "word/../../evil", "C:\\evil", "..\\evil"])
 def test_parts_that_point_outside_are_refused(name: str) -> None:
-    assert "point outside" in str(refusal(word_file({"word/document.xml": BODY, name: b"x"})))
+    assert "may be unsafe" in str(refusal(word_file({"word/document.xml": BODY, name: b"x"})))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -258,7 +258,7 @@ def test_a_part_that_is_there_twice_is_refused() -> None:
     with zipfile.ZipFile(stream, "w") as package:
         package.writestr("word/document.xml", BODY)
         package.writestr("word/document.xml", BODY.replace("Words", "Others"))
-    assert "twice" in str(refusal(stream.getvalue()))
+    assert "may be unsafe" in str(refusal(stream.getvalue()))
 
 
 def test_a_relation_that_points_outside_finds_nothing(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def show_note(turn: InterviewStep, *, json: bool) -> None:
 
 def _said(flag: RedFlag) -> str:
     """The words that raised a red flag, where no finding did."""
-    return f" Said: {', '.join(f'“{word}”' for word in flag.words)}" if flag.words else ""
+    return f" In the text: {', '.join(f'“{word}”' for word in flag.words)}" if flag.words else ""
 
 
 NO_CONSENT = (

@@ -141,7 +141,7 @@ def _imported_line(imported: Imported) -> str:
     notes = "".join(f"\n    {note}" for note in entry.notes)
     if imported.left_out and entry.media_type != FHIR:  # the notes of a bundle name each
         notes += (
-            f"\n    {imported.left_out} coded entries could not be turned into facts: they have no name, state an "
-            "absence, or plan what the text does not mention."
+            f"\n    {imported.left_out} coded entries were not added as facts: they have no name, say that something "
+            "is absent, or are plans that the text does not mention."
         )
     return f"{mark} {entry.title} ({entry.id[:8]}): {counts}{notes}"

@@ -70,7 +70,9 @@ class Origin:
         has_start, has_end = self.start is not None, self.end is not None
         is_read = self.via is FactOrigin.DOCUMENT
         if is_read != (self.document_id is not None) or has_start != has_end or (has_start and not is_read):
-            raise InputError("A fact read from a document names it; one that a person told names none.")
+            raise InputError(
+                "A fact read from a document needs the document's ID. A fact you add yourself must not have one."
+            )
 
 
 REPORTED = Origin(FactOrigin.PATIENT)

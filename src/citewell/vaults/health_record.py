@@ -264,8 +264,8 @@ class Record:
                 assert isinstance(before, RecordOwner)
                 if what := _another(before, now):
                     raise InputError(
-                        f"This file is about a person with a different {what} from the one in this record. "
-                        "Nothing was changed. Import it into a separate record."
+                        f"The {what} in this file does not match this record. Nothing was changed. "
+                        "If this is someone else, import it into a separate record."
                         + (SAME_PERSON if what == "name" else "")
                     )
 

@@ -80,9 +80,9 @@ class PlanLine:
     grade: str
     doses: tuple[str, ...]
     conflicts: tuple[tuple[str, str, bool], ...]
-    """What speaks against it and is not told before."""
+    """Its warnings not already given at an earlier line."""
     as_for: tuple[str, ...]
-    """The lines before it that tell the rest."""
+    """The earlier lines that give its other warnings."""
     reservations: tuple[str, ...]
     is_own: bool = False
     held_back: str = ""

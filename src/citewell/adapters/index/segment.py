@@ -74,7 +74,7 @@ class LazyScoreBounds:
         return self._rough.bytes if self._rough else 0
 
     def get(self) -> ScoreBounds | None:
-        """The rough copy, where there is one by now; who comes while it is made does without."""
+        """The rough copy, or None until it has been built; a search meanwhile does without it."""
         if self._searches < 2 and self._making.acquire(blocking=False):
             try:
                 self._searches += 1

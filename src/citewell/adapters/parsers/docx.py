@@ -217,6 +217,7 @@ MAIN_PART = "word/document.xml"
 _END_RECORD = b"PK\x05\x06"
 _LARGE_END_RECORD = b"PK\x06\x07"
 _ASK_AGAIN = "Open it in Word, save it again, and add that copy."
+_UNSAFE = "The Word file may be unsafe and was not added. Ask the sender for a new copy."
 
 
 class Package:
@@ -276,12 +277,12 @@ def _check_directory(data: bytes) -> None:
     """Look at the size of the zip's directory before a library reads all of it."""
     at = data.rfind(_END_RECORD, max(0, len(data) - 22 - 65_535))
     if at < 0 or len(data) - at < 22:
-        raise DamagedFile(f"The Word file is incomplete. Download or copy it again. {_ASK_AGAIN}")
+        raise DamagedFile("The Word file is incomplete. Download or copy it again, then add it.")
     if data[max(0, at - 20) : max(0, at - 16)] == _LARGE_END_RECORD:
-        raise DamagedFile(f"The Word file reports an impossible size. {_ASK_AGAIN}")
+        raise DamagedFile(_UNSAFE)
     entries, size = struct.unpack("<HI", data[at + 10 : at + 16])
     if entries > MAX_ENTRIES or size > MAX_DIRECTORY_BYTES:
-        raise DamagedFile(f"The Word file reports an impossible number of parts. {_ASK_AGAIN}")
+        raise DamagedFile(_UNSAFE)
 
 
 def _checked_entries(package: zipfile.ZipFile, limits: ParseLimits) -> dict[str, zipfile.ZipInfo]:
@@ -292,11 +293,11 @@ def _checked_entries(package: zipfile.ZipFile, limits: ParseLimits) -> dict[str,
         if entry.flag_bits & 1:
             raise EncryptedFile("The Word file is password-protected. Save it without a password and add that.")
         if name.startswith("/") or "\\" in name or ":" in name or ".." in name.split("/"):
-            raise DamagedFile(f"The Word file has parts that point outside it. {_ASK_AGAIN}")
+            raise DamagedFile(_UNSAFE)
         if name in entries:
-            raise DamagedFile(f"The Word file contains the same part twice. {_ASK_AGAIN}")
+            raise DamagedFile(_UNSAFE)
         if entry.file_size > RATIO_FREE_BYTES and entry.file_size > MAX_RATIO * max(1, entry.compress_size):
-            raise TooLarge(f"The Word file has a part that unpacks to hundreds of times its size. {_ASK_AGAIN}")
+            raise TooLarge(_UNSAFE)
         unpacked += entry.file_size
         entries[name] = entry
     if unpacked > limits.max_unpacked_bytes:

@@ -99,7 +99,9 @@ def read_bundle(data: bytes) -> Bundle:
     if refused and not entries:
         raise DamagedFile(f"{refused[0]} Nothing was imported. Export it again.")
     if len({entry.id for entry in entries if entry.kind == "Patient"}) > 1:
-        raise DamagedFile("The bundle is about several people. Export one person at a time.")
+        raise DamagedFile(
+            "The bundle contains more than one person. Nothing was imported. Export one person at a time."
+        )
     return Bundle(tuple(entries), called, is_own, tuple(refused))
 
 

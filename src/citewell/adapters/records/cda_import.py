@@ -202,7 +202,7 @@ def _label(words: str) -> str:
 
 
 def _written(fact: Fact, name: str) -> tuple[str, ...]:
-    """What of a name a line has to hold: of a product, what it is made of or its brand."""
+    """The part of a name that a line must contain: for a product, its substances or its brand."""
     if not isinstance(fact, Medication):
         return (name,)
     product = read_product(name)

@@ -104,11 +104,12 @@ def _left_out(entry: BundleEntry, bundle: Bundle, refused: list[str]) -> Iterato
 def _left_out_notes(refused: Sequence[str]) -> Iterator[str]:
     """What of the file is not in the record because it is broken."""
     if refused:
-        many = f"{len(refused)} entries are" if len(refused) > 1 else "1 entry is"
-        yield f"{many} invalid and left out. What they say is missing from this record:"
+        many = f"{len(refused)} entries are invalid and were" if len(refused) > 1 else "1 entry is invalid and was"
+        yield f"{many} not imported, so this record is incomplete:"
         yield from refused[:MOST_NAMED]
     if len(refused) > MOST_NAMED:
-        yield f"{len(refused) - MOST_NAMED} more entries are invalid."
+        more = len(refused) - MOST_NAMED
+        yield f"{more} more invalid {'entries are' if more > 1 else 'entry is'} not listed here."
 
 
 def _whole(entry: BundleEntry, bundle: Bundle) -> Json | None:
@@ -210,10 +211,12 @@ def _notes(bundle: Bundle) -> Iterator[str]:
     unknown = Counter(code for entry in bundle.of("Observation") for code in unknown_categories(entry.resource))
     if unknown:
         codes = ", ".join(f"“{code}” ({count})" for code, count in sorted(unknown.items()))
-        yield f"Results were read without a category where its code is not one that FHIR prefers: {codes}."
+        yield (
+            f"Some results were imported without a category because its code is not on FHIR's preferred list: {codes}."
+        )
     if outside := sum(bundle.is_outside(entry) for entry in bundle.entries if entry.kind in READERS):
         entries = "1 entry refers" if outside == 1 else f"{outside} entries refer"
-        yield f"{entries} to something that is not in the file; what it is called may be missing."
+        yield f"{entries} to something that is not in the file, so some names may be missing."
     told = {*READERS, *OTHERS, *NAMED_ONLY}
     left_out = Counter(entry.kind for entry in bundle.entries if entry.kind not in told)
     if left_out:

@@ -16,9 +16,9 @@ from citewell.types import LifecycleState, Scope
 from citewell.types.lifecycle import Beat, QueueStatus
 
 SILENT = timedelta(minutes=2)
-"""Who was not heard of for so long does not work."""
+"""How long without a heartbeat before a worker counts as stopped."""
 FORGOTTEN = timedelta(days=1)
-"""Who was not heard of for so long is no longer listed."""
+"""How long without a heartbeat before a worker is no longer listed."""
 
 
 class SqlWorkers(SqlVersions):

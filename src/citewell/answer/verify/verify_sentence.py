@@ -42,7 +42,7 @@ from citewell.clinical.quantities import Quantity, quantities
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
 
 MOST_BESIDE = 2
-"""Sentences beside the nearest one; what is left then is said in too many places to be shown."""
+"""How many sentences may be cited besides the nearest. What they still leave uncovered is too scattered to show."""
 
 _WORD = re.compile(r"[^\W\d_]")
 """The number of a list item, cut off from it, says nothing."""
@@ -58,7 +58,7 @@ def beside(
     *,
     opposed: frozenset[EvidenceSpan],
 ) -> tuple[EvidenceSpan, ...]:
-    """The source sentences that say what one leaves out of a claim.
+    """Further source sentences that cover what the nearest one leaves out of a claim.
 
     One that speaks against the claim is among them only where no other names what the claim is about.
     """

@@ -150,7 +150,7 @@ def _left_out_lines(plan: Mapping[str, Any]) -> Iterator[str]:
 def _warning_lines(warnings: LineWarnings) -> Iterator[str]:
     yield from (f"       ! {told['text']} ({told['source']})" for told in warnings.told)
     if warnings.as_for:
-        yield f"       ! Warnings as for {', '.join(warnings.as_for)}"
+        yield f"       ! Warnings at {', '.join(warnings.as_for)} also apply here"
 
 
 def _statement_lines(consult: Consult, line: PenLine, sources: dict[str, int], warnings: LineWarnings) -> Iterator[str]:

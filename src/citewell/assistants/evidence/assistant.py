@@ -32,8 +32,10 @@ def numbered(context: Context) -> Context:
 
 NAME = "evidence"
 RULES = Template.read(Path(__file__).parent / "rules.txt")
-NOTHING = "Nothing in the literature of this journey is close to the question"
-NOTHING_UNIVERSAL = "Nothing in the literature for everyone is close to the question; no journey was chosen"
+NOTHING = "No relevant literature found for this care journey"
+NOTHING_UNIVERSAL = (
+    "No relevant literature found. Only general literature was searched, because no care journey was chosen"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,13 @@ def criteria_changes(old: Criteria | None, new: Criteria | None) -> tuple[str, .
 
     >>> finding = FindingCriterion("leukopenia", "leukopenia")
     >>> criteria_changes(finding, AllOf((AgeRange("aged 60 and over", 60), finding)))
-    ('leukopenia: now only aged 60 and over',)
+    ('leukopenia: now only for people aged 60 and over',)
     >>> ten = Threshold("FIT of 10 or more", "FIT", ">=", 10, None)
     >>> criteria_changes(ten, Threshold("FIT over 20", "FIT", ">", 20, None))
     ('FIT: now “FIT over 20” (was “FIT of 10 or more”)',)
     """
     before, now = _by_name(old), _by_name(new)
-    lines = [f"no longer a criterion: {asked[0].words}" for name, asked in before.items() if name not in now]
+    lines = [f"criterion removed: {asked[0].words}" for name, asked in before.items() if name not in now]
     lines += [f"new criterion: {_whole(asked[0])}" for name, asked in now.items() if name not in before]
     for name, asked in now.items():
         lines += _changes(name, before.get(name, asked), asked)
@@ -63,10 +63,18 @@ def _changes(name: str, before: list[_Asked], now: list[_Asked]) -> Iterator[str
     whom, people = (" or ".join(dict.fromkeys(" ".join(one.people) for one in each)) for each in (before, now))
     if whom != people:
         then = f" (was {whom})" if whom else ""
-        yield f"{name}: now {f'only {people}' if people and not then else people or 'for everyone'}{then}"
+        only = f"only {' or '.join(dict.fromkeys(_for(one.people) for one in now))}"
+        yield f"{name}: now {only if people and not then else people or 'for everyone'}{then}"
     for count, other in zip((one.at_least for one in before), (one.at_least for one in now), strict=False):
         if count != other:
             yield f"{name}: now at least {other} of the listed criteria must be met (was {count})"
+
+
+def _for(people: Sequence[str]) -> str:
+    """For whom a criterion is: women aged 60 and over."""
+    sexes = [one for one in people if one in ("in women", "in men")]
+    who = " and ".join(one.removeprefix("in ") for one in sexes) or "people"
+    return " ".join(["for", who, *(one for one in people if one not in sexes)])
 
 
 def _whole(asked: _Asked) -> str:

@@ -33,8 +33,8 @@ BANDS = 3
 
 
 AMOUNTS = {
-    "age from is reached": 0.15,
-    "age below is kept": 0.15,
+    "at or above minimum age": 0.15,
+    "below maximum age": 0.15,
     "symptom in common": 0.10,
     "has smoked": 0.10,
     "sex fits": 0.05,
@@ -50,7 +50,7 @@ def _age_boost(record: PatientRecord, known: RuleFacts, guideline: Guideline) ->
     met = [age_range for age_range in known.ages if evaluate(age_range, record, guideline).state is CriterionState.MET]
     is_reached = any(age_range.age_from is not None for age_range in met)
     is_kept = any(age_range.age_below is not None for age_range in met)
-    return AMOUNTS["age from is reached"] * is_reached + AMOUNTS["age below is kept"] * is_kept
+    return AMOUNTS["at or above minimum age"] * is_reached + AMOUNTS["below maximum age"] * is_kept
 
 
 def boost_for_patient(record: PatientRecord, piece: SearchEntry, guideline: Guideline) -> float:

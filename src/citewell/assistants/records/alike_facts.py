@@ -21,8 +21,8 @@ MARGIN = 0.08
 """How far behind the nearest another may be."""
 MOST = 3
 """Names that are told."""
-CLOSEST = f"{RECORD} has nothing by that name. The closest it has, which may be something else:"
-BESIDE = "The closest it has, which may be something else:"
+CLOSEST = f"{RECORD} has nothing by that name. The closest match, which may be something different:"
+BESIDE = "The closest match, which may be something different:"
 
 
 def with_alike(

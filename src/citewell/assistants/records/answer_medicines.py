@@ -44,7 +44,7 @@ def allergies(asked: FactQuery) -> GatheredFacts | None:
     if none_known := [allergy for allergy in every if allergy not in real]:
         return denied(f"{RECORD} says that no allergies are known", facts=none_known)
     beside = "It lists this as no longer active:"
-    none = f"{RECORD} has no entry about an active allergy" if real else NO_ALLERGIES
+    none = f"{RECORD} does not list any active allergies" if real else NO_ALLERGIES
     return replace(denied(none, beside=beside, facts=real, after=_of_medicine(asked)), if_silent=SILENCE)
 
 
@@ -114,7 +114,7 @@ def _named(asked: FactQuery, named: list[Medication]) -> GatheredFacts:
     active = [one for one in named if one.status is MedicationStatus.ACTIVE]
     if not active:
         is_paused = any(one.status is MedicationStatus.PAUSED for one in named)
-        state = "paused" if is_paused else "past, and not among your current medicines"
+        state = "paused" if is_paused else "a past medicine, not a current one"
         return told(f"{RECORD} lists this as {state}:", named)
     first = _first(asked, active)
     since = f" The earliest entry for it is from {shown(first.start)}:" if first else ""

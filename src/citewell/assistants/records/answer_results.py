@@ -172,7 +172,11 @@ def diagnoses(asked: FactQuery) -> GatheredFacts | None:
     if not active and others:
         return denied(lead, beside=f"It lists {count(others, 'other condition')}:", facts=others)
     more = count(others, "other condition")
-    also = "" if wanted is DiagnosisStatus.RESOLVED or not others else f"It also lists {more}, over or monitored."
+    also = (
+        ""
+        if wanted is DiagnosisStatus.RESOLVED or not others
+        else f"It also lists {more}, resolved or being monitored."
+    )
     return told(f"{lead}:", active, after=also)
 
 

@@ -84,8 +84,8 @@ ASKED_SHOWN = 5
 
 MORE = "{count} more are not shown here. You can see them all on your record's pages."
 TOLD = "You added this yourself:"
-UNPLACED = "From your record, without a line in a document that could be shown:"
-ABOUT = "About {topic}, which you asked before:"
+UNPLACED = "In your record, but with no line in a document to show you:"
+ABOUT = "Read as a follow-up about {topic}:"
 PAPERS_SAY = "Your documents say:"
 BESIDE = 0.5
 """How near a fact is that only stands beside a “no”."""
@@ -386,7 +386,7 @@ def _told(placed: Sequence[tuple[FactLine, Sequence[Hit]]], context: Context) ->
     return pieces
 
 
-COMPOSED = "worded from the facts that were read from these lines"
+COMPOSED = "based on facts read from these lines"
 
 
 def _of_facts(spans: Sequence[EvidenceSpan]) -> SentenceCheck:

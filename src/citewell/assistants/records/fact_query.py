@@ -34,7 +34,7 @@ class GatheredFacts:
     if_silent: str = ""
     """What is said besides where papers do not speak of it either."""
     is_absence: bool = False
-    """Whether it says that something is not there by the name that the question gives it."""
+    """Whether the answer says that nothing in the record has the name used in the question."""
     is_guess: bool = False
     """Whether nothing but a name led to it: passages that speak of the same tell more."""
     is_letter: bool = False

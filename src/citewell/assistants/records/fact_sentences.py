@@ -66,7 +66,7 @@ def fact_lines(facts: Sequence[Fact], *, now: datetime) -> list[FactLine]:
 
 
 TAKEN, PAUSED, STOPPED, UNCLEAR = "Taking now", "Paused", "Stopped", "Unclear, please confirm"
-HAVE, WATCHED, OVER = "Now", "Being monitored", "Over"
+HAVE, WATCHED, OVER = "Current", "Being monitored", "Resolved"
 ALLERGIES, NO_LONGER = "Active", "No longer active"
 PLANNED, DONE, CANCELLED = "Planned", "Done", "Cancelled"
 GROUPS = ("", TAKEN, PAUSED, STOPPED, HAVE, WATCHED, OVER, ALLERGIES, NO_LONGER, PLANNED, DONE, CANCELLED, UNCLEAR)
@@ -201,6 +201,8 @@ def _medication(fact: Medication, same: Sequence[Medication], active: Iterable[s
     by = _if("prescribed by ", fact.prescriber)
     starts = [one.start for one in same if one.start]
     first = min(starts, key=lambda day: day.at, default=None)
+    verb = "first taken" if any(one.over_the_counter for one in same) else "first prescribed"
+    begun = f"; {verb} {_on(first)}" if first else ""
     again = f"prescribed {len(same)} times, last {_on(fact.start)}" if len(same) > 1 and fact.start else None
     extra = [
         "over the counter" if fact.over_the_counter else None,
@@ -210,18 +212,19 @@ def _medication(fact: Medication, same: Sequence[Medication], active: Iterable[s
     ]
     told = f"{name}{_if(', ', how)}"
     if not fact.is_verified:
-        said = _joined(["not clear whether you take this now", _since(first), reason, by, *extra])
+        said = _joined([f"not clear whether you take this now{begun}", reason, by, *extra])
     elif fact.status is MedicationStatus.ACTIVE:
         said = _joined([" ".join(filter(None, ["you take this now", reason])), _since(first), again, by, *extra])
     elif fact.status is MedicationStatus.PAUSED:
-        said = _joined(["paused", _since(first), reason, by, *extra])
+        said = _joined([f"paused{begun}", reason, by, *extra])
     else:
         start = None if first is None else f"prescribed {_on(first)}" if not again else f"first {_on(first)}"
         newer = "a newer prescription is taken now" if name.casefold() in active else None
         until = f"{_on(fact.end)}" if fact.end and not again else None
-        why = _if("stopped because of ", fact.reason_stop)
-        stopped = " ".join(filter(None, ["ended" if newer else "stopped", until]))
-        said = _joined([stopped, again, start, why, reason, by, newer, *extra])
+        why = _if("because of ", fact.reason_stop)
+        stopped = " ".join(filter(None, ["ended" if newer else "stopped", until, why]))
+        stopped += "" if newer else _if("; was taken ", reason)
+        said = _joined([stopped, again, start, reason if newer else None, by, newer, *extra])
     return f"{told}: {said}." + _if(" Instructions: ", _instructions(fact), ".")
 
 
@@ -241,7 +244,7 @@ def _route(route: str | None) -> str | None:
 def _result(fact: LabResult) -> str:
     """A result with its value, its day and how it stands against its range."""
     low, high = (None if one is None else f"{one:g}" for one in (fact.range_low, fact.range_high))
-    band = f"range {low} to {high}" if low and high else _if("range from ", low) or _if("range up to ", high)
+    band = f"range {low} to {high}" if low and high else _if("range ", low, " or above") or _if("range up to ", high)
     flag = fact.flag and FLAGS[fact.flag]
     exact = value_of(fact, is_exact=True)
     aside = f"recorded as {exact}" if exact != value_of(fact) else None
@@ -306,10 +309,15 @@ def _diagnosis(same: Sequence[Diagnosis]) -> str:
         spans = "; ".join(_span(one) for one in same[:MOST_DATES])
         return f"{fact.name}: recorded {len(same)} times ({spans}){_if(', ', by)}"
     if fact.status is DiagnosisStatus.RESOLVED:
-        return f"{fact.name}: {_joined(['over', _span(fact), by])}"
-    state = "active" if fact.is_verified else "not clear whether you have this now"
-    state = "being monitored" if fact.status is DiagnosisStatus.MONITORING else state
-    return f"{fact.name}: {_joined([state, _span(fact), by])}"
+        state = "resolved"
+    elif fact.status is DiagnosisStatus.MONITORING:
+        state = "being monitored"
+    else:
+        state = "active" if fact.is_verified else "not clear whether you have this now"
+    span = _span(fact)
+    if state != "active" and fact.dated and not fact.ended:  # “over, since 2012” would say when it ended
+        state, span = f"{state}; recorded from {shown(fact.dated)}", ""
+    return f"{fact.name}: {_joined([state, span, by])}"
 
 
 def _span(fact: Diagnosis) -> str:
@@ -353,8 +361,9 @@ def _visit(fact: Appointment | Referral) -> str:
 
 
 def _symptom(fact: Symptom) -> str:
-    state = "ongoing" if fact.still_active else f"gone {shown(fact.resolved)}" if fact.resolved else "gone"
-    parts = [f"{fact.severity} of 5", fact.body_region, _since(fact.onset), f"noted {_on(fact.recorded)}", state]
+    state = "ongoing" if fact.still_active else f"resolved {_on(fact.resolved)}" if fact.resolved else "resolved"
+    severity, recorded = f"severity {fact.severity} out of 5", f"recorded {_on(fact.recorded)}"
+    parts = [severity, fact.body_region, _since(fact.onset), recorded, state]
     return f"{fact.specific}: {_joined(parts)}"
 
 
@@ -418,11 +427,11 @@ def _course(values: Sequence[float], digits: int) -> str:
     """The direction between first and latest, and the range of all.
 
     >>> _course([90.29, 88.0, 91.47], 2), _course([5.0, 5.0], 2)
-    ('up from 90.29 to 91.47, lowest 88, highest 91.47', 'the same at first and last (5), lowest 5, highest 5')
+    ('up from 90.29 to 91.47, lowest 88, highest 91.47', '5 at both first and latest, lowest 5, highest 5')
     """
     first, last, low, high = (f"{round(one, digits):g}" for one in (values[0], values[-1], min(values), max(values)))
     if first == last:
-        way = f"the same at first and last ({first})"
+        way = f"{first} at both first and latest"
     else:
         way = f"{'up' if values[-1] > values[0] else 'down'} from {first} to {last}"
     return f"{way}, lowest {low}, highest {high}"

@@ -28,7 +28,7 @@ ABOUT_ANOTHER = frozenset(
         Intent.RESULTS,
     }
 )
-"""Wishes to know something of a thing, which must be named or have been named before."""
+"""Intents that need a subject, named in this question or an earlier one."""
 _POINTER = re.compile(
     r"\b(?:it|them|they|those|these|the same|(?:the )?(?:other |last |first |next )?ones?"
     r"|(?:this|that)(?! (?:day|week|month|year|time|morning|evening|weekend|moment|record|vault|document|letter|report"

@@ -20,7 +20,7 @@ def in_usual_unit(test: Test, value: float, unit: str | None) -> TestReading:
 
     >>> from citewell.clinical.quantities.known_tests import named_test
     >>> in_usual_unit(named_test("PSA"), 6.1, "ng/mL").values, in_usual_unit(named_test("Hb"), 98, "mmol/mol").problem
-    ((6.1,), '“mmol/mol” is not a unit of haemoglobin, which is given in g/L. What is the value, and in which unit?')
+    ((6.1,), '“mmol/mol” is not a unit for haemoglobin (usual unit: g/L). What is the value, and in which unit?')
     """
     made = TestReading(0, 0, "", test.name, test.name, (value,), test.unit or None, written=(value,), written_unit=unit)
     return converted(made, test) if unit and test.unit not in ("", "score") else assumed(made, test)
@@ -51,18 +51,19 @@ def assumed(reading: TestReading, test: Test) -> TestReading:
     """A value without a unit: in the usual one, or in the only other one that it can be in."""
     if not test.unit or test.unit in ("score", "mmHg", "/min", "%", "kg/m2"):
         return _checked(reading, test)
+    told = f"{reading.name} {listed(reading.written)}"
     if test.can_be(reading.values):
-        note = f"No unit was given for {reading.name} {listed(reading.written)}: {test.unit} was assumed."
+        note = f"No unit was given for {told}: {test.unit} was assumed."
         return replace(reading, note=note)
     able = [
         replace(
             reading,
             values=values,
             arithmetic=f"{other.arithmetic(reading.written, values, test.unit)} (no unit given; {only})",
-            note=f"No unit was given for {reading.name} {listed(reading.written)}: {only}.",
+            note=f"No unit was given for {told}. It was read as {unit}, the only plausible unit.",
         )
         for other in test.others
-        for only in [f"only {other.written} is plausible"]
+        for unit, only in [(other.written, f"only {other.written} is plausible")]
         if test.can_be(
             values := tuple(_rounded(value * other.factor + other.offset, test) for value in reading.written)
         )
@@ -96,8 +97,8 @@ def _checked(reading: TestReading, test: Test) -> TestReading:
 
 def no_unit_of(unit: str | None, test: Test) -> str:
     """That a unit is none of a test."""
-    usual = f", which is given in {test.unit}" if test.unit and test.unit != "score" else ""
-    return f"“{unit}” is not a unit of {test.name}{usual}. What is the value, and in which unit?"
+    usual = f" (usual unit: {test.unit})" if test.unit and test.unit != "score" else ""
+    return f"“{unit}” is not a unit for {test.name}{usual}. What is the value, and in which unit?"
 
 
 def _rounded(value: float, test: Test) -> float:
