@@ -48,6 +48,12 @@ def of_taken(held: PatientMedicines) -> Iterator[Conflict]:
             for conflict in listed_cautions(medicine, held):
                 text = f"The patient takes {finding.name}{held.doubt(finding)}. {conflict.text}"
                 yield Conflict(conflict.kind, medicine.name, text, conflict.source, conflict.is_grave)
+    for name, said in held.earlier:
+        for medicine in medicines(name):
+            for told in listed_cautions(medicine, held):
+                if told.kind == "pregnancy" and told.is_grave:
+                    text = f"If {name} is still taken: {told.text} The note says: “{said}”"
+                    yield Conflict(told.kind, medicine.name, text, told.source, is_grave=False)
     taken = {medicine.name: finding.name for finding in held.taken for medicine in medicines(finding.name)}
     for told in held.printed:
         if told.medicine in taken:
