@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
 from citewell.adapters.records.cda_import import read_cda
 from citewell.adapters.records.imported_facts import ImportedFacts
 from citewell.app import App
+from citewell.assistants.records.fact_sentences import fact_lines
 from citewell.errors import InputError
 from citewell.types import ParseLimits, Source
 from citewell.types.facts import (
@@ -475,6 +477,86 @@ def test_several_authors_and_extensions_do_not_disturb() -> None:
     entry = medicine(DRUG, extended, state='<statusCode code="active"/>')
     found = read(section("10160-0", table("Medication | By", "Lisinopril 20 mg | Ada Wong"), entry))
     assert [getattr(fact, "prescriber", None) for fact in found.facts if fact.kind == "medication"] == ["Ada Wong"]
+
+
+LANTUS = '<code code="285018" displayName="Insulin Glargine 100 UNT/ML Injectable Solution"/>'
+PUFFER = '<code code="1" displayName="Albuterol 0.09 MG/ACTUAT Metered Dose Inhaler"/>'
+BEDTIME = '<effectiveTime xsi:type="EIVL_TS" operator="A"><event code="HS"/></effectiveTime>'
+UNITS = '<translation value="30.0"><originalText>units</originalText></translation>'
+
+
+def period(written: str) -> str:
+    return f'<effectiveTime xsi:type="PIVL_TS" institutionSpecified="true" operator="A">{written}</effectiveTime>'
+
+
+@pytest.mark.parametrize(
+    ("code", "inner", "expected"),
+    [
+        (LANTUS, '<doseQuantity value="30" unit="[iU]"/>' + BEDTIME, ("30 units", "at bedtime", None)),
+        (LANTUS, f'<doseQuantity value="30.0" unit="1">{UNITS}</doseQuantity>', ("30 units", None, None)),
+        (LANTUS, '<doseQuantity value="100" unit="[iU]/mL"/>', (None, None, None)),
+        (LANTUS, "", (None, None, None)),
+        (
+            PUFFER,
+            '<doseQuantity value="2"/><administrationUnitCode displayName="Puff"/>'
+            + period('<period value="6" unit="h"/>'),
+            ("2 puffs", "every 6 hours", None),
+        ),
+        (PUFFER, '<doseQuantity value="2"/>', (None, None, None)),
+        (
+            DRUG,
+            '<doseQuantity value="2"/>' + period('<period value="24" unit="h"/>'),
+            ("20 mg", "once a day", "2 tablets"),
+        ),
+        (DRUG, '<doseQuantity value="20"/>', ("20 mg", None, None)),
+        (DRUG, '<doseQuantity><low value="1"/><high value="2"/></doseQuantity>', ("20 mg", None, None)),
+        (
+            DRUG,
+            period('<period><low value="4" unit="h"/><high value="6" unit="h"/></period>'),
+            ("20 mg", "every 4 to 6 hours", None),
+        ),
+    ],
+)
+def test_the_dose_is_what_is_taken_and_never_the_strength_of_a_fluid(
+    code: str, inner: str, expected: tuple[str | None, ...]
+) -> None:
+    name = code.partition('displayName="')[2].partition('"')[0]
+    fact = only(read(section("10160-0", table("Medication | Start", f"{name} | 2015"), medicine(code, inner))))
+    assert isinstance(fact, Medication)
+    assert (fact.dose, fact.frequency, fact.instructions) == expected
+
+
+SIG = f"""<entryRelationship typeCode="COMP"><substanceAdministration classCode="SBADM" moodCode="INT">{template("147")}
+<code code="76662-6"/><text>One with food each morning</text></substanceAdministration></entryRelationship>"""
+
+
+@pytest.mark.parametrize(
+    ("column", "entry", "expected"),
+    [
+        ("Directions", medicine(DRUG), "1 every evening"),
+        ("Fill Instructions", medicine(DRUG), None),
+        ("Sig", medicine(DRUG, SIG), "One with food each morning"),
+        ("Sig", medicine(DRUG, text="<text>Lisinopril oral tablet</text>"), "1 every evening"),
+        ("Sig", medicine(DRUG, text="<text>take one at bedtime</text>"), "take one at bedtime"),
+    ],
+)
+def test_what_the_prescription_says_is_told(column: str, entry: str, expected: str | None) -> None:
+    rows = table(f"Medication | {column}", "Lisinopril 20 mg | 1 every evening")
+    fact = only(read(section("10160-0", rows, entry)))
+    assert isinstance(fact, Medication)
+    assert fact.instructions == expected
+
+
+def test_the_answer_tells_how_insulin_is_taken(app: App) -> None:
+    record = Record(app)
+    entry = medicine(LANTUS, '<doseQuantity value="30" unit="[iU]"/>' + BEDTIME, state='<statusCode code="active"/>')
+    rows = table("Medication | Directions", "Insulin Glargine 100 units/mL | inject 30 units at night")
+    record.import_source(document(section("10160-0", rows, entry)))
+    (fact,) = record.facts.active_medications(record.scope)
+    said = fact_lines([fact], now=datetime(2026, 1, 1, tzinfo=UTC))[0].text
+    assert "Insulin Glargine 30 units, at bedtime" in said
+    assert "Instructions: inject 30 units at night" in said
+    assert "100" not in said
 
 
 def of_person(given: str, family: str, born: str = "") -> Source:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from citewell.adapters.parsers.markup_flow import child_named, children_named, descendants_named, local_name
+from citewell.adapters.records.cda_dosage import dose_of, frequency_of, instructions_of
 from citewell.adapters.records.cda_narrative import holds_number
 from citewell.adapters.records.cda_status import State, concern_standing, medicine_standing
 from citewell.adapters.records.cda_values import (
     MAX_REFERRED_CHARACTERS,
     Element,
     all_names_of,
-    amount,
     attribute,
     began,
     code_of,
@@ -154,7 +154,6 @@ SEVERITIES = {
 }
 """SNOMED CT: mild, mild to moderate, moderate, moderate to severe, severe, fatal."""
 SEXES = {"M": "male", "F": "female", "UN": "other"}
-PERIODS = {"h": "hours", "d": "days", "wk": "weeks", "min": "minutes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,10 +302,10 @@ def _medication(element: Element, reading: Reading) -> Fact | None:
         return None
     product, brand = read_product(reading.name), reading.called
     reasons = [name_of(child_named(held, "value")) for held in templated(element, "19")]
-    frequency = _frequency(element)
+    frequency = frequency_of(element)
     is_needed = child_named(element, "precondition") is not None
     standing = medicine_standing(element, reading.line, reading.now)
-    dose = amount(child_named(element, "doseQuantity")) or product.dose
+    dose, count = dose_of(element, product, reading.name)
     return Medication(
         id=id_of(element),
         origin=NOT_YET,
@@ -323,6 +322,7 @@ def _medication(element: Element, reading: Reading) -> Fact | None:
         end=ending_of(element).at,
         reason_start=next((reason for reason in reasons if reason), None),
         status=MEDICINE_STATES[standing.state],
+        instructions=instructions_of(element, reading.line, count),
         ingredients=product.ingredients,
     )
 
@@ -336,17 +336,8 @@ def _is_said(dose: str | None, line: str) -> bool:
 
 
 def _route(element: Element) -> str | None:
-    told = attribute(child_named(element, "routeCode"), "displayName")
+    told = name_of(child_named(element, "routeCode"))
     return told.lower().removesuffix(" route of administration") if told else None
-
-
-def _frequency(element: Element) -> str | None:
-    for time in children_named(element, "effectiveTime"):
-        period = child_named(time, "period")
-        unit = PERIODS.get(attribute(period, "unit") or "")
-        if unit and (every := number(period)) is not None:
-            return f"every {every:g} {unit}"
-    return None
 
 
 def _value_names(element: Element) -> list[str]:

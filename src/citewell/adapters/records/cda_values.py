@@ -166,12 +166,6 @@ def began(element: Element) -> PartialDate | None:
     return None
 
 
-def amount(element: Element | None) -> str | None:
-    """A number with its unit; a bare number of puffs or tablets says nothing about the dose."""
-    value, unit = attribute(element, "value"), attribute(element, "unit")
-    return f"{value} {unit}" if value and unit and unit != "1" else None
-
-
 def number(element: Element | None) -> float | None:
     """A value as a number, where it is one."""
     try:
