@@ -24,6 +24,7 @@ from citewell.types.facts import (
     Vaccination,
     VisitStatus,
 )
+from citewell.types.unit_names import amount, number_name
 
 FLAGS = {
     Flag.NORMAL: "in range",
@@ -35,13 +36,13 @@ FLAGS = {
 VISITS = {VisitStatus.PLANNED: "planned", VisitStatus.DONE: "", VisitStatus.CANCELLED: "cancelled"}
 
 
-def line_of(fact: Fact) -> str:
-    """A fact in plain words, the most telling first."""
+def line_of(fact: Fact, *, as_sent: bool = False) -> str:
+    """A fact in plain words, the most telling first; units as people write them, or as they were sent."""
     match fact:
         case Medication():
             return _medication(fact)
         case LabResult():
-            return _result(fact)
+            return _result(fact, as_sent=as_sent)
         case Allergy():
             state = "" if fact.is_active or fact.code in NO_KNOWN else "no longer active"
             severity = fact.severity and fact.severity.replace("_", "-")
@@ -94,23 +95,34 @@ def _medication(fact: Medication) -> str:
     return f"{taken}: {_joined(parts)}"
 
 
-def _result(fact: LabResult) -> str:
-    values = [f"{part.test_name} {_value(part)}" for part in fact.parts] or [_value(fact)]
+def _result(fact: LabResult, *, as_sent: bool) -> str:
+    written = _as_sent if as_sent else value_of
+    values = [f"{part.test_name} {written(part)}" for part in fact.parts] or [written(fact)]
     low, high = fact.range_low, fact.range_high
     band = None
     if low is not None and high is not None:
-        band = f"range {low:g} to {high:g}"
+        band = f"range {number_name(low)} to {number_name(high)}"
     elif low is not None or high is not None:
-        band = f"range {'from' if low is not None else 'up to'} {low if low is not None else high:g}"
+        band = f"range from {number_name(low)}" if low is not None else f"range up to {number_name(high or 0.0)}"
     flag = fact.flag and FLAGS[fact.flag]
     facts = [", ".join(values), band, flag, f"on {shown(fact.collected)}" if fact.collected else None]
     return f"{fact.test_name}: {_joined([*facts, _with('at', fact.facility), _with('ordered by', fact.ordered_by)])}"
 
 
-def _value(result: LabResult | ResultPart) -> str:
-    if result.value is not None:
-        return " ".join(part for part in (f"{round(result.value, 2):g}", result.unit) if part)
-    return result.value_text or "no value"
+def value_of(result: LabResult | ResultPart) -> str:
+    """One value with its unit, as people write them.
+
+    >>> value_of(ResultPart("Temperature", value=36.6, unit="Cel"))
+    '36.6 °C'
+    """
+    return (result.value_text or "no value") if result.value is None else amount(result.value, result.unit)
+
+
+def _as_sent(result: LabResult | ResultPart) -> str:
+    """One value with its unit as it was sent: the ids of some entries are made of it."""
+    if result.value is None:
+        return result.value_text or "no value"
+    return " ".join(part for part in (f"{round(result.value, 2):g}", result.unit) if part)
 
 
 def _symptom(fact: Symptom) -> str:

@@ -11,6 +11,9 @@ from markupsafe import Markup, escape
 from citewell.assistants.records.known_facts import is_abnormal, test_keys, when
 from citewell.types.facts import Flag, LabResult, ResultCategory
 from citewell.types.facts_line import FLAGS, shown
+from citewell.types.facts_line import value_of as told
+from citewell.types.unit_names import number_name as number
+from citewell.types.unit_names import unit_name
 from citewell.web.display_words import raised
 from citewell.web.records import FactLine
 
@@ -122,30 +125,14 @@ def _value(result: LabResult) -> PlottedValue:
     return PlottedValue(shown(result.collected), told(result), flag, COLOURS[result.flag], FactLine.of(result))
 
 
-def told(result: LabResult) -> str:
-    """The value with its unit."""
-    if result.value is None:
-        return result.value_text or "no value"
-    return " ".join(part for part in (number(result.value), result.unit) if part)
-
-
-def number(value: float) -> str:
-    """A number as it is said.
-
-    >>> number(77.4406), number(5.0)
-    ('77.44', '5')
-    """
-    return f"{round(value, 2):g}"
-
-
 def band_words(result: LabResult) -> str:
     """The range that is usual, in words."""
-    low, high, unit = result.range_low, result.range_high, f" {result.unit}" if result.unit else ""
+    low, high, unit = result.range_low, result.range_high, f" {unit_name(result.unit)}".rstrip()
     if low is not None and high is not None:
-        return f"usual range {low:g} to {high:g}{unit}"
+        return f"usual range {number(low)} to {number(high)}{unit}"
     if low is not None:
-        return f"usual range {low:g}{unit} or more"
-    return "" if high is None else f"usual range up to {high:g}{unit}"
+        return f"usual range {number(low)}{unit} or more"
+    return "" if high is None else f"usual range up to {number(high)}{unit}"
 
 
 # --------------------------------------------------------------------------------------------------------- the drawing

@@ -95,7 +95,7 @@ def _read(root: Element, note: str | None, name: str) -> ImportedFacts:
             continue
         fact = read
         if fact.id in facts and facts[fact.id] != fact:  # real files use one id for several entries
-            fact = replace(fact, id=fact_id("cda-again", fact.id, line_of(fact)))
+            fact = replace(fact, id=fact_id("cda-again", fact.id, line_of(fact, as_sent=True)))
         facts[fact.id] = fact
         if place is not None:
             spans[fact.id] = place.start, place.end

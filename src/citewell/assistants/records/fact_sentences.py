@@ -9,7 +9,7 @@ from datetime import datetime
 
 from citewell.assistants.records.known_facts import LONG_AGO, when
 from citewell.clinical.quantities import years_between
-from citewell.types.coded_names import name_of_test, unit_name
+from citewell.types.coded_names import name_of_test
 from citewell.types.facts import (
     NO_KNOWN,
     Allergy,
@@ -31,6 +31,8 @@ from citewell.types.facts import (
     VisitStatus,
 )
 from citewell.types.facts_line import FLAGS, shown
+from citewell.types.facts_line import value_of as single_value
+from citewell.types.unit_names import number_name, unit_name
 
 MOST_DATES = 12
 """Dates that one line names; of more, the newest and the first."""
@@ -243,7 +245,7 @@ def _route(route: str | None) -> str | None:
 
 def _result(fact: LabResult) -> str:
     """A result with its value, its day and how it stands against its range."""
-    low, high = (None if one is None else f"{one:g}" for one in (fact.range_low, fact.range_high))
+    low, high = (None if one is None else number_name(one) for one in (fact.range_low, fact.range_high))
     band = f"range {low} to {high}" if low and high else _if("range ", low, " or above") or _if("range up to ", high)
     flag = fact.flag and FLAGS[fact.flag]
     exact = value_of(fact, is_exact=True)
@@ -258,11 +260,11 @@ def value_of(fact: LabResult, *, is_exact: bool = False) -> str:
     """The value of a result as people write it; a blood pressure as one thing, in whole numbers unless exact."""
     if (pressure := pressure_of(fact)) is not None:
         upper, lower, unit = pressure
-        written = f"{_number(upper)}/{_number(lower)}" if is_exact else f"{upper:.0f}/{lower:.0f}"
+        written = f"{number_name(upper)}/{number_name(lower)}" if is_exact else f"{upper:.0f}/{lower:.0f}"
         return f"{written} {unit or 'mmHg'}"
     if fact.parts:
-        return ", ".join(f"{name_of_test(part.test_name)} {_value(part)}" for part in fact.parts)
-    return _value(fact)
+        return ", ".join(f"{name_of_test(part.test_name)} {single_value(part)}" for part in fact.parts)
+    return single_value(fact)
 
 
 def pressure_of(fact: LabResult) -> tuple[float, float, str] | None:
@@ -279,17 +281,6 @@ def pressure_of(fact: LabResult) -> tuple[float, float, str] | None:
     assert upper.value is not None
     assert lower.value is not None
     return upper.value, lower.value, unit_name(upper.unit)
-
-
-def _value(result: LabResult | ResultPart) -> str:
-    if result.value is None:
-        return result.value_text or "no value"
-    unit = unit_name(result.unit)
-    return f"{_number(result.value)}{'' if unit in ('', '%') else ' '}{unit}"
-
-
-def _number(value: float) -> str:
-    return f"{round(value, 2):g}"
 
 
 def _allergy(fact: Allergy) -> str:
@@ -408,7 +399,10 @@ def course_sentence(results: Sequence[LabResult]) -> str:
     pairs = _pressures(results)
     if len(pairs) > 1:
         upper, lower = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        sides = f"Upper (systolic) value {_course(upper, 0)}; lower (diastolic) value {_course(lower, 0)}"
+        sides = (
+            f"Upper (systolic) value {_course(upper, is_whole=True)}; "
+            f"lower (diastolic) value {_course(lower, is_whole=True)}"
+        )
         unit, begun, ended = pairs[0][2] or "mmHg", pairs[0][3], pairs[-1][3]
         return f"Blood pressure: {len(pairs)} results. {sides}. In {unit}, from {begun} to {ended}."
     counted = [one for one in results if one.value is not None and one.collected is not None]
@@ -420,16 +414,17 @@ def course_sentence(results: Sequence[LabResult]) -> str:
     of = f" ({unit})" if unit else ""
     first, last = shown(counted[0].collected), shown(counted[-1].collected)
     name = name_of_test(counted[-1].test_name)
-    return f"{name}{of}: {len(counted)} results, {_course(values, 2)}. From {first} to {last}."
+    return f"{name}{of}: {len(counted)} results, {_course(values)}. From {first} to {last}."
 
 
-def _course(values: Sequence[float], digits: int) -> str:
+def _course(values: Sequence[float], *, is_whole: bool = False) -> str:
     """The direction between first and latest, and the range of all.
 
-    >>> _course([90.29, 88.0, 91.47], 2), _course([5.0, 5.0], 2)
+    >>> _course([90.29, 88.0, 91.47]), _course([5.0, 5.0])
     ('up from 90.29 to 91.47, lowest 88, highest 91.47', '5 at both first and latest, lowest 5, highest 5')
     """
-    first, last, low, high = (f"{round(one, digits):g}" for one in (values[0], values[-1], min(values), max(values)))
+    told = (values[0], values[-1], min(values), max(values))
+    first, last, low, high = (f"{one:.0f}" if is_whole else number_name(one) for one in told)
     if first == last:
         way = f"{first} at both first and latest"
     else:
