@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from citewell.answer.events import Event
     from citewell.answer.expand import Expansion
     from citewell.answer.gate import Policy
+    from citewell.answer.references import Reference
     from citewell.answer.relevance_curve import Calibration
     from citewell.answer.replay import Replay
     from citewell.answer.retrieve import Search
@@ -600,6 +601,15 @@ class App:
             self.chat.ask_service(setup["guidelines"]) if setup.get("assistant") == "guidelines" else self.ask_service
         )
         return service.replay(answer_id, asker)
+
+    def references(self, answer_id: str, *, asker: User | None = None) -> tuple[Reference, ...]:
+        """The documents that an answer on record cites, for reference managers."""
+        from citewell.answer.references import references
+
+        asker = asker or self.owner()
+        answer = self.ask_service.audit.read(answer_id, asker).words.get("answer") or {}
+        scope = replace(asker.scope, journey=EVERY)
+        return references(answer.get("citations", ()), lambda document_id: self.library.entry(document_id, scope))
 
     def check(
         self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.answer.history_json import record_json
+from citewell.answer.references import REFERENCE_FORMATS, ReferenceFormatName
 from citewell.api.bodies.history import ProofResponse
 from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find, part_of
@@ -62,6 +63,19 @@ def show(context: typer.Context, answer: AnswerId, home: Home = None, json: Json
         print_json(entry)
     else:
         _print(entry)
+
+
+@app.command()
+def references(
+    context: typer.Context,
+    answer: AnswerId,
+    format: Annotated[ReferenceFormatName, typer.Option(help="Format of the references.")] = ReferenceFormatName.RIS,
+    home: Home = None,
+) -> None:
+    """Print the documents that an answer cites, for reference managers: RIS, BibTeX or CSL-JSON."""
+    with opened(context, home) as library:
+        cited = library.references(answer_id(library, answer))
+    typer.echo(printable(REFERENCE_FORMATS[format].write(cited)), nl=False)
 
 
 def _print(entry: dict[str, Any]) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 
 from citewell.answer.history_json import record_json, replay_json
+from citewell.answer.references import REFERENCE_FORMATS, ReferenceFormatName
 from citewell.api.asking import in_turn
 from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.history import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
+from citewell.api.guidelines import whole_asker
 from citewell.api.request_checks import our_request
+from citewell.api.routes.documents import disposition
 from citewell.api.server_state import Here
 from citewell.api.visitor import Governor, Member
 from citewell.history import Proof
@@ -39,6 +43,21 @@ def proof(site: Here, visitor: Governor) -> Proof:
 def one_record(site: Here, visitor: Member, answer_id: str) -> dict[str, Any]:
     """One record with its contents."""
     return record_json(site.ask_service().audit.read(answer_id, visitor.asker()))
+
+
+@router.get(
+    "/{answer_id}/references",
+    response_class=Response,
+    responses={HTTPStatus.OK: {"content": {known.media_type: {} for known in REFERENCE_FORMATS.values()}}},
+)
+def references(
+    site: Here, visitor: Member, answer_id: str, format: ReferenceFormatName = ReferenceFormatName.RIS
+) -> Response:
+    """The documents that an answer cites, as a file for reference managers: RIS, BibTeX or CSL-JSON."""
+    chosen = REFERENCE_FORMATS[format]
+    cited = site.app.references(answer_id, asker=whole_asker(visitor))
+    headers = {"Content-Disposition": disposition(f"references.{chosen.extension}")}
+    return Response(chosen.write(cited), media_type=chosen.media_type, headers=headers)
 
 
 @router.post("/{answer_id}/replay", response_model=ReplayResponse, dependencies=[Depends(our_request)])

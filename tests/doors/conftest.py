@@ -1,0 +1,66 @@
+"""One server with the samples, a document of the ward's own, and keys of people who may see and do different things."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+import citewell
+from citewell.types import Filing, Role, Source
+from tests.api.conftest import TOKEN, serving_app
+
+WARD_NOTE = """# Ward note on oral rinses
+
+Give zanfluoride rinse 7 ml twice a day to adults on this ward after every meal.
+Stop zanfluoride rinse when the mouth is sore.
+"""
+WARD_QUESTION = "how much zanfluoride rinse is given to adults"
+SAMPLE_QUESTION = "how much ORS for a 12 kg child with diarrhea"
+EMERGENCY = "I feel like killing myself"
+
+
+@dataclass(frozen=True)
+class Door:
+    """Where the server is, and the keys of those who knock."""
+
+    address: str
+    owner: str
+    member: str
+    """Sees what is public."""
+    nurse: str
+    """Sees the ward's own documents too."""
+    reader: str
+    """May search and read, and ask nothing."""
+    ward_note: str
+    """The id of the ward's document."""
+    home: Path
+
+    def client(self, key: str | None) -> httpx.Client:
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        return httpx.Client(base_url=self.address, headers=headers, timeout=60)
+
+
+@pytest.fixture(scope="session")
+def door(samples_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    """The server for tests that add no documents."""
+    home = tmp_path_factory.mktemp("doors") / "home"
+    shutil.copytree(samples_home, home)
+    with citewell.open(home) as app:
+        note = app.add_source(Source(WARD_NOTE.encode(), "ward-note.md"), filing=Filing(tags=frozenset({"ward"})))
+        keys = {}
+        for name, role, tags in (
+            ("member", Role.MEMBER, ()),
+            ("nurse", Role.MEMBER, ("ward",)),
+            ("reader", Role.READER, ()),
+        ):
+            user = app.people.add(
+                tenant="local", email=f"{name}@clinic.example", name="", role=role, tags=tags, password=None
+            )
+            _, keys[name] = app.people.add_key(user.id, tenant="local", name="tests")
+        with serving_app(app) as client:
+            yield Door(str(client.base_url).rstrip("/"), TOKEN, **keys, ward_note=note.entry.id, home=home)
