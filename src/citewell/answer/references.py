@@ -152,14 +152,15 @@ def _ris_lines(reference: Reference) -> str:
 
 
 BIBTEX_WRITTEN = {
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
+    **{ord(letter): f"\\{letter}" for letter in "&%$#_{}"},
+    ord("\\"): r"\textbackslash{}",
+    ord("~"): r"\textasciitilde{}",
+    ord("^"): r"\textasciicircum{}",
 }
 """What BibTeX would read as a command; other letters stay as they are, in UTF-8."""
-BIBTEX_VERBATIM = frozenset({"doi", "url"})
-"""Fields that are read letter by letter."""
+IN_ADDRESSES = {ord("{"): "%7B", ord("}"): "%7D"}
+BIBTEX_VERBATIM = {"doi": IN_ADDRESSES, "url": IN_ADDRESSES}
+"""Fields that are read letter by letter, and what may not stand in them."""
 
 
 def bibtex(cited: Iterable[Reference]) -> str:
@@ -201,10 +202,7 @@ def _bibtex_entry(reference: Reference) -> str:
 
 
 def _bibtex_value(name: str, value: str) -> str:
-    line = _line(value)
-    if name in BIBTEX_VERBATIM:
-        return f"{{{line.translate(str.maketrans({'{': '%7B', '}': '%7D'}))}}}"
-    written = line.translate(str.maketrans(BIBTEX_WRITTEN))
+    written = _line(value).translate(BIBTEX_VERBATIM.get(name, BIBTEX_WRITTEN))
     return f"{{{{{written}}}}}" if name == "title" else f"{{{written}}}"  # a title keeps its capitals
 
 
