@@ -52,6 +52,7 @@ from citewell.wiring import (
     make_pair_reader,
     make_queue,
     make_writer,
+    open_seal,
     refuse_broker,
     search_at,
     tenant_of,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from citewell.adapters.index.tenant_indexes import TenantIndex
     from citewell.adapters.store.document_lists import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
+    from citewell.adapters.store.second_factor import SqlSecondFactors
     from citewell.adapters.store.users import SqlPeople
     from citewell.allowed_models import ModelChoice
     from citewell.answer.assistant import LibraryAssistant
@@ -243,6 +245,13 @@ class App:
         from citewell.adapters.store.users import SqlPeople
 
         return SqlPeople(self.library.engine, self.library.path)
+
+    @cached_property
+    def second_factors(self) -> SqlSecondFactors:
+        """The authenticators of users."""
+        from citewell.adapters.store.second_factor import SqlSecondFactors
+
+        return SqlSecondFactors(self.library.engine, self.library.path, lambda: open_seal(self.library))
 
     @cached_property
     def catalogue(self) -> SqlCatalogue:

@@ -163,6 +163,14 @@ class Settings(BaseSettings):
         ge=1,
         description="Maximum questions per user or key. Ten checked sentences count as one question.",
     )
+    key_days: int = Field(
+        default=365, ge=1, le=3_650, description="Longest lifetime of an API key, in days; also the usual one."
+    )
+    oidc_second_factor: tuple[str, ...] = Field(
+        default=(),
+        description="Values of the provider's `amr` or `acr` claim that prove a second factor, as a JSON list such as "
+        '["mfa"]. If set, a sign-in without one of them is refused.',
+    )
     sign_ins_per_quarter: int = Field(
         default=10, ge=1, description="Maximum failed sign-ins per address in a quarter of an hour."
     )

@@ -181,16 +181,24 @@ def test_users_and_keys_are_an_administrators_of_the_same_tenant(app: App, knock
     assert made.status_code == 201
     eve = made.json()
     told = {"email": "eve@local.example", "name": "Eve", "role": "editor", "tags": ["lung"], "is_active": True}
+    told |= {"registration": None, "has_own_password": False}
     assert eve == {"id": eve["id"], **told}
     assert "x" * 10 not in boss.get("/api/v1/users").text
     assert boss.post("/api/v1/users", json={"email": "eve@local.example"}).status_code == 409
-    key = boss.post(f"/api/v1/users/{eve['id']}/keys", json={"name": "nightly"}).json()
+    for anybody in (boss, ann, far):
+        refused = anybody.post(f"/api/v1/users/{eve['id']}/keys", json={"name": "nightly"})
+        assert (refused.status_code, refused.json()["kind"]) == (
+            403,
+            "NotThisRole" if anybody is ann else "OwnKeysOnly",
+        )
+    own = boss.post(f"/api/v1/users/{boss.user_id}/keys", json={"name": "mine"})  # type: ignore[attr-defined]
+    assert own.status_code == 201
+    key = dict(zip(("id", "key"), app.people.add_key(eve["id"], tenant="local", name="nightly"), strict=True))
     as_eve = {"Authorization": f"Bearer {key['key']}"}
     assert boss.get("/api/v1/me", headers=as_eve).json()["may"] == ["ask", "change", "read"]
     for other in (ann, far):
         answers = [
             other.get(f"/api/v1/users/{eve['id']}/keys"),
-            other.post(f"/api/v1/users/{eve['id']}/keys", json={"name": "mine"}),
             other.delete(f"/api/v1/users/{eve['id']}/keys/{key['id']}"),
             other.patch(f"/api/v1/users/{eve['id']}", json={"role": "admin"}),
             other.put("/api/v1/tags/lung", json={"owner_id": eve["id"]}),

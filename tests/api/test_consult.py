@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,6 +40,7 @@ BUNDLE = {
 }
 
 Knock = Callable[..., httpx.Client]
+PASSWORD = "a long enough password"
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +58,9 @@ def knock(app: App) -> Knock:
     site = create_app(app, token="a-token-for-tests")
 
     def client(name: str, role: Role = Role.MEMBER) -> Any:
-        user = app.people.add(tenant="local", email=f"{name}@local.example", name=name, role=role, tags=("public",))
+        user = app.people.add(
+            tenant="local", email=f"{name}@local.example", name=name, role=role, tags=("public",), password=PASSWORD
+        )
         _, key = app.people.add_key(user.id, tenant="local", name="tests")
         return TestClient(site, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"})
 
@@ -92,14 +97,41 @@ def test_a_consult_goes_from_the_first_word_to_a_signature_and_a_document(knock:
     assert draft["state"] == "draft"
     edited = ask(ann, "POST", f"{here}/edits", statement="1.1", text="Start treatment today.", why="seen")
     assert edited["edits"][0]["was"] == draft["plan"]["diagnoses"][0]["offered"][0]["text"]
-    signed = ask(ann, "POST", f"{here}/sign", name="Dr Ann")
-    assert (signed["state"], signed["signed_by"]) == ("signed", "Dr Ann")
+    signed = sign_as_ann(ann, app, here)
     assert "signed" in ask(ann, "POST", f"{here}/messages", 422, text="one more thing")["detail"]
     document = ask(ann, "GET", f"{here}/export?kind=json")
-    assert document["entry"][0]["resource"]["status"] == "final"
+    composition, author = document["entry"][0]["resource"], document["entry"][1]["resource"]
+    assert composition["status"] == "final"
+    assert composition["attester"][0]["party"]["reference"] == document["entry"][1]["fullUrl"]
+    assert author["identifier"][0]["value"] == "GMC 7654321"
+    assert author["identifier"][1]["value"] == signed["signature"]["user_id"]
     assert ann.get(f"/api/v1/consults{here}/export?kind=pdf").content.startswith(b"%PDF")
     assert "Start treatment today." in ann.get(f"/api/v1/consults{here}/export?kind=txt").text
     assert app.replay(signed["answer_id"]).is_same
+
+
+def sign_as_ann(ann: httpx.Client, app: App, here: str) -> Any:
+    """Every reason to refuse a signature, then one that is given; the record holds what was signed."""
+    user_id = ann.get("/api/v1/me").json()["user_id"]
+    nameless = ask(ann, "POST", f"{here}/sign", 422, password=PASSWORD)
+    assert "registration number" in nameless["detail"]
+    app.people.change(user_id, tenant="local", name="Dr Ann Hill", registration="GMC 7654321")
+    assert "An administrator set your password" in ask(ann, "POST", f"{here}/sign", 422, password=PASSWORD)["detail"]
+    own = "my very own password"
+    changed = ann.post("/api/v1/me/password", json={"current": PASSWORD, "new": own})
+    assert changed.status_code == 204
+    for given in ({"password": ""}, {"password": PASSWORD}, {"password": own, "name": "Dr Somebody Else"}):
+        assert ask(ann, "POST", f"{here}/sign", 422, **given)["detail"].endswith((". Nothing was changed.", "signed."))
+    assert ask(ann, "GET", here)["state"] == "draft"
+    signed = ask(ann, "POST", f"{here}/sign", password=own)
+    assert (signed["state"], signed["signed_by"]) == ("signed", "Dr Ann Hill")
+    told = signed["signature"]
+    assert (told["user_id"], told["registration"], told["confirmed_by"]) == (user_id, "GMC 7654321", "password")
+    held = ann.get(f"/api/v1/audit/{signed['answer_id']}").json()["consult"]
+    content = {key: value for key, value in held.items() if key not in ("signed_by", "signature")}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert hashlib.sha256(text.encode()).hexdigest() == told["sha256"] == held["signature"]["sha256"]
+    return signed
 
 
 def test_a_finding_is_added_corrected_and_taken_back_with_its_history(knock: Knock) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.api.conftest import TOKEN
+
 GUIDELINE = b"""# Acute sinusitis
 
 ## Treatment in adults
@@ -56,9 +58,14 @@ def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(service: httpx.
     told = "The patient is allergic to penicillin"
     assert edited.count(told) >= 2, "beside the statement and before the signature"
     assert "Reason for signing despite this" in edited
-    assert told in service.post(f"{here}/sign", data={"name": "Dr Test"}).text
-    signed = form(service, f"{here}/sign", name="Dr Test", despite="penicillin was given since").text
-    assert "Signed by Dr Test" in signed
+    assert told in service.post(f"{here}/sign", data={"password": TOKEN}).text
+    reason = "penicillin was given since"
+    assert "Enter your name" in service.post(f"{here}/sign", data={"password": TOKEN, "despite": reason}).text
+    form(service, "/keys/profile", name="Dr Test", registration="GMC 1")
+    wrong = service.post(f"{here}/sign", data={"password": "guess", "despite": reason}).text
+    assert "The token is wrong" in wrong
+    signed = form(service, f"{here}/sign", password=TOKEN, despite=reason).text
+    assert "Signed by Dr Test (GMC 1)" in signed
     assert told in signed
     assert "penicillin was given since" in signed
     refused = service.post(f"{here}/say", data={"text": "more"})
@@ -116,7 +123,8 @@ def test_what_is_not_settled_stands_on_the_page_of_the_plan_and_before_the_signa
     assert f"Unresolved when this was written: {question}" in written
     assert "medicines are checked against both." in written
     assert "Reason for signing despite this" in written
-    refused = service.post(f"{here}/sign", data={"name": "Dr Test"}).text
+    refused = service.post(f"{here}/sign", data={"password": TOKEN}).text
     assert f"Resolve this before signing: {question}" in refused
-    signed = form(service, f"{here}/sign", name="Dr Test", despite="the ward will ask").text
+    form(service, "/keys/profile", name="Dr Test", registration="GMC 1")
+    signed = form(service, f"{here}/sign", password=TOKEN, despite="the ward will ask").text
     assert "Signed despite an unresolved contradiction. Reason given: the ward will ask" in signed

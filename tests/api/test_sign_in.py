@@ -231,14 +231,14 @@ def test_an_allowance_fills_up_again_and_forgets_who_was_seen_long_ago() -> None
 def test_wrong_passwords_that_come_at_the_same_moment_count_each(app: App) -> None:
     site = create_app(app, token=TOKEN)
     looked = []
-    sign_in = app.people.sign_in
+    by_password = app.people.by_password
 
     def slow(**given: str) -> object:
         looked.append(given["email"])
         time.sleep(0.2)
-        return sign_in(**given)
+        return by_password(**given)
 
-    app.people.sign_in = slow  # type: ignore[method-assign, assignment]
+    app.people.by_password = slow  # type: ignore[method-assign, assignment]
 
     async def all_at_once() -> list[int]:
         transport = httpx.ASGITransport(site, raise_app_exceptions=False)

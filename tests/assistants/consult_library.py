@@ -9,6 +9,8 @@ from pathlib import Path
 from citewell.adapters.embedding.minilm import MiniLM
 from citewell.app import App, build
 from citewell.config import Settings
+from citewell.types import OWNER_ID
+from citewell.types.consult import Signer
 
 MALARIA = """# Malaria: treatment in primary care
 
@@ -105,3 +107,7 @@ def with_guidelines(folder: Path, embedder: MiniLM) -> Iterator[App]:
         for path in write_guidelines(folder / "guidelines"):
             made.add(path)
         yield made
+
+
+ADA = Signer(OWNER_ID, "Dr Ada", "GMC 1234567", "token")
+"""Who signs in tests of the service, confirmed elsewhere."""

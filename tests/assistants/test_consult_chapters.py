@@ -13,7 +13,7 @@ from citewell.assistants.consult.service import ConsultService
 from citewell.consult_export import exported
 from citewell.errors import InputError, NotFound
 from citewell.types import Source, User
-from tests.assistants.consult_library import with_guidelines
+from tests.assistants.consult_library import ADA, with_guidelines
 
 pytestmark = pytest.mark.slow
 
@@ -139,8 +139,8 @@ def test_a_diagnosis_that_no_guideline_is_on_gets_nothing_and_says_what_was_look
     assert diagnosis["said"].startswith("No guideline found for Gout: none of the 3 documents")
     assert {one["document"] for one in diagnosis["left_out"]} >= {"BRONCHITIS"}
     with pytest.raises(InputError, match="The plan is empty"):
-        service.sign(consult.id, "Dr Ada", asker)
-    signed = service.sign(consult.id, "Dr Ada", asker, despite="discussed by phone").consult
+        service.sign(consult.id, ADA, asker)
+    signed = service.sign(consult.id, ADA, asker, despite="discussed by phone").consult
     assert signed.signed_though == "Signed despite an empty plan. Reason given: discussed by phone"
 
 
@@ -166,9 +166,9 @@ def test_the_clinician_adds_takes_out_puts_back_and_moves_lines_and_every_view_h
     grave = service.add(consult.id, 1, "Give codeine 30 mg.", asker).consult
     assert any("allergic to codeine" in told for _, told in grave.grave())
     with pytest.raises(InputError, match="allergic to codeine"):
-        service.sign(consult.id, "Dr Ada", asker)
+        service.sign(consult.id, ADA, asker)
     service.remove(consult.id, "1.own2", asker)
-    signed = service.sign(consult.id, "Dr Ada", asker).consult
+    signed = service.sign(consult.id, ADA, asker).consult
     assert [line["text"] for line in signed.own] == ["Ring on Friday.", "Give codeine 30 mg."]
     with pytest.raises(InputError):
         service.add(consult.id, 1, "Too late.", asker)

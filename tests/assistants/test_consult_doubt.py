@@ -22,7 +22,7 @@ from citewell.assistants.consult.view import turn_json
 from citewell.consult_export import exported
 from citewell.errors import InputError
 from citewell.types import ParseLimits, Source, User
-from tests.assistants.consult_library import with_guidelines
+from tests.assistants.consult_library import ADA, with_guidelines
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +83,7 @@ def test_a_plan_written_before_a_contradiction_is_settled_says_so_in_every_view(
     service.assess(consult_id, asker)
     for draft in (True, False):
         if not draft:
-            service.sign(consult_id, "Dr Ada", asker)
+            service.sign(consult_id, ADA, asker)
         for name, words in views(service, consult_id, asker).items():
             plain = words.replace("&quot;", '"')
             assert f"Unresolved when this was written: {PREGNANT}" in plain, name
@@ -189,8 +189,8 @@ def test_what_is_contradicted_after_the_differentials_is_asked_about_before_the_
     service.say(consult_id, "She is allergic to penicillin.", asker)
     service.assess(consult_id, asker)
     with pytest.raises(InputError, match="Resolve this before signing: Both “no known allergies”"):
-        service.sign(consult_id, "Dr Ada", asker)
-    turn = service.sign(consult_id, "Dr Ada", asker, despite="the ward will ask")
+        service.sign(consult_id, ADA, asker)
+    turn = service.sign(consult_id, ADA, asker, despite="the ward will ask")
     assert turn.consult.signed_though == "Signed despite an unresolved contradiction. Reason given: the ward will ask"
     for name, words in views(service, consult_id, asker).items():
         assert "the ward will ask" in words, name
@@ -202,7 +202,7 @@ def test_a_signed_plan_with_a_contradiction_comes_out_the_same_again(
     consult_id = contradicted(service, asker)
     service.differentials(consult_id, [("Pneumonia", "high")], asker, despite="a test")
     service.assess(consult_id, asker)
-    signed = service.sign(consult_id, "Dr Ada", asker).consult
+    signed = service.sign(consult_id, ADA, asker).consult
     replay = app.replay(signed.answer_id or "", asker=asker)
     assert [one.kind for one in replay.changes if one.kind != "same"] == []
     assert replay.text_now == replay.text_then
@@ -239,7 +239,7 @@ def test_a_consult_left_for_a_week_says_so_whatever_is_done_next(
     elif step == "assess":
         service.assess(consult_id, asker)
     elif step == "sign":
-        service.sign(consult_id, "Dr Ada", asker)
+        service.sign(consult_id, ADA, asker)
     after = service.look(consult_id, asker).consult
     assert [one for one in after.notes if "left open for 8 days" in one] == list(after.notes) != []
     assert len(after.notes) == 1

@@ -29,7 +29,7 @@ from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Filing, ParseLimits, Source, User
 from citewell.types.consult import Category, ConsultState, Finding, FindingSource, Patient, Polarity
 from citewell.web.consult import plan_of
-from tests.assistants.consult_library import with_guidelines
+from tests.assistants.consult_library import ADA, with_guidelines
 
 pytestmark = pytest.mark.slow
 
@@ -244,7 +244,7 @@ def test_another_finding_after_the_plan_makes_the_draft_old(service: ConsultServ
     turn = service.say(consult_id, "She is allergic to quinine.", asker)
     assert (turn.consult.state, turn.consult.plan) == (ConsultState.DIFFERENTIALS_READY, None)
     with pytest.raises(InputError, match="Only a draft"):
-        service.sign(consult_id, "Dr Ada", asker)
+        service.sign(consult_id, ADA, asker)
 
 
 def test_two_windows_do_not_overwrite_each_other(service: ConsultService, asker: User) -> None:
@@ -282,7 +282,7 @@ def signed(service: ConsultService, asker: User) -> InterviewStep:
     edited = service.edit(consult_id, "1.1", "Give doxycycline 100 mg today.", asker).consult.edits[-1]
     assert "the patient is pregnant" in str(edited["conflicts"])
     service.edit(consult_id, "1.1", "Start treatment today.", asker, why="discussed")
-    return service.sign(consult_id, "Dr Ada", asker)
+    return service.sign(consult_id, ADA, asker)
 
 
 def test_a_signed_plan_cannot_be_changed_and_comes_out_the_same_from_the_audit_log(
@@ -358,8 +358,8 @@ def test_what_speaks_against_the_clinicians_own_words_stands_in_every_view_and_i
     assert shown.conflicts == ((told, "record", True),)
     assert (shown.doses, shown.grade, shown.source_text is not None) == ((), "", True)
     with pytest.raises(InputError, match=r"1\.1: The patient is allergic to ramipril\..*--despite"):
-        service.sign(consult_id, "Dr Ada", asker)
-    turn = service.sign(consult_id, "Dr Ada", asker, despite="allergy refuted by challenge")
+        service.sign(consult_id, ADA, asker)
+    turn = service.sign(consult_id, ADA, asker, despite="allergy refuted by challenge")
     bundle = json.loads(exported(turn, "json"))
     plan = next(one["resource"] for one in bundle["entry"] if one["resource"]["resourceType"] == "CarePlan")
     own = next(one for one in plan["activity"] if "ramipril" in one["detail"]["description"])
@@ -394,7 +394,7 @@ def test_own_words_that_give_what_the_plan_advises_against_are_asked_about(
     finally:
         app.delete(added.entry.id)
     with pytest.raises(InputError, match="The plan quotes advice against it: “We recommend against"):
-        service.sign(consult_id, "Dr Ada", asker)
+        service.sign(consult_id, ADA, asker)
 
 
 TOPICS = ("Pain", "Transfusion", "Birth", "Scans of the baby", "Fluids", "Oxygen", "Rest and warmth", "Leg ulcers")

@@ -14,12 +14,15 @@ from citewell.errors import CitewellError
 from tests.assistants.consult_library import write_guidelines
 
 Run = Callable[..., Result]
+TOKEN = "a-token-for-tests"
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    def verb(*words: str) -> Result:
-        return CliRunner().invoke(app, ["--home", str(tmp_path / "home"), *words])
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("CITEWELL_TOKEN", TOKEN)
+
+    def verb(*words: str, input: str | None = None) -> Result:
+        return CliRunner().invoke(app, ["--home", str(tmp_path / "home"), *words], input=input)
 
     return verb
 
@@ -55,7 +58,14 @@ def test_a_consult_is_held_assessed_signed_and_exported(run: Run, tmp_path: Path
     assert "dose: 40 mg/kg per day × 15.88 kg = 635.2 mg per day" in plan
     assert "for adults; the patient is 4" in plan
     assert "f99" not in run("consult", "findings", consult_id).output
-    assert "Signed by Dr Ada" in run("consult", "sign", consult_id, "--as", "Dr Ada").output
+    assert "Enter your name" in str(run("consult", "sign", consult_id).exception)
+    assert run("users", "profile", "--name", "Dr Ada", "--registration", "GMC 1").exit_code == 0
+    typed = run("consult", "sign", consult_id, "--as", "Dr Bob", "--token-stdin", input=f"{TOKEN}\n")
+    assert "You sign as Dr Ada" in str(typed.exception)
+    wrong = run("consult", "sign", consult_id, "--token-stdin", input="guess\n")
+    assert "The token is wrong" in str(wrong.exception)
+    told = run("consult", "sign", consult_id, "--token-stdin", input=f"{TOKEN}\n").output
+    assert "Signed by Dr Ada (GMC 1)" in told
     for suffix, begins in ((".json", b"{"), (".pdf", b"%PDF"), (".txt", b"CONSULT")):
         path = tmp_path / f"note{suffix}"
         written = run("consult", "export", consult_id, "--to", str(path), "--json")

@@ -326,14 +326,19 @@ def test_users_are_added_changed_and_given_keys_that_are_shown_once(
     monkeypatch.setattr(sys, "stdin", io.StringIO("a long enough password\n"))
     added = shell.json("users", "add", "Ann@clinic.example", "--name", "Ann", "--tag", "Ward", "--password-stdin")
     user = added["user"]
-    assert set(user) == {"id", "email", "name", "role", "tags", "active"}
+    assert set(user) == {"id", "email", "name", "role", "tags", "active", "registration"}
     assert (user["email"], user["role"], user["tags"], user["active"]) == (
         "ann@clinic.example",
         "member",
         ["ward"],
         True,
     )
-    made = shell.json("users", "key", "ann@clinic.example", "--name", "laptop")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("somebody else's guess\n"))
+    refused = shell("users", "key", "ann@clinic.example", "--password-stdin")
+    assert refused[0] != 0
+    assert shell.json("users", "keys", "ann@clinic.example") == {"keys": []}
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a long enough password\n"))
+    made = shell.json("users", "key", "ann@clinic.example", "--name", "laptop", "--password-stdin")
     assert made["key"].startswith("cw_")
     listed = shell("users", "keys", "ann@clinic.example", "--json")[1]
     assert made["id"] in listed

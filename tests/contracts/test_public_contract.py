@@ -39,6 +39,8 @@ DELIBERATE: dict[str, str] = {
 """What may differ from fb3ed9f, as `differences` tells it, and why; one that is no more must leave."""
 
 SHOWN_SINCE = {
+    *("registration", "users[].registration", "has_own_password", "users[].has_own_password", "keys[].ends_at"),
+    *("signature", *(f"signature.{n}" for n in ("user_id", "name", "registration", "confirmed_by", "at", "sha256"))),
     "symptoms_changed",  # rows of a symptom index that a newer edition words differently
     *("corrected", "findings[].corrected", "gone[].finding.corrected", "red_flags[].words"),
     *("emergency", "emergency.kinds", "emergency.language", "emergency.text", "emergency.words"),

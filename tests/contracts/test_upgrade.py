@@ -32,6 +32,7 @@ PUT = {
     ("documents", "revision"): 0,
     ("documents", "current_from"): 0,
     ("answers", "number"): 1,
+    ("users", "has_own_password"): False,
     ("originals", "key"): KEY,
 }
 """What an upgrade puts into new columns; the others stay empty."""

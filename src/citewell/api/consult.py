@@ -6,10 +6,12 @@ import json
 from collections.abc import Sequence
 
 from citewell.adapters.vault.header import Header
-from citewell.api.bodies.consult import RecordRequest
+from citewell.api.bodies.consult import RecordRequest, SignRequest
+from citewell.api.confirmation import signer
 from citewell.api.server_state import ServerState
 from citewell.api.vault_sessions import OpenVaults
 from citewell.api.visitor import Visitor
+from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.service import ConsultService
 from citewell.errors import InputError, ScopeRefused
 from citewell.types import User
@@ -17,6 +19,7 @@ from citewell.types.consult import Finding
 
 FILES = {"json": "application/fhir+json", "pdf": "application/pdf", "txt": "text/plain; charset=utf-8"}
 NO_CONSENT = "{consent} Nothing was read. Ask the patient, then send “consent”: true once they agree."
+NOT_TYPED = "A signature is of the signed-in account, {name}. Leave out the name. Nothing was signed."
 OWNERS_ONLY = "Only the owner of this library can read from its vaults. Ask the owner, or send the record as a bundle."
 
 
@@ -28,6 +31,16 @@ def consult_service_of(site: ServerState) -> ConsultService:
 def holder(visitor: Visitor) -> User:
     """The visitor, asking of all guidelines that they may see."""
     return User(visitor.user_id, visitor.role, visitor.whole)
+
+
+def signed(site: ServerState, visitor: Visitor, consult_id: str, sent: SignRequest) -> InterviewStep:
+    """Sign a draft as the signed-in account, once it has confirmed that it is them."""
+    service, asker = consult_service_of(site), holder(visitor)
+    service.before_signing(consult_id, asker, despite=sent.despite)
+    who = signer(site, visitor, password=sent.password, code=sent.code)
+    if sent.name is not None and sent.name.strip() != who.name:
+        raise InputError(NOT_TYPED.format(name=who.name))
+    return service.sign(consult_id, who, asker, despite=sent.despite)
 
 
 def record_of(

@@ -30,7 +30,8 @@ HEALTH = "/api/v1/health"
 OPEN_PATHS = ("/static/", HEALTH, "/favicon.ico")
 SIGN_IN = "/sign-in"
 PROVIDER, PROVIDER_DONE = f"{SIGN_IN}/provider", f"{SIGN_IN}/provider/done"
-SIGN_IN_PATHS = frozenset({SIGN_IN, PROVIDER, PROVIDER_DONE})
+SIGN_IN_CODE = f"{SIGN_IN}/code"
+SIGN_IN_PATHS = frozenset({SIGN_IN, SIGN_IN_CODE, PROVIDER, PROVIDER_DONE})
 CSRF_HEADER = "x-csrf-token"
 IN_ADDRESSES = "/%?#=&+:@!$()*,;[]"
 """What stays as it is in the path, query and fragment of an address, beside letters and digits."""
@@ -136,11 +137,11 @@ class Guard:
             if path.startswith(HEALTH):
                 asked.scope[VISITOR] = await self._visitor(asked)  # administrators are told more
             return None
-        if path == SIGN_IN:
+        if path in (SIGN_IN, SIGN_IN_CODE):
             self._refuse_foreign(asked)
             return None
         if method == "GET" and "token" in asked.query_params and not path.startswith("/api/"):
-            return self._let_in(asked)
+            return await self._let_in(asked)
         visitor = await self._visitor(asked)
         if visitor is None:
             had_session = self._site.keys.cookie in asked.cookies and _bearer(asked.headers) is None
@@ -161,15 +162,22 @@ class Guard:
         key, session = _bearer(asked.headers), asked.cookies.get(keys.cookie)
         if key is not None:
             if keys.is_token(key):
-                return Visitor.owner(tenant, way="key", csrf=keys.csrf)
+                return Visitor.owner(tenant, way="key", csrf="")
             user = await run_in_threadpool(self._site.people.by_key, key) if key.startswith(KEY_PREFIX) else None
             return None if user is None else Visitor.of(user, way="key", csrf="")
         if session is None:
             return None
-        if keys.is_session(session):
-            return Visitor.owner(tenant, way="link", csrf=keys.csrf)
-        user = await run_in_threadpool(self._site.people.by_session, session)
-        return None if user is None else Visitor.of(user, way="session", csrf=keys.csrf_of(session))
+        return await run_in_threadpool(self._in_session, session)
+
+    def _in_session(self, session: str) -> Visitor | None:
+        """Who holds a session: a user, or the owner who came by the printed link."""
+        site, csrf = self._site, self._site.keys.csrf_of(session)
+        user = site.people.by_session(session)
+        if user is not None:
+            return Visitor.of(user, way="session", csrf=csrf, session=session)
+        if site.people.is_owner_session(session, tenant=site.tenant):
+            return Visitor.owner(site.tenant, way="link", csrf=csrf, session=session)
+        return None
 
     @staticmethod
     def _refuse_foreign(asked: HTTPConnection) -> None:
@@ -179,14 +187,15 @@ class Guard:
         if not is_same_origin(origin=origin, fetch_site=fetch_site, host=headers["host"]):
             raise Refused(FOREIGN)
 
-    def _let_in(self, asked: HTTPConnection) -> Response:
-        """Exchange the token for a cookie and drop it from the address."""
+    async def _let_in(self, asked: HTTPConnection) -> Response:
+        """Exchange the token for a session and drop it from the address."""
         if not self._site.keys.is_token(asked.query_params["token"]):
             raise Refused(NO_ENTRY)
         rest = urlencode([(name, value) for name, value in parse_qsl(asked.url.query) if name != "token"])
         clean = own_path(asked.url.path)
         response = RedirectResponse(f"{clean}?{rest}" if rest else clean, status_code=HTTPStatus.SEE_OTHER)
-        self._site.set_cookie(response, self._site.keys.session)
+        session = await run_in_threadpool(self._site.people.open_owner_session, self._site.tenant)
+        self._site.set_cookie(response, session)
         return response
 
 

@@ -7,8 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from citewell.adapters.store.second_factor import SetUp
 from citewell.adapters.store.users import UserAccount
 from citewell.api.bodies.people import NewUserRequest
+from citewell.api.confirmation import confirmed
 from citewell.api.problems import Problem, Refused
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
@@ -23,6 +25,11 @@ TAKEN = Problem(
 LINK_ONLY = (
     "The owner signs in with the printed link and has no password. Add a user on the Admin page if you need one "
     "with a password."
+)
+OWN_KEYS_ONLY = Problem(
+    HTTPStatus.FORBIDDEN,
+    "OwnKeysOnly",
+    "Nobody can create a key for another person. Ask them to create it on their Account page.",
 )
 NO_KEYS = "The owner cannot have API keys: use the token in the printed link, or add a user and create keys for them."
 
@@ -44,6 +51,8 @@ class Change:
     tags: Sequence[str] | None = None
     is_active: bool | None = None
     password: str | None = None
+    name: str | None = None
+    registration: str | None = None
 
 
 def own_id(visitor: Visitor) -> str:
@@ -80,7 +89,54 @@ def changed(site: ServerState, visitor: Visitor, user_id: str, change: Change) -
         tags=change.tags,
         is_active=change.is_active,
         password=change.password,
+        name=change.name,
+        registration=change.registration,
     )
+
+
+def make_key(site: ServerState, visitor: Visitor, name: str, days: int | None) -> tuple[str, str]:
+    """A key of the visitor's own: its id and the key."""
+    return site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=name, days=key_days(site, days))
+
+
+def rotate_key(site: ServerState, visitor: Visitor, key_id: str, days: int | None = None) -> tuple[str, str]:
+    """A new key in the place of one of the visitor's own, which works for a day more."""
+    return site.people.rotate_key(key_id, user_id=own_id(visitor), tenant=visitor.tenant, days=key_days(site, days))
+
+
+def key_days(site: ServerState, asked: int | None) -> int:
+    """How long a key lasts: as long as was asked for, at most as long as the settings allow."""
+    longest = site.app.settings.key_days
+    return longest if asked is None else min(asked, longest)
+
+
+def set_up_factor(site: ServerState, visitor: Visitor, *, password: str) -> SetUp:
+    """A secret for the visitor's authenticator, once they have confirmed that it is them."""
+    own_id(visitor)
+    confirmed(site, visitor, password=password)
+    return site.app.second_factors.begin(visitor.user_id, label=visitor.email or visitor.user_id)
+
+
+def turn_on_factor(site: ServerState, visitor: Visitor, code: str) -> list[str]:
+    """Ask for codes at every sign-in from now on; the other sessions end."""
+    codes = site.app.second_factors.turn_on(own_id(visitor), code)
+    site.people.end_sessions(visitor.user_id, tenant=visitor.tenant, but=visitor.session)
+    return codes
+
+
+def turn_off_factor(site: ServerState, visitor: Visitor, *, password: str, code: str) -> None:
+    """Ask the visitor for no codes any more, once they have shown a last one."""
+    own_id(visitor)
+    confirmed(site, visitor, password=password, code=code)
+    site.app.second_factors.turn_off(visitor.user_id)
+
+
+def remove_factor_of(site: ServerState, visitor: Visitor, user_id: str) -> None:
+    """An administrator helps somebody who lost their authenticator: it is off, and they sign in anew."""
+    site.people.user(user_id, tenant=visitor.tenant)
+    if not site.app.second_factors.turn_off(user_id):
+        raise NotFound("This user has no second factor.")
+    site.people.end_sessions(user_id, tenant=visitor.tenant)
 
 
 def new_password(site: ServerState, visitor: Visitor, *, current: str, new: str) -> None:
@@ -89,10 +145,10 @@ def new_password(site: ServerState, visitor: Visitor, *, current: str, new: str)
         raise ScopeRefused(LINK_ONLY)
     account = f"{visitor.tenant}/{visitor.email}"
     site.take_try(account)
-    if site.people.sign_in(tenant=visitor.tenant, email=visitor.email, password=current) is None:
+    if site.people.by_password(tenant=visitor.tenant, email=visitor.email, password=current) is None:
         raise InputError("Current password is wrong. Nothing was changed.")
     site.give_back_try(account)
-    site.people.change(visitor.user_id, tenant=visitor.tenant, password=new)
+    site.people.change(visitor.user_id, tenant=visitor.tenant, password=new, is_own=True)
 
 
 def owned_tags(site: ServerState, visitor: Visitor) -> list[OwnedTag]:

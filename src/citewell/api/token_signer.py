@@ -15,9 +15,6 @@ class TokenSigner:
         if not token:
             raise ValueError("a token is required")
         self._token = token
-        self.session = self._derived("session")
-        """What the cookie holds: never the token itself."""
-        self.csrf = self.csrf_of(self.session)
         self.cookie = f"citewell_{self._derived('cookie')[:8]}"
         """Cookies know no ports: two servers on one machine must not share a name."""
 
@@ -27,10 +24,6 @@ class TokenSigner:
     def is_token(self, given: str | None) -> bool:
         """Whether this is the token that was printed."""
         return is_equal(given, self._token)
-
-    def is_session(self, given: str | None) -> bool:
-        """Whether this is a session that the token opened."""
-        return is_equal(given, self.session)
 
     def sealed(self, text: str, *, lasts_s: int) -> str:
         """A text that a browser may carry for a while but cannot change; it can read it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -55,16 +55,20 @@ class Visitor:
     way: Way
     csrf: str
     """What a form must carry to prove that one of our own pages made it for this visitor."""
+    registration: str | None = None
+    session: str | None = field(default=None, repr=False)
+    """The token of the session that the request came in."""
 
     @classmethod
-    def owner(cls, tenant: str, *, way: Way, csrf: str) -> Visitor:
+    def owner(cls, tenant: str, *, way: Way, csrf: str, session: str | None = None) -> Visitor:
         """Whoever opened the link that `serve` printed."""
-        return cls(OWNER_ID, tenant, "Owner", None, Role.ADMIN, frozenset(), way, csrf)
+        return cls(OWNER_ID, tenant, "Owner", None, Role.ADMIN, frozenset(), way, csrf, session=session)
 
     @classmethod
-    def of(cls, user: UserAccount, *, way: Way, csrf: str) -> Visitor:
+    def of(cls, user: UserAccount, *, way: Way, csrf: str, session: str | None = None) -> Visitor:
         """A user; the sign for “all” is no tag, whoever wrote it down."""
-        return cls(user.id, user.tenant, user.name, user.email, user.role, user.tags - {EVERY}, way, csrf)
+        tags = user.tags - {EVERY}
+        return cls(user.id, user.tenant, user.name, user.email, user.role, tags, way, csrf, user.registration, session)
 
     @property
     def is_owner(self) -> bool:

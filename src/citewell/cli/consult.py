@@ -12,10 +12,11 @@ import typer
 from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.unlock import ChosenVault, PassphraseStdin, Vault
 from citewell.errors import InputError
-from citewell.types import User
-from citewell.types.consult import Polarity, RedFlag
+from citewell.types import OWNER_ID, User
+from citewell.types.consult import Polarity, RedFlag, Signer
 
 if TYPE_CHECKING:
+    from citewell.app import App
     from citewell.assistants.consult.notebook import InterviewStep
     from citewell.assistants.consult.service import ConsultService
     from citewell.consult_wiring import Consultations
@@ -391,7 +392,17 @@ def show(context: typer.Context, consult: ConsultId, home: Home = None, json: Js
 def sign(
     context: typer.Context,
     consult: ConsultId,
-    name: Annotated[str, typer.Option("--as", help="Name of the clinician who signs.", show_default=False)],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            help="Not needed: the name is the one in `users profile`; any other is refused.",
+            show_default=False,
+        ),
+    ] = None,
+    token_stdin: Annotated[
+        bool, typer.Option("--token-stdin", help="Read the token of the printed link from standard input.")
+    ] = False,
     despite: Annotated[
         str,
         typer.Option(
@@ -401,14 +412,36 @@ def sign(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Sign the draft. It is recorded in the audit log and cannot be changed."""
-    with consult_service(context, home) as (flow, asker):
-        turn = flow.sign(flow.find(consult, asker), name, asker, despite=despite)
+    """Sign the draft as the owner of this installation, whose token confirms it. It cannot be changed afterwards."""
+    with opened(context, home) as library:
+        flow, asker = library.consult.service, library.owner()
+        consult_id = flow.find(consult, asker)
+        flow.before_signing(consult_id, asker, despite=despite)
+        signer = _signer(library, name, from_stdin=token_stdin)
+        turn = flow.sign(consult_id, signer, asker, despite=despite)
     if json:
         show_turn(turn, json=True)
         return
     record = (turn.consult.answer_id or "")[:8]
-    typer.echo(printable(f"Signed by {turn.consult.signed_by}; audit record {record}."))
+    typer.echo(printable(f"Signed by {turn.consult.signed_as}; audit record {record}."))
+
+
+def _signer(library: App, name: str | None, *, from_stdin: bool) -> Signer:
+    """The owner of this installation, under the name in their profile, once they have entered its token."""
+    from citewell.api.confirmation import NO_OWNER_NAME, WRONG_LINK
+    from citewell.api.serve import token_for
+    from citewell.api.token_signer import is_equal
+    from citewell.cli.unlock import ask
+
+    profile = library.people.owner_profile(library.tenant)
+    if profile is None or profile.registration is None:
+        raise InputError(NO_OWNER_NAME)
+    if name is not None and name.strip() != profile.name:
+        raise InputError(f"You sign as {profile.name}: leave out --as. Nothing was signed.")
+    given = ask("Token of the printed link", from_stdin=from_stdin, option="--token-stdin")
+    if not is_equal(given, token_for(library.settings)):
+        raise InputError(WRONG_LINK)
+    return Signer(OWNER_ID, profile.name, profile.registration, "token")
 
 
 def export(

@@ -28,10 +28,10 @@ Vault = Annotated[
 PassphraseStdin = Annotated[
     bool, typer.Option("--passphrase-stdin", help="Read passphrases from standard input, one per line.")
 ]
-NO_TERMINAL = "There is no terminal to ask for the passphrase. Send it on standard input with --passphrase-stdin."
+NO_TERMINAL = "There is no terminal to ask for it. Send it on standard input with {option}."
 
 
-def ask(prompt: str, *, from_stdin: bool) -> str:
+def ask(prompt: str, *, from_stdin: bool, option: str = "--passphrase-stdin") -> str:
     """Something secret: the next line of standard input, or typed without being shown."""
     if from_stdin:
         line = sys.stdin.readline()
@@ -39,7 +39,7 @@ def ask(prompt: str, *, from_stdin: bool) -> str:
             raise InputError(f"{prompt}: nothing was received on standard input. Send it on a line of its own.")
         return line.rstrip("\r\n")
     if not sys.stdin.isatty():
-        raise InputError(NO_TERMINAL)
+        raise InputError(f"{prompt}: {NO_TERMINAL.format(option=option)}")
     return getpass.getpass(f"{prompt}: ")
 
 

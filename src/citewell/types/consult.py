@@ -235,6 +235,28 @@ class Consent:
 
 
 @dataclass(frozen=True, slots=True)
+class Signer:
+    """Who signs: a signed-in account under the name and number of its profile, and how it was just confirmed."""
+
+    user_id: str
+    name: str
+    registration: str
+    confirmed_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who signed what: the account, when, and the SHA-256 of all that was signed."""
+
+    user_id: str
+    name: str
+    registration: str
+    confirmed_by: str
+    at: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Consult:
     """A consult as it stands: the fold of its events."""
 
@@ -273,6 +295,8 @@ class Consult:
     failure: str | None = None
     signed_by: str | None = None
     signed_at: str | None = None
+    signature: Signature | None = None
+    """None also of a consult from before signatures were of an account: `signed_by` is then as it was typed."""
     meant: str | None = None
     """Why it was signed though something speaks against the clinician's own words, or is not settled."""
     answer_id: str | None = None
@@ -299,6 +323,11 @@ class Consult:
     def edit_of(self, statement: str) -> dict[str, Any] | None:
         """The last edit of a statement, by its number such as 1.2: its words are the clinician's, not the source's."""
         return next((edit for edit in reversed(self.edits) if edit["statement"] == statement), None)
+
+    @property
+    def signed_as(self) -> str | None:
+        """Who signed, with the registration number where the signature has one."""
+        return f"{self.signature.name} ({self.signature.registration})" if self.signature else self.signed_by
 
     @property
     def signed_though(self) -> str | None:

@@ -27,6 +27,7 @@ VITALS = {
     "glucose": ("15074-8", "mmol/L", "Glucose"),
 }
 """LOINC codes and UCUM units of what is measured."""
+ACCOUNT = "urn:citewell:account"
 CERTAINTIES = {"high": "provisional", "moderate": "differential", "low": "differential"}
 
 
@@ -61,8 +62,13 @@ def _patient(consult: Consult) -> dict[str, Any]:
 
 
 def _author(consult: Consult) -> dict[str, Any]:
+    signature = consult.signature
     name = consult.signed_by or "Not signed"
-    return {"resourceType": "Practitioner", "id": _id(consult, "author"), "name": [{"text": name}]}
+    author = {"resourceType": "Practitioner", "id": _id(consult, "author"), "name": [{"text": name}]}
+    if signature is None:
+        return author
+    account = {"system": ACCOUNT, "value": signature.user_id}
+    return {**author, "identifier": [{"use": "official", "value": signature.registration}, account]}
 
 
 def _observations(consult: Consult) -> Iterator[dict[str, Any]]:

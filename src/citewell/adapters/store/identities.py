@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Engine, delete, insert, select
 
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.schema import identities
+from citewell.adapters.store.schema import api_keys, identities
 from citewell.adapters.store.users import SqlPeople, UserAccount
 from citewell.errors import NotFound, SignInRefused
 from citewell.types import Role
@@ -37,7 +37,7 @@ class SqlIdentities:
             raise SignInRefused(NOT_ACTIVE)
         if user.role is not role or (tags is not None and frozenset(tags) != user.tags):
             user = self._people.change(user.id, tenant=tenant, role=role, tags=tags)
-        return user, self._people.open_session(user.id)
+        return user, self._people.open_session(user.id, way="provider")
 
     def _first_time(self, key: dict[str, str], *, email: str, name: str, role: Role) -> UserAccount:
         tenant = key["tenant"]
@@ -54,4 +54,6 @@ class SqlIdentities:
                     "Another account at your provider is linked to this email address. Ask an administrator."
                 )
             connection.execute(insert(identities).values(**key, user_id=user.id))
+            if not self._people.has_password(user.id):  # its keys were made by whoever ran the program it was for
+                connection.execute(delete(api_keys).where(api_keys.c.user_id == user.id))
         return user

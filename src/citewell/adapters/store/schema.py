@@ -18,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 metadata = MetaData(
@@ -232,8 +233,21 @@ users = Table(
     Column("password_hash", Text),
     Column("is_active", Boolean, nullable=False),
     Column("made_at", DateTime, nullable=False),
+    Column("registration", String(64)),
+    Column("has_own_password", Boolean, nullable=False, server_default=false()),
     UniqueConstraint("tenant", "email"),
 )
+"""`registration` is the number under which a professional body lists the person. A password is a person's own once they
+have set it themselves: nobody else knows it."""
+
+owners = Table(
+    "owners",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("name", String(255), nullable=False),
+    Column("registration", String(64), nullable=False),
+)
+"""Under which name the owner of the installation signs; they have no row among the users."""
 
 identities = Table(
     "identities",
@@ -267,7 +281,40 @@ sessions = Table(
     Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("made_at", DateTime, nullable=False),
     Column("ends_at", DateTime, nullable=False),
+    Column("id", String(36)),
+    Column("way", String(16)),
 )
+
+owner_sessions = Table(
+    "owner_sessions",
+    metadata,
+    Column("token_hash", String(64), primary_key=True),
+    Column("tenant", String(64), nullable=False, index=True),
+    Column("made_at", DateTime, nullable=False),
+    Column("ends_at", DateTime, nullable=False),
+    Column("id", String(36)),
+    Column("way", String(16)),
+)
+"""Sessions that the printed link opened: like the others, of somebody who has no row among the users."""
+
+second_factors = Table(
+    "second_factors",
+    metadata,
+    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("secret", LargeBinary, nullable=False),
+    Column("is_on", Boolean, nullable=False),
+    Column("last_step", Integer, nullable=False),
+    Column("made_at", DateTime, nullable=False),
+)
+"""The sealed secret of a person's authenticator; `last_step` is the last code used, which is good once only."""
+
+recovery_codes = Table(
+    "recovery_codes",
+    metadata,
+    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("code_hash", String(64), primary_key=True),
+)
+"""Codes for a lost authenticator, each good once."""
 
 api_keys = Table(
     "api_keys",
@@ -278,7 +325,9 @@ api_keys = Table(
     Column("key_hash", String(64), nullable=False, unique=True),
     Column("made_at", DateTime, nullable=False),
     Column("used_at", DateTime),
+    Column("ends_at", DateTime),
 )
+"""A key from before keys ended has no `ends_at`."""
 
 conversations = Table(
     "conversations",
@@ -334,6 +383,34 @@ audit_heads = Table(
     Column("head", LargeBinary, nullable=False),
 )
 """Where each tenant's log ends, sealed: a record taken off the end is missed."""
+
+trail = Table(
+    "trail",
+    metadata,
+    Column("position", Integer, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("tenant", String(64), nullable=False),
+    Column("user_id", String(36), nullable=False),
+    Column("made_at", DateTime, nullable=False),
+    Column("way", String(16), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("object_id", String(128), nullable=False),
+    Column("outcome", String(16), nullable=False),
+    Column("previous_hash", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+    Index("ix_trail_tenant", "tenant", "number", unique=True),
+    Index("ix_trail_user", "tenant", "user_id", "number"),
+    sqlite_autoincrement=True,
+)
+"""Who opened, searched, exported or administered what: ids only, chained like the answers."""
+
+trail_heads = Table(
+    "trail_heads",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("head", LargeBinary, nullable=False),
+)
+"""Where each tenant's trail ends, sealed."""
 
 routed = Table(
     "routed",

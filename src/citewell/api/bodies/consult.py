@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool
 from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody
 from citewell.assistants.consult.interview import InterviewQuestion
 from citewell.types import Emergency
-from citewell.types.consult import Category, ConsultState, Contradiction, Finding, InterviewTurn, UnusedWords
+from citewell.types.consult import Category, ConsultState, Contradiction, Finding, InterviewTurn, Signature, UnusedWords
 
 Words = Annotated[str, Field(min_length=1, max_length=20_000, pattern=SEEN)]
 Short = Annotated[str, Field(min_length=1, max_length=200, pattern=SEEN)]
@@ -109,10 +109,15 @@ class MoveRequest(RequestBody):
 
 
 class SignRequest(RequestBody):
-    """Who signs, and why, where something grave speaks against what they wrote themselves."""
+    """A fresh confirmation of the signed-in account, and why, where something grave speaks against its own words."""
 
-    name: Short
+    password: Annotated[str, Field(max_length=1_000)] = ""
+    """The account's password; of the owner, the token in the printed link."""
+    code: Annotated[str, Field(max_length=64)] = ""
+    """The code of the account's authenticator, where it has one."""
     despite: Annotated[str, Field(max_length=1_000)] = ""
+    name: Short | None = None
+    """From earlier versions: refused unless it is the name in the account's profile."""
 
 
 class GoneResponse(ResponseBody):
@@ -182,6 +187,8 @@ class ConsultResponse(ResponseBody):
     meant: str | None
     signed_by: str | None
     signed_at: str | None
+    signature: Signature | None
+    """The account that signed, with the SHA-256 of what was signed; null of a consult from before there was one."""
     answer_id: str | None
     question: InterviewQuestion | None
     red_flags: list[FlagResponse]

@@ -22,7 +22,7 @@ from citewell.api.bodies.consult import (
     SignRequest,
     StartRequest,
 )
-from citewell.api.consult import FILES, consult_service_of, holder, record_of
+from citewell.api.consult import FILES, consult_service_of, holder, record_of, signed
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Member
@@ -157,7 +157,7 @@ def move_line(site: Here, visitor: Member, consult_id: str, sent: MoveRequest) -
 @router.post("/{consult_id}/sign", response_model=ConsultResponse, dependencies=OURS)
 def sign(site: Here, visitor: Member, consult_id: str, sent: SignRequest) -> dict[str, Any]:
     """Sign the draft; it is recorded in the audit log and cannot be changed."""
-    return turn_json(consult_service_of(site).sign(consult_id, sent.name, holder(visitor), despite=sent.despite))
+    return turn_json(signed(site, visitor, consult_id, sent))
 
 
 @router.get("/{consult_id}/export", response_class=Response, responses={HTTPStatus.OK.value: BODIES})

@@ -11,7 +11,9 @@ from fastapi import APIRouter, Depends, Form, Request, Response, UploadFile
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.consult import consult_service_of, findings_in, holder, open_vaults
+from citewell.api.bodies.consult import SignRequest
+from citewell.api.confirmation import signs_as
+from citewell.api.consult import consult_service_of, findings_in, holder, open_vaults, signed
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import our_form
 from citewell.api.server_state import Here, ServerState
@@ -129,6 +131,8 @@ def _page(
         problem=problem,
         typed=typed,
         place=place,
+        signs_as=signs_as(site, visitor),
+        asks_code=site.app.second_factors.is_on(visitor.user_id),
     )
 
 
@@ -272,8 +276,9 @@ def move_line(one: One, statement: Line = "", before: Line = "") -> Response:
 
 
 @router.post("/{consult_id}/sign", dependencies=OURS)
-def sign(one: One, name: Line = "", despite: Line = "") -> Response:
-    """Sign the draft; against what is known of the patient, only with the reason."""
-    return one.take(
-        lambda service, id_, asker: service.sign(id_, name, asker, despite=despite), typed=name, place="#sign"
-    )
+def sign(
+    one: One, password: Annotated[str, Form(max_length=1_000)] = "", code: Line = "", despite: Line = ""
+) -> Response:
+    """Sign the draft with a fresh confirmation; against what is known of the patient, only with the reason."""
+    sent = SignRequest(password=password, code=code, despite=despite)
+    return one.take(lambda _service, id_, _asker: signed(one.site, one.visitor, id_, sent), place="#sign")

@@ -23,6 +23,9 @@ router = APIRouter()
 
 MINUTES = 10
 NO_ROLE = "Your account does not have a role that can use Citewell. Ask your administrator for one."
+NO_SECOND_FACTOR = (
+    "Your provider did not ask you for a second factor, which this server needs. Set one up there and sign in again."
+)
 BEGIN_AGAIN = "This sign-in was started in another browser or has expired. Start again."
 
 
@@ -78,6 +81,10 @@ def _let_in(site: ServerState, who: Identity) -> str:
     if role is None:
         site.metrics.count("sign_ins", outcome="wrong")
         raise SignInRefused(NO_ROLE)
+    wanted = settings.oidc_second_factor
+    if wanted and not {*values_of(who.claims, "amr"), *values_of(who.claims, "acr")} & set(wanted):
+        site.metrics.count("sign_ins", outcome="wrong")
+        raise SignInRefused(NO_SECOND_FACTOR)
     tags = values_of(who.claims, settings.oidc_tags_claim) if settings.oidc_tags_claim else None
     user, session = site.identities.let_in(
         tenant=site.tenant,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from functools import partial
 from http import HTTPStatus
@@ -12,13 +13,15 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.guard import NO_ENTRY, SIGN_IN, own_path
+from citewell.adapters.store.users import UserAccount
+from citewell.api.guard import NO_ENTRY, SIGN_IN, SIGN_IN_CODE, own_path
 from citewell.api.problem_responses import answer
 from citewell.api.problems import Problem, Refused
 from citewell.api.request_checks import require_our_form
-from citewell.api.server_state import Here
+from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Reader
 from citewell.types.hashed_ids import logged
+from citewell.web.pages import page
 
 log = logging.getLogger(__name__)
 router = APIRouter()
@@ -28,6 +31,16 @@ WHICH_ORGANISATION = Problem(
     "OrganisationNotNamed",
     "Enter the short name of your organisation, which your administrator gave you, and try again.",
 )
+TOO_LATE = Problem(
+    HTTPStatus.UNAUTHORIZED, "SignInExpired", "This sign-in took too long. Enter your email address and password again."
+)
+WRONG_CODE = Problem(
+    HTTPStatus.UNAUTHORIZED,
+    "WrongCode",
+    "The code is wrong or was used already. Enter the code that your authenticator shows now, or a recovery code.",
+)
+CODE_S = 300
+"""How long the second step of a sign-in may take."""
 WRONG = Problem(
     HTTPStatus.UNAUTHORIZED, "WrongPassword", "Email address or password is wrong. Check both and try again."
 )
@@ -62,13 +75,55 @@ async def sign_in(
     except Refused:
         site.metrics.count("sign_ins", outcome="throttled")
         raise
-    look = partial(site.people.sign_in, tenant=own, email=email.strip(), password=password)
-    signed_in = await asyncio.wrap_future(site.hashers.submit(look))
-    if signed_in is None:
+    look = partial(site.people.by_password, tenant=own, email=email.strip(), password=password)
+    user = await asyncio.wrap_future(site.hashers.submit(look))
+    if user is None:
         site.metrics.count("sign_ins", outcome="wrong")
         raise Refused(WRONG)
     site.give_back_try(account, machine)
-    user, session = signed_in
+    if await run_in_threadpool(site.app.second_factors.is_on, user.id):
+        return _code_form(_ticket(site, user, leads_to))
+    return await run_in_threadpool(_let_in, site, user, leads_to)
+
+
+@router.post(SIGN_IN_CODE)
+def enter_code(
+    *,
+    request: Request,
+    site: Here,
+    ticket: Annotated[str, Form(max_length=4_000)] = "",
+    code: Annotated[str, Form(max_length=64)] = "",
+) -> Response:
+    """The second step, where the account has an authenticator: a code, or a recovery code."""
+    opened = site.keys.opened(ticket)
+    if opened is None:
+        raise Refused(TOO_LATE)
+    told = json.loads(opened)
+    user = site.people.user(told["user"], tenant=told["tenant"])
+    account, machine = f"{user.tenant}/{user.email}", request.client.host if request.client else ""
+    site.take_try(account, machine)
+    if not user.is_active or not site.app.second_factors.takes(user.id, code):
+        site.metrics.count("sign_ins", outcome="wrong")
+        response = _code_form(ticket, problem=WRONG_CODE)
+        response.status_code = HTTPStatus.UNAUTHORIZED
+        return response
+    site.give_back_try(account, machine)
+    return _let_in(site, user, told["next"])
+
+
+def _ticket(site: ServerState, user: UserAccount, leads_to: str) -> str:
+    """That somebody's password was right a moment ago: what the second step must bring along."""
+    told = {"user": user.id, "tenant": user.tenant, "next": leads_to}
+    return site.keys.sealed(json.dumps(told), lasts_s=CODE_S)
+
+
+def _code_form(ticket: str, *, problem: Problem | None = None) -> Response:
+    return page("sign_in_code.html", ticket=ticket, problem=problem)
+
+
+def _let_in(site: ServerState, user: UserAccount, leads_to: str) -> Response:
+    """Open a session for somebody who has shown who they are."""
+    session = site.people.open_session(user.id)
     site.metrics.count("sign_ins", outcome="right")
     log.info("user %s signed in", logged(user.id))
     clean = own_path(leads_to)
@@ -78,12 +133,11 @@ async def sign_in(
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, site: Here, _visitor: Reader, csrf: Annotated[str, Form()] = "") -> Response:
-    """End the session."""
+def sign_out(request: Request, site: Here, visitor: Reader, csrf: Annotated[str, Form()] = "") -> Response:
+    """End the session on the server, a user's or the owner's."""
     require_our_form(request, csrf)
-    session = request.cookies.get(site.keys.cookie)
-    if session is not None:
-        site.people.sign_out(session)
+    if visitor.session is not None:
+        site.people.sign_out(visitor.session)
     response = RedirectResponse(SIGN_IN, status_code=HTTPStatus.SEE_OTHER)
     response.delete_cookie(site.keys.cookie, path="/", httponly=True, samesite="strict")
     return response

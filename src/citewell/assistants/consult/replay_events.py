@@ -9,7 +9,7 @@ from typing import Any
 from citewell.assistants.consult.contradictions import contradictions
 from citewell.assistants.consult.events_json import differential_of, finding_of
 from citewell.ports.consult import ConsultEvent
-from citewell.types.consult import Consent, Consult, ConsultState, Finding, InterviewTurn, UnusedWords
+from citewell.types.consult import Consent, Consult, ConsultState, Finding, InterviewTurn, Signature, UnusedWords
 
 Body = Mapping[str, Any]
 
@@ -137,7 +137,9 @@ def _moved(consult: Consult, event: ConsultEvent) -> Consult:
 def _signed(consult: Consult, event: ConsultEvent) -> Consult:
     body = event.body
     consult = replace(consult, state=ConsultState.SIGNED, signed_by=body["name"], signed_at=event.at)
-    return replace(consult, answer_id=body["answer_id"], meant=body.get("meant"))
+    told = body.get("signature")
+    signature = None if told is None else Signature(**told, at=event.at)
+    return replace(consult, answer_id=body["answer_id"], meant=body.get("meant"), signature=signature)
 
 
 def _noted(consult: Consult, event: ConsultEvent) -> Consult:

@@ -16,14 +16,14 @@ from citewell.assistants.consult.messages import Reader, hear
 from citewell.assistants.consult.notebook import Clock, InterviewStep, Notebook, now
 from citewell.assistants.consult.plan_evidence import AssessmentParts
 from citewell.assistants.consult.replay_events import fold
-from citewell.assistants.consult.signed_record import quoted_in, text_now, words_of
+from citewell.assistants.consult.signed_record import content_of, quoted_in, sha256_of, text_now, words_of
 from citewell.assistants.consult.typed_findings import corrected
 from citewell.clinical import find_emergencies
-from citewell.errors import CitewellError, InputError, NotFound
+from citewell.errors import CitewellError, InputError, NotFound, ScopeRefused
 from citewell.history import KeptOutcome
 from citewell.ports.consult import ConsultEntry, ConsultEvent, Consults
 from citewell.types import Emergency, User
-from citewell.types.consult import Consult, ConsultState, Differential, Finding, RedFlag
+from citewell.types.consult import Consult, ConsultState, Differential, Finding, RedFlag, Signature, Signer
 from citewell.types.consult_plan_edits import (
     NO_DIAGNOSIS,
     PenLine,
@@ -61,12 +61,10 @@ def before_differentials(consult: Consult, flags: Sequence[RedFlag], despite: st
         raise InputError(NOT_READY.format(missing=" ".join(question.text for question in lacking)))
 
 
-def before_signing(consult: Consult, flags: Sequence[RedFlag], name: str, despite: str | None) -> str | None:
-    """Only a draft is signed, by somebody, after its red flags; why it is meant all the same, where that is asked."""
+def before_signing(consult: Consult, flags: Sequence[RedFlag], despite: str | None) -> str | None:
+    """Only a draft is signed, after its red flags; why it is meant all the same, where that is asked."""
     if consult.state is not ConsultState.DRAFT:
         raise InputError(NOT_DRAFT.format(state=consult.state.value.replace("_", " ")))
-    if not name.strip():
-        raise InputError("Enter the name of the clinician who is signing.")
     if unseen := [flag.title for flag in flags if flag.id not in consult.acknowledged]:
         raise InputError(FLAGGED.format(flags=", ".join(unseen) + "."))
     reason = (despite or "").strip() or None
@@ -323,20 +321,29 @@ class ConsultService:
         against = conflicts(text, PatientMedicines.of(consult))
         return [asdict(conflict) for conflict in (*advised_against(text, quoted_in(consult)), *against)]
 
-    def sign(self, consult_id: str, name: str, asker: User, *, despite: str | None = None) -> InterviewStep:
+    def before_signing(self, consult_id: str, asker: User, *, despite: str | None = None) -> None:
+        """Refuse what cannot be signed as it stands; whoever signs need not confirm it for nothing."""
+        consult = self.notes.opened(consult_id, asker)
+        before_signing(consult, self.notes.turn(consult).flags, despite)
+
+    def sign(self, consult_id: str, signer: Signer, asker: User, *, despite: str | None = None) -> InterviewStep:
         """Sign the draft: it is put on the audit log in the same stroke, and cannot be changed after.
 
         What the clinician wrote against an allergy or the like is asked about once more, and the reason kept.
         """
+        if signer.user_id != asker.user_id:
+            raise ScopeRefused("Only the clinician who held a consultation can sign it. Nothing was signed.")
         consult = self.notes.opened(consult_id, asker)
-        meant = before_signing(consult, self.notes.turn(consult).flags, name, despite)
+        meant = before_signing(consult, self.notes.turn(consult).flags, despite)
         consult = replace(self.notes.reminded(consult), meant=meant)
         answer_id = str(uuid.uuid4())
-        words = words_of(consult, name=name.strip(), asker=asker, setup=self.setup(asker))
+        told = {**asdict(signer), "sha256": sha256_of(content_of(consult))}
+        body = {"name": signer.name, "answer_id": answer_id, "meant": consult.meant, "signature": told}
+        made = self.notes.happened([*self.notes.staleness(consult), ("signed", body)], asker)
+        signature = Signature(**told, at=made[-1].at)
+        words = words_of(consult, signature=signature, asker=asker, setup=self.setup(asker))
         asked = f"consult {consult.id}"
         ending = KeptOutcome(answer_id, asked, asker, place=None, words=words, text=None, route=None)
-        body = {"name": name.strip(), "answer_id": answer_id, "meant": consult.meant}
-        made = self.notes.happened([*self.notes.staleness(consult), ("signed", body)], asker)
         after = fold([*self.consults.events(consult.id, asker)[: consult.length], *made])
         self.consults.sign(consult.id, made, after=consult.length, state=after.state.value, ending=ending, asker=asker)
         return self.notes.turn(after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from citewell.answer.audit import scope_json, text_hash
 from citewell.history import AuditRecord
 from citewell.types import User
-from citewell.types.consult import Consult
+from citewell.types.consult import Consult, Signature
 from citewell.types.consult_plan_edits import line_at
 
 KEY = "consult"
@@ -21,7 +22,46 @@ def is_consult(record: AuditRecord) -> bool:
     return KEY in record.words
 
 
-def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, Any]) -> dict[str, Any]:
+def content_of(consult: Consult) -> dict[str, Any]:
+    """All that is signed."""
+    return {
+        "id": consult.id,
+        "messages": [{"role": message.role, "text": message.text} for message in consult.messages],
+        "setting": consult.setting,
+        "country": consult.country,
+        "consent": None if consult.consent is None else asdict(consult.consent),
+        "findings": [asdict(finding) for finding in consult.findings],
+        "gone": [{"finding": asdict(finding), "why": why} for finding, why in consult.gone],
+        "differentials": [asdict(differential) for differential in consult.differentials],
+        "acknowledged": list(consult.acknowledged),
+        "despite": consult.despite,
+        "notes": list(consult.notes),
+        "plan": consult.plan,
+        "edits": [dict(edit) for edit in consult.edits],
+        "own": [dict(line) for line in consult.own],
+        "removed": [list(pair) for pair in consult.removed],
+        "moves": [list(pair) for pair in consult.moves],
+        "meant": consult.meant,
+    }
+
+
+def sha256_of(content: Mapping[str, Any]) -> str:
+    """The hash of what is signed: of its JSON with sorted keys and without blanks, in UTF-8.
+
+    >>> sha256_of({"b": 1, "a": "ä"}) == sha256_of({"a": "ä", "b": 1})
+    True
+    """
+    return text_hash(json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+
+
+def is_as_signed(record: AuditRecord) -> bool:
+    """Whether what a record holds is what its signature was given for; one without a hash cannot tell."""
+    told = {key: value for key, value in record.words[KEY].items() if key not in ("signed_by", "signature")}
+    signature = record.words[KEY].get("signature")
+    return signature is None or signature["sha256"] == sha256_of(told)
+
+
+def words_of(consult: Consult, *, signature: Signature, asker: User, setup: Mapping[str, Any]) -> dict[str, Any]:
     """The words of an audit record."""
     claims = list(claims_of(consult.plan or {}))
     return {
@@ -35,25 +75,7 @@ def words_of(consult: Consult, *, name: str, asker: User, setup: Mapping[str, An
         "evidence": [_evidence(number, claim) for number, claim in enumerate(claims, 1)],
         "claims": claims,
         "answer": None,
-        KEY: {
-            "id": consult.id,
-            "signed_by": name,
-            "setting": consult.setting,
-            "country": consult.country,
-            "consent": None if consult.consent is None else asdict(consult.consent),
-            "findings": [asdict(finding) for finding in consult.findings],
-            "gone": [{"finding": asdict(finding), "why": why} for finding, why in consult.gone],
-            "differentials": [asdict(differential) for differential in consult.differentials],
-            "acknowledged": list(consult.acknowledged),
-            "despite": consult.despite,
-            "notes": list(consult.notes),
-            "plan": consult.plan,
-            "edits": [dict(edit) for edit in consult.edits],
-            "own": [dict(line) for line in consult.own],
-            "removed": [list(pair) for pair in consult.removed],
-            "moves": [list(pair) for pair in consult.moves],
-            "meant": consult.meant,
-        },
+        KEY: {**content_of(consult), "signed_by": signature.name, "signature": asdict(signature)},
     }
 
 

@@ -56,6 +56,7 @@ def consult_json(consult: Consult) -> dict[str, Any]:
         "meant": consult.meant,
         "signed_by": consult.signed_by,
         "signed_at": consult.signed_at,
+        "signature": None if consult.signature is None else asdict(consult.signature),
         "answer_id": consult.answer_id,
     }
 
@@ -75,7 +76,9 @@ def _lines(consult: Consult) -> Iterator[str]:
     """One page that a colleague reads: who, what was found, what is thought, what to do; sources behind it."""
     is_signed = consult.state is ConsultState.SIGNED
     yield f"CONSULT {consult.id[:8]}, {consult.changed_at[:10]}"
-    yield f"Signed by {consult.signed_by}, {consult.signed_at}" if is_signed else DRAFT
+    yield f"Signed by {consult.signed_as}, {consult.signed_at}" if is_signed else DRAFT
+    if consult.signature is not None:
+        yield f"SHA-256 of what was signed: {consult.signature.sha256}"
     if consult.signed_though:
         yield consult.signed_though
     if consult.consent is not None:
