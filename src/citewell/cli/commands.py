@@ -28,6 +28,7 @@ VERBS = {
     "calibrate": "calibrate",
     "verify": "verify",
     "serve": "serve",
+    "mcp": "mcp",
     "worker": "worker",
     "doctor": "doctor",
     "backup": "backup",

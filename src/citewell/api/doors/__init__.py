@@ -1,0 +1,1 @@
+"""Doors by standards: other programs reach Citewell by protocols they speak already, through the same guard."""
