@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # The tests start many processes: each must find the modules compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test tests test-postgres check format lint types contracts fast soak faults-many bench samples vocabulary screenshot system audit docs clean
+.PHONY: help run test tests test-postgres lock locked sbom check format lint types contracts fast soak faults-many bench samples vocabulary screenshot system audit docs clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -92,6 +92,17 @@ screenshot: .venv/dev ## Make the pictures of the docs anew (needs Chromium: mak
 
 audit: .venv/dev ## Look for known vulnerabilities in the dependencies (asks the network)
 	$(BIN)/pip-audit --skip-editable -r constraints.txt
+
+lock: .venv/dev ## Write requirements.lock: the hash of every file of every package that a server may use (asks the package index)
+	@$(BIN)/python scripts/make_lock.py
+
+locked: ## Install exactly what requirements.lock names into .venv, each file checked by its hash
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -q --no-deps --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install -q --no-deps -e .
+
+sbom: .venv/dev ## Write the software bill of materials to build/sbom.cdx.json (CycloneDX, with hashes and licences)
+	@$(BIN)/python scripts/make_sbom.py
 
 system: ## As root: what only the system's package manager can install (a browser and Redis for tests)
 	apt-get update -q && apt-get install -y -q --no-install-recommends chromium redis-server

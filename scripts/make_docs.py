@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_tables import alterations, calibration, gain, reliability, sizing, table
+from make_sbom import weights
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -35,6 +36,15 @@ def settings_table() -> str:
         default = "~/.citewell" if name == "home" else field.default
         shown = "" if default is None else f"`{default}`"
         rows.append(f"| `CITEWELL_{name.upper()}` | {shown} | {field.description} |")
+    return "\n".join(rows)
+
+
+def weights_table() -> str:
+    """Every file of weights: what it is for, where it comes from, what it learned from, and its sha256."""
+    rows = ["| file | used for | made by | learned from | licence | sha256 |", "|---|---|---|---|---|---|"]
+    for file in weights():
+        digest = f"`{file.sha256[:16]}…`"
+        rows.append(f"| {file.name} | {file.use} | {file.origin} | {file.learned_from} | {file.licence} | {digest} |")
     return "\n".join(rows)
 
 
@@ -162,6 +172,7 @@ def _result(name: str) -> dict[str, Any]:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "settings": settings_table,
+    "weights": weights_table,
     "commands": commands,
     "routes": routes,
     "events": events,

@@ -118,6 +118,13 @@ class Settings(BaseSettings):
         description="Country whose emergency numbers are shown, as a two-letter code (ISO 3166). 112 is shown for "
         "unknown countries.",
     )
+    backup_folder: Path | None = Field(
+        default=None,
+        description="Folder for scheduled backups, on another disk if possible. `serve` makes them; `citewell backup` "
+        "makes one now. None by default.",
+    )
+    backup_hours: float = Field(default=24, gt=0, description="Hours between scheduled backups.")
+    backup_keep: int = Field(default=14, ge=1, description="Number of scheduled backups to keep.")
     chat_days: int = Field(default=30, ge=1, description="Days without a message after which a chat is deleted.")
 
     lock_minutes: int = Field(default=15, ge=1, le=24 * 60, description="Idle minutes after which a vault is locked.")

@@ -28,6 +28,7 @@ GAUGES = {
     "passages": "Passages in use.",
     "queue_oldest_seconds": "Waiting time of the oldest queued document.",
     "workers": "Workers that reported recently.",
+    "backup_age_seconds": "Age of the newest scheduled backup; Inf if there is none yet.",
 }
 
 Labels = tuple[tuple[str, str], ...]

@@ -32,6 +32,7 @@ from citewell.api.visitor import Visitor
 from citewell.app import App, Results
 from citewell.errors import LibraryError, NotFound
 from citewell.ingest.worker import EmbedTimes, Worker, reason
+from citewell.operations.scheduled_backup import BackupTimer
 from citewell.ports.queue import Queue
 from citewell.types import Chunk, Document, LibraryEntry, LifecycleState, Scope
 from citewell.vocabulary import ATTRIBUTION
@@ -147,6 +148,7 @@ class ServerState:
         self.usual_sentence_ms: float | None = None
         """How long a sentence took to be checked of late; None before the first."""
         self._stopwatch = Stopwatch()
+        self.backups = BackupTimer(settings)
         self.queueing = threading.Lock()
         """Held while a file is put into the queue, so that the same bytes twice are kept once."""
         self._loading = threading.Lock()
@@ -160,6 +162,7 @@ class ServerState:
     def start(self) -> None:
         """Load the parts, so that the first search is quick, and set the worker to work."""
         started = time.perf_counter()
+        self.backups.start()
         try:
             self.worker()
             self.search("fever", Scope.owner(self.tenant), limit=1)
@@ -173,6 +176,7 @@ class ServerState:
 
     def stop(self) -> None:
         """Let the worker finish what it is at, and break off answers: a silent model must not hold up the end."""
+        self.backups.stop()
         with self._loading:
             self.app.stop_writing()
         self.writers.shutdown(wait=True, cancel_futures=True)

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from citewell.cli.common import Home, Json, opened, print_json, settings
-from citewell.errors import LibraryError
+from citewell.errors import InputError, LibraryError
 
 
 def backup(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="A new folder for the backup.", show_default=False)],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A new folder for the backup. Without one, a backup is made in CITEWELL_BACKUP_FOLDER, restored as a "
+            "test, and the oldest removed.",
+            show_default=False,
+        ),
+    ] = None,
+    due: Annotated[
+        bool, typer.Option("--due", help="Only if the newest backup is older than CITEWELL_BACKUP_HOURS.")
+    ] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Back up the library with its key and logs, even while it is in use."""
     from citewell.operations.backup import back_up
+    from citewell.operations.scheduled_backup import back_up_now, required
 
+    if folder is not None and due:
+        raise InputError("--due is for scheduled backups. Leave out the folder.")
+    if folder is None:
+        schedule = required(settings(context, home))
+        if due:
+            os.nice(10)
+        if due and not schedule.is_due(datetime.now(UTC)):
+            print_json({"newest": schedule.newest()}) if json else typer.echo(
+                f"No backup due; newest {schedule.newest()}"
+            )
+            return
     with opened(context, home) as app:
-        made = back_up(app, folder)
+        made = back_up(app, folder) if folder is not None else back_up_now(app, schedule)
     if json:
         print_json({**asdict(made), "folder": str(made.folder)})
         return

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -84,6 +85,22 @@ def look_at_model(app: App) -> Found:
     except CitewellError as error:
         return "failed", f"{error} Until then, answers are quoted word for word."
     return "ok", f"{app.settings.model} available"
+
+
+def look_at_backups(app: App) -> Found:
+    """Whether the newest scheduled backup is as new as it should be."""
+    from citewell.operations.scheduled_backup import BackupSchedule
+
+    schedule = BackupSchedule.of(app.settings)
+    if schedule is None:
+        return "ok", "none scheduled: set CITEWELL_BACKUP_FOLDER, or run `citewell backup` by hand"
+    newest = schedule.newest()
+    if newest is None:
+        return "warning", f"none in {schedule.folder} yet: `citewell serve` makes one, or run `citewell backup`"
+    detail = f"{len(schedule.made())} in {schedule.folder}, newest {newest:%Y-%m-%d %H:%M} UTC"
+    if schedule.age_s(datetime.now(UTC)) > 2 * schedule.every.total_seconds():
+        return "failed", f"{detail}: too old; run `citewell backup` to see why"
+    return "ok", detail
 
 
 def look_at_sign_in(app: App) -> Found:
@@ -177,7 +194,12 @@ def _library(chosen: Settings) -> Iterator[SystemCheck]:
 
 def _named_parts(app: App) -> Iterator[SystemCheck]:
     """What is there only where a setting names it."""
-    for part, look in (("replica", look_at_replica), ("model", look_at_model), ("sign-in", look_at_sign_in)):
+    for part, look in (
+        ("replica", look_at_replica),
+        ("model", look_at_model),
+        ("sign-in", look_at_sign_in),
+        ("backups", look_at_backups),
+    ):
         try:
             yield SystemCheck(part, *look(app))
         except CitewellError as error:

@@ -20,6 +20,7 @@ from citewell.api.health import Health, PartHealth, PartName, is_ready
 from citewell.api.problems import Refused
 from citewell.api.server_state import UNDER_WAY, Here, ServerState
 from citewell.api.visitor import NOT_THIS_ROLE, VISITOR, Governor, Member, Visitor
+from citewell.operations.scheduled_backup import BackupSchedule
 from citewell.types import LifecycleState
 
 router = APIRouter(prefix="/api/v1")
@@ -123,4 +124,6 @@ def exposed(site: Here, visitor: Governor) -> Response:
         "queue_oldest_seconds": max(0.0, (datetime.now(UTC) - oldest).total_seconds()) if oldest else 0.0,
         "workers": float(sum(not worker.is_silent for worker in queue.workers)),
     }
+    if schedule := BackupSchedule.of(site.app.settings):
+        levels["backup_age_seconds"] = schedule.age_s(datetime.now(UTC))
     return Response(site.metrics.text(levels), media_type=metrics.MEDIA_TYPE)
