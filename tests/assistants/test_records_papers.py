@@ -37,8 +37,9 @@ from citewell.types.facts import (
 from citewell.types.facts_line import line_of
 from citewell.vaults.ask import make_record_service
 from citewell.vaults.health_record import Record
-from citewell.web.records import summary_groups
-from citewell.web.result_charts import courses, plot_words
+from citewell.web.records_today import sheet_groups
+from citewell.web.result_charts import chart_words
+from citewell.web.result_series import series_of
 from tests.core.test_fhir_records import ALL, PATIENT, bundle
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -171,7 +172,7 @@ def test_a_character_that_nobody_sees_makes_no_second_test() -> None:
     old = count_of("1996-02-01", 0.83, "Leukocytes [#/\u200bvolume] in Blood")
     new = count_of("1996-12-09", 10.45, "Leukocytes [#/volume] in Blood")
     assert find_alerts([old, new]) == []
-    assert len(courses([old, new])) == 1
+    assert len(series_of([old, new])) == 1
     uncoded = [replace(one, code=None) for one in (new, old)]
     assert KnownFacts(tuple(uncoded)).latest(uncoded) == uncoded[:1]
     assert plain_name("Leukocytes [#/\u200bvolume]") == "Leukocytes [#/volume]"
@@ -185,9 +186,9 @@ def test_a_result_without_a_range_is_not_called_in_range() -> None:
     assert asked.after == (
         "One of your tests has no laboratory range, so the record does not say whether the value is in range."
     )
-    sheet = {group.id: group for group in summary_groups(known.facts)}
-    assert [row.text for row in sheet["results"].rows] == ["Leukocytes: 1.2 10*3/uL; on 2 January 2024"]
-    plain = {group.id: group for group in summary_groups(known.facts[1:])}
+    sheet = {group.id: group for group in sheet_groups(known.facts)}
+    assert [row.text for row in sheet["results"].lines] == ["Leukocytes: 1.2 ×10³/µL; on 2 January 2024"]
+    plain = {group.id: group for group in sheet_groups(known.facts[1:])}
     assert "no laboratory range" in plain["results"].none
 
 
@@ -216,26 +217,29 @@ def test_what_is_now_in_an_old_record_says_of_when_it_is() -> None:
     assert how_old(alive, now=datetime(2024, 6, 1, tzinfo=UTC)) == ""
 
 
-def test_a_plot_is_told_with_its_unit_as_it_is_written() -> None:
+def test_a_chart_is_told_with_units_as_people_write_them() -> None:
     ranged = replace(count_of("1996-02-01", 4.2, "Leukocytes"), range_low=4.0, range_high=11.0)
-    assert plot_words([ranged]).endswith(" Usual range 4 to 11 10*3/uL.")
+    (series,) = series_of([ranged])
+    assert chart_words(series) == "Leukocytes: latest 4.2 ×10³/µL on 1 February 1996, in range. Range 4 to 11."
 
 
-def test_what_is_no_test_stands_after_the_results_and_tests_go_by_their_short_names() -> None:
+def test_results_are_sorted_as_patients_do_and_go_by_their_short_names() -> None:
     def seen(name: str, category: ResultCategory, **value: object) -> LabResult:
         return LabResult(id=name, origin=REPORTED, test_name=name, category=category, **value)
 
-    found = courses(
+    found = series_of(
         [
             seen("Cause of Death [US Standard Certificate of Death]", ResultCategory.EXAM, value_text="Fall"),
             seen("Tobacco smoking status", ResultCategory.SURVEY, value_text="Never smoker"),
             seen("Sodium [Moles/volume] in Serum", ResultCategory.LABORATORY, value=139.0),
-            seen("Pain severity", ResultCategory.SURVEY, value=2.0),
+            seen("Body temperature", ResultCategory.VITAL_SIGNS, value=36.6, unit="Cel"),
+            seen("Pain severity", ResultCategory.VITAL_SIGNS, value=2.0, unit="{score}"),
         ]
     )
-    assert [(one.short, one.is_test) for one in found] == [
-        ("Pain severity", True),
-        ("Sodium", True),
-        ("Cause of Death", False),
-        ("Tobacco smoking status", False),
-    ]
+    assert {one.name: (str(one.group), one.reading.value) for one in found} == {
+        "Body temperature": ("vitals", "36.6 °C"),
+        "Cause of Death": ("notes", "Fall"),
+        "Pain severity": ("scores", "2"),
+        "Sodium": ("laboratory", "139"),
+        "Tobacco smoking status": ("scores", "Never smoker"),
+    }

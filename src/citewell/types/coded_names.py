@@ -21,7 +21,9 @@ def plain_name(written: str) -> str:
     return _KIND.sub("", " ".join(UNSEEN.sub("", written).split()))
 
 
-_METHOD = re.compile(r" \[[^\]]*\](?: in (?:serum or plasma|serum|plasma|blood)\b)?(?: by [\w ]+)?", re.IGNORECASE)
+_METHOD = re.compile(
+    r" \[[^\]]*\](?: (?:in|of) (?:serum or plasma|serum|plasma|blood)\b)?(?: by [\w ]+)?", re.IGNORECASE
+)
 _REPORTED = re.compile(r" \[score\]|(?: -)? reported$| - 0-10 verbal numeric rating", re.IGNORECASE)
 
 
@@ -30,6 +32,8 @@ def name_of_test(written: str) -> str:
 
     >>> name_of_test("Leukocytes [#/volume] in Blood by Automated count")
     'Leukocytes'
+    >>> name_of_test("Hematocrit [Volume Fraction] of Blood by Automated count")
+    'Hematocrit'
     >>> name_of_test("Hemoglobin.gastrointestinal [Presence] in Stool by Immunologic method")
     'Hemoglobin.gastrointestinal in Stool by Immunologic method'
     """

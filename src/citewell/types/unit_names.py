@@ -113,7 +113,7 @@ def _term(written: str, *, is_alone: bool) -> str:
         return f"{number} {_atom(unit)}" if dot and number.isdigit() and not unit[:1].isdigit() else _atom(inner)
     if annotation in _KEPT:
         return f"{_atom(bare)} {annotation}"
-    is_word = annotation.isalpha() and annotation.casefold() not in _UNCOUNTED
+    is_word = annotation.replace("-", "").isalpha() and annotation.casefold() not in _UNCOUNTED
     return annotation if not bare and is_alone and is_word else _atom(bare)
 
 

@@ -15,6 +15,45 @@ FIXED = frozenset({"id", "origin", "is_verified", "code", "medication_id"})
 """Parts of a fact that a person does not write."""
 
 
+WORDS = {
+    "generic_name": "Medicine",
+    "brand_name": "Brand",
+    "frequency": "How often",
+    "frequency_type": "Regularly, as needed or tapering",
+    "route": "How it is taken",
+    "prescriber": "Prescribed by",
+    "start": "Taken since",
+    "end": "Taken until",
+    "reason_start": "Taken for",
+    "reason_stop": "Stopped because of",
+    "over_the_counter": "Bought without a prescription",
+    "max_daily_dose": "At most, per day",
+    "test_name": "Test",
+    "value_text": "Result in words",
+    "range_low": "Range from",
+    "range_high": "Range to",
+    "flag": "Marked as",
+    "collected": "Date of the sample",
+    "ordered_by": "Ordered by",
+    "dated": "Date",
+    "by": "Doctor or nurse",
+    "allergen": "Allergic to",
+    "is_active": "Still allergic",
+    "performed": "Date",
+    "given": "Date",
+    "specific": "Symptom",
+    "body_region": "Where in the body",
+    "onset": "Since",
+    "still_active": "Still there",
+    "resolved": "Gone since",
+    "at": "Date",
+    "professional": "With",
+    "institution": "Where",
+    "to": "Referred to",
+}
+"""What a patient calls the parts of a fact; the others by their own names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One part of a fact that can be corrected."""
@@ -22,7 +61,8 @@ class Field:
     name: str
     words: str
     value: str
-    choices: tuple[str, ...] = ()
+    choices: tuple[tuple[str, str], ...] = ()
+    """What can be chosen: what is kept, and the words for it."""
 
 
 def correctable(fact: Fact) -> list[Field]:
@@ -33,12 +73,16 @@ def correctable(fact: Fact) -> list[Field]:
         kind = _plain_type(hints[field.name])
         if field.name in FIXED or kind is None:
             continue
-        choices = tuple(str(value.value) for value in kind) if issubclass(kind, Enum) else ()
-        choices = ("true", "false") if kind is bool else choices
+        choices = tuple((str(value.value), _plain(value.value)) for value in kind) if issubclass(kind, Enum) else ()
+        choices = (("true", "yes"), ("false", "no")) if kind is bool else choices
         value = entry.get(field.name, "")
         shown_as = str(value).lower() if isinstance(value, bool) else str(value)
-        found.append(Field(field.name, field.name.replace("_", " ").capitalize(), shown_as, choices))
+        found.append(Field(field.name, WORDS.get(field.name) or _plain(field.name).capitalize(), shown_as, choices))
     return found
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ").replace("-", " ")
 
 
 def corrected(fact: Fact, typed: Mapping[str, str]) -> dict[str, Any]:

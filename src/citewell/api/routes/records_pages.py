@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -21,7 +22,8 @@ from citewell.api.vault_copies import restored
 from citewell.api.vault_sessions import Known, Opened, OpenVaults, Owner, Vaulted, VaultSession, asked
 from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError, InputError, NotFound, VaultLocked
-from citewell.web.records import RecordTurn, record_turn
+from citewell.web.records import RecordTurn, UnreadPapers, record_turn
+from citewell.web.records_today import today
 
 router = APIRouter(prefix="/records")
 
@@ -188,10 +190,29 @@ def _picker(
     )
 
 
-# ------------------------------------------------------------------------------------------------------------- asking
+# ------------------------------------------------------------------------------------------------- today, and asking
 
 
 @router.get("/{vault}")
+def start(visitor: Owner, room: Opened, q: str = "") -> Response:
+    """What matters now: alerts, medicines, results out of range, what is planned and what waits; and a box to ask."""
+    papers = room.record.paper
+    facts = room.record.facts.remembered(room.scope)
+    beside = UnreadPapers(papers.unread(), papers.said_of_allergies())
+    return room_page(
+        "records_today.html",
+        room,
+        visitor,
+        tab="today",
+        question=q,
+        conversation_id=None,
+        today=today(facts, room.record.alerts(), beside, now=datetime.now(UTC)),
+        is_empty=not facts and not papers.entries,
+        examples=EXAMPLES,
+    )
+
+
+@router.get("/{vault}/ask")
 def chat(visitor: Owner, room: Opened, q: str = "") -> Response:
     """A new conversation."""
     return _chat(room, visitor, question=q)
@@ -225,7 +246,7 @@ async def ask(
 def delete(_visitor: Owner, room: Opened, conversation_id: str) -> Response:
     """Erase a conversation."""
     room.ask_service.conversations.erase(conversation_id, room.asker)
-    return see(room.base)
+    return see(f"{room.base}/ask")
 
 
 @router.get("/{vault}/answers/{answer_id}")
@@ -284,10 +305,8 @@ def _chat(
         turns=shown or [],
         problem=problem,
         talks=room.ask_service.conversations.all(room.asker)[:TALKS_SHOWN],
-        is_empty=not room.profile.app.entries(room.scope) and not room.record.facts.all(room.scope),
+        is_empty=not room.profile.app.entries(room.scope) and not room.record.facts.remembered(room.scope),
         examples=EXAMPLES,
-        alerts=len(room.record.alerts()),
-        waiting=len(room.record.facts.unverified(room.scope)),
     )
 
 

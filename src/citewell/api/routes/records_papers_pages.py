@@ -26,7 +26,7 @@ from citewell.web.source_highlights import SourceTarget, view
 router = APIRouter(prefix="/records/{vault}")
 
 NOTHING_PROPOSED = (
-    "The model found no facts in this document that its text supports. You can add what you know under Facts."
+    "The model found no facts in this document that its text supports. You can add what you know under More."
 )
 KIND_WORDS = {
     PaperKind.PRESCRIPTION: "prescription",

@@ -55,7 +55,7 @@ def fact_lines(facts: Sequence[Fact], *, now: datetime) -> list[FactLine]:
     things: dict[tuple[str, ...], list[Fact]] = {}
     for fact in facts:
         things.setdefault((group_of(fact), *_thing(fact)), []).append(fact)
-    active = {_medicine_name(one).casefold() for one in facts if _is_taken(one) and isinstance(one, Medication)}
+    active = {medicine_name(one).casefold() for one in facts if _is_taken(one) and isinstance(one, Medication)}
     lines = []
     for (group, *_), same in things.items():
         newest = sorted(same, key=lambda one: when(one) or LONG_AGO, reverse=True)
@@ -99,7 +99,7 @@ def _thing(fact: Fact) -> tuple[str, ...]:
     name = ""
     match fact:
         case Medication():
-            name = _medicine_name(fact)
+            name = medicine_name(fact)
         case Allergy():
             name = fact.allergen
         case Procedure():
@@ -144,6 +144,20 @@ def one_pressure(facts: Sequence[LabResult]) -> LabResult:
     )
 
 
+def with_pressures(results: Iterable[LabResult]) -> list[LabResult]:
+    """Results in their order, the two sides of a blood pressure that were taken together as one."""
+    taken: dict[tuple[str, ...], list[LabResult]] = {}
+    for result in results:
+        taken.setdefault(_thing(result), []).append(result)
+    return [one for same in taken.values() for one in _joined_sides(same)]
+
+
+def _joined_sides(same: Sequence[LabResult]) -> list[LabResult]:
+    """One blood pressure where both sides were taken once; else every result as it is."""
+    sides = [side[0] for one in same if (side := _side(one)) is not None]
+    return [one_pressure(same)] if sorted(sides) == ["diastolic", "systolic"] else list(same)
+
+
 def _is_taken(fact: Fact) -> bool:
     return isinstance(fact, Medication) and fact.status is MedicationStatus.ACTIVE
 
@@ -176,11 +190,11 @@ def _sentence(same: Sequence[Fact], now: datetime, active: Iterable[str]) -> str
     return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
-def _medicine_name(fact: Medication) -> str:
+def medicine_name(fact: Medication) -> str:
     """Name and dose, each once.
 
     >>> from citewell.types.facts import REPORTED
-    >>> _medicine_name(Medication(id="1", origin=REPORTED, generic_name="Coumadin 2.5 mg", dose="2.5 mg"))
+    >>> medicine_name(Medication(id="1", origin=REPORTED, generic_name="Coumadin 2.5 mg", dose="2.5 mg"))
     'Coumadin 2.5 mg'
     """
     brand = fact.brand_name
@@ -191,12 +205,12 @@ def _medicine_name(fact: Medication) -> str:
 
 
 def _medication(fact: Medication, same: Sequence[Medication], active: Iterable[str]) -> str:
-    name = _medicine_name(fact)
+    name = medicine_name(fact)
     how = _joined(
         [
             fact.frequency,
             "as needed" if fact.frequency_type == "as_needed" and "need" not in (fact.frequency or "") else None,
-            _route(fact.route),
+            plain_route(fact.route),
         ]
     )
     reason = _if("for ", fact.reason_start or fact.condition)
@@ -238,7 +252,8 @@ def _instructions(fact: Medication) -> str | None:
     return None if written.casefold() in (fact.frequency or "").casefold() else written
 
 
-def _route(route: str | None) -> str | None:
+def plain_route(route: str | None) -> str | None:
+    """How a medicine is taken, as people say it."""
     plain = {"oral": "by mouth", "po": "by mouth", "oral use": "by mouth", "injectable": "by injection"}
     return None if route is None else plain.get(route.casefold(), route)
 

@@ -71,6 +71,12 @@ class KnownFacts:
 
 def when(fact: Fact) -> datetime | None:
     """When a fact began or was found."""
+    moment = moment_of(fact)
+    return None if moment is None else moment.at
+
+
+def moment_of(fact: Fact) -> PartialDate | None:
+    """When a fact began or was found, as exactly as it is known."""
     moment: PartialDate | None = None
     match fact:
         case Medication():
@@ -89,7 +95,7 @@ def when(fact: Fact) -> datetime | None:
             moment = fact.given
         case Appointment():
             moment = fact.at
-    return None if moment is None else moment.at
+    return moment
 
 
 def test_keys(result: LabResult) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ form?.addEventListener("submit", (event) => {
   if (!question) return box.focus();
   document.body.className = "with-panel asking records";
   document.getElementById("title").classList.add("unseen");
-  document.querySelectorAll("main > .examples, main > .notice:not(.elsewhere), main > .empty").forEach((one) => one.remove());
+  document.querySelectorAll("main > .examples, main > .notice:not(.elsewhere), main > .empty, main > .today").forEach((one) => one.remove());
   box.value = "";
   box.placeholder = "Ask a follow-up";
   ask(question);
