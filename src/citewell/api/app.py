@@ -23,7 +23,7 @@ import citewell
 from citewell import web
 from citewell.api import problem_responses
 from citewell.api.bodies.events import data_schemas
-from citewell.api.doors import mcp_server
+from citewell.api.doors import mcp_server, openai_chat
 from citewell.api.guard import Guard
 from citewell.api.health import Health
 from citewell.api.multipart import NEVER
@@ -173,6 +173,8 @@ API = (
     status,
 )
 SHORT = (assess, chat)
+DOORS = (openai_chat,)
+"""Routes by the protocols of others, described in docs/doors.md and not in our schema."""
 PAGES = (
     ask_pages,
     check_pages,
@@ -228,7 +230,7 @@ def _routers() -> tuple[list[APIRouter], list[APIRouter], list[APIRouter]]:
     """The routers that are documented, those without a version, and those of the pages."""
     return (
         [*(part.router for part in API), status.exposition],
-        [shortened(part.router) for part in SHORT],
+        [*(shortened(part.router) for part in SHORT), *(door.router for door in DOORS)],
         [page.router for page in PAGES],
     )
 

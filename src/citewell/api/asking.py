@@ -136,7 +136,16 @@ async def sent(
     watch: Callable[[Event], None],
     beat_s: float = BEAT_S,
 ) -> AsyncGenerator[bytes]:
-    """The events of an answer as they are sent; when nobody listens any more, the writing stops."""
+    """The events of an answer as they are sent."""
+    async with aclosing(as_it_comes(answer, threads=threads, watch=watch, beat_s=beat_s)) as events:
+        async for event in events:
+            yield BEAT if event is None else framed(*event_json(event, with_withheld=with_withheld, marks=marks))
+
+
+async def as_it_comes(
+    answer: Iterator[Event], *, threads: Executor, watch: Callable[[Event], None], beat_s: float = BEAT_S
+) -> AsyncGenerator[Event | None]:
+    """The events of an answer, None after a while without one; when nobody listens any more, the writing stops."""
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     gone = threading.Event()
@@ -151,12 +160,12 @@ async def sent(
             try:
                 event = await asyncio.wait_for(events.get(), beat_s)
             except TimeoutError:
-                yield BEAT
+                yield None
                 continue
             if event is None:
                 return
             watch(event)
-            yield framed(*event_json(event, with_withheld=with_withheld, marks=marks))
+            yield event
     finally:
         gone.set()
         writing.cancel()

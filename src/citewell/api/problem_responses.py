@@ -14,6 +14,7 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from citewell.api.doors.openai_errors import error_json
 from citewell.api.problems import PROBLEM, Problem, Refused, problem_of
 from citewell.api.visitor import VISITOR, Visitor
 from citewell.errors import CitewellError
@@ -21,7 +22,8 @@ from citewell.web.display_words import advice
 from citewell.web.pages import page
 
 SIGN_IN_FORM = "sign_in.html"
-FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat", "/mcp")
+OPENAI = "/v1/"
+FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat", "/mcp", OPENAI)
 """Where problems are told as JSON: the API, and the short paths of guidelines beside it."""
 
 WAYS: dict[str, tuple[str, str]] = {
@@ -105,7 +107,7 @@ def answer(
     words = pieces(problem.detail)
     problem = replace(problem, detail=advised(problem.detail, is_program=is_program))
     if is_program:
-        response: Response = JSONResponse(problem_json(problem), status_code=problem.status, media_type=PROBLEM)
+        response = _for_program(path, problem)
     else:
         template = _template(path, problem)
         asked = form() if template == SIGN_IN_FORM else {}
@@ -116,6 +118,14 @@ def answer(
     if problem.retry_after_s is not None:
         response.headers["Retry-After"] = str(problem.retry_after_s)
     return response
+
+
+def _for_program(path: str, problem: Problem) -> Response:
+    """The problem as the protocol of an address has it."""
+    if path.startswith(OPENAI):
+        status = HTTPStatus.BAD_REQUEST if problem.status is HTTPStatus.UNPROCESSABLE_ENTITY else problem.status
+        return JSONResponse(error_json(status, problem.kind, problem.detail), status_code=status)
+    return JSONResponse(problem_json(problem), status_code=problem.status, media_type=PROBLEM)
 
 
 def problem_json(problem: Problem) -> dict[str, Any]:
