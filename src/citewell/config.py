@@ -22,6 +22,11 @@ class Settings(BaseSettings):
         description="PostgreSQL database to use instead of a file in the home folder, as "
         "`postgresql://user:password@host:5432/name`.",
     )
+    library_key_file: Path | None = Field(
+        default=None,
+        description="File that holds the key of an encrypted library; keep it apart from the library and its backups. "
+        "A new library is then encrypted from the start, an existing one by `citewell encrypt`.",
+    )
     index_memory_mb: int = Field(
         default=2_048,
         ge=0,

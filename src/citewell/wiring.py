@@ -50,7 +50,10 @@ SEVERAL_TENANTS = "Several organisations share this library. Set CITEWELL_TENANT
 def make_library(settings: Settings) -> SqlLibrary:
     """The library in the home folder, or in the database that the settings name."""
     if settings.database_url is None:
-        return SqlLibrary(library_file(settings.home))
+        from citewell.adapters.vault.library_key import driver_of
+
+        path = library_file(settings.home)
+        return SqlLibrary(path, driver_of(path, settings.library_key_file))
     from citewell.adapters.store.copy_rows import refuse_unfinished
     from citewell.adapters.store.postgres import open_postgres
 
@@ -139,7 +142,7 @@ def tenant_of(named: str | None, known: Collection[str]) -> str:
 
 def make_index(library: SqlLibrary, settings: Settings) -> TenantIndex | ExactIndex | PostgresIndex | QdrantIndex:
     """The library's own index; before it the replica, where there is one. A vault is searched in itself alone."""
-    if library.is_encrypted:
+    if library.is_vault:
         from citewell.adapters.index.exact import ExactIndex
 
         return ExactIndex(library)
@@ -301,7 +304,7 @@ def make_ask_service(
 
     engine, path = library.engine, library.path
     seal = open_seal(library)
-    audit = SqlAudit(engine, path, seal, is_vault=library.is_encrypted)
+    audit = SqlAudit(engine, path, seal, is_vault=library.is_vault)
     conversations = SqlConversations(engine, path, seal, assistant=name, keep_days=keep_days)
     inbox = SqlInbox(engine, path, seal)
     return AskService(
@@ -321,7 +324,7 @@ def open_seal(library: SqlLibrary) -> TextCipher:
     from citewell.adapters.store.encryption import KEY_FILE, TextCipher
     from citewell.adapters.store.engine import writing
 
-    if library.is_encrypted:
+    if library.is_vault:
         with writing(library.engine, library.path) as connection:
             return TextCipher.inside(connection)
     home = library.path.parent

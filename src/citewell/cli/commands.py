@@ -33,6 +33,8 @@ VERBS = {
     "doctor": "doctor",
     "backup": "backup",
     "restore": "backup.restore",
+    "encrypt": "encrypt",
+    "decrypt": "encrypt.decrypt",
     "migrate": "migrate",
 }
 """The file of each verb, and its function where that has another name."""

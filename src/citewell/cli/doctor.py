@@ -217,7 +217,8 @@ def _tried(part: str, app: App, look: Callable[[App], SystemCheck | str]) -> Sys
 def _look_at_database(app: App) -> str:
     from citewell.adapters.store.database import database
 
-    return str(database(app.library.engine))
+    state = ", encrypted" if app.settings.library_key_file and app.settings.database_url is None else ""
+    return f"{database(app.library.engine)}{state}"
 
 
 def _look_at_documents(app: App) -> SystemCheck | str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from citewell.adapters.store.engine import Driver
 from citewell.adapters.store.original_files import store_of
+from citewell.adapters.vault.library_key import driver_of
 from citewell.errors import DamagedFile, DiskFull, InputError, LibraryError, NotFound
 from citewell.wiring import LIBRARY_FILE, make_home
 
@@ -68,8 +69,9 @@ def back_up(app: App, folder: Path) -> Copied:
         for name in BESIDE:
             if (home / name).is_file():
                 shutil.copy2(home / name, making / name)
-        _copy_library(home / LIBRARY_FILE, making / LIBRARY_FILE)
-        lost = _bring_in_originals(making / LIBRARY_FILE, app.library.blobs)
+        driver = driver_of(home / LIBRARY_FILE, app.settings.library_key_file)
+        _copy_library(driver, home / LIBRARY_FILE, making / LIBRARY_FILE)
+        lost = _bring_in_originals(driver, making / LIBRARY_FILE, app.library.blobs)
         for name in FOLDERS:
             if (home / name).is_dir():
                 shutil.copytree(home / name, making / name)
@@ -121,19 +123,19 @@ def restore(folder: Path, home: Path) -> int:
     return len(files)
 
 
-def _copy_library(path: Path, target: Path) -> None:
-    with _plain_errors(target), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+def _copy_library(driver: Driver, path: Path, target: Path) -> None:
+    with _plain_errors(driver, target), closing(driver.connect(path, read_only=False)) as connection:
         connection.execute("VACUUM INTO ?", (str(target),))
     target.chmod(0o600)
 
 
-def _bring_in_originals(path: Path, blobs: Blobs | None) -> int:
+def _bring_in_originals(driver: Driver, path: Path, blobs: Blobs | None) -> int:
     """Put the originals that lie outside into a copy, which then needs no store; how many are not to be had.
 
     The files outside stay the living library's, so the copy no longer knows of them.
     """
     lost = 0
-    with _plain_errors(path), closing(sqlite3.connect(path)) as connection, connection:
+    with _plain_errors(driver, path), closing(driver.connect(path, read_only=False)) as connection, connection:
         query = "SELECT rowid, kept_in, key FROM originals WHERE key IS NOT NULL"
         for row, kept_in, key in connection.execute(query).fetchall():
             try:
@@ -148,10 +150,10 @@ def _bring_in_originals(path: Path, blobs: Blobs | None) -> int:
 
 
 @contextmanager
-def _plain_errors(target: Path) -> Iterator[None]:
+def _plain_errors(driver: Driver, target: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.Error as error:
+    except driver.module.Error as error:
         if "full" in str(error):
             raise DiskFull(
                 f"The disk that holds {target.parent} is full. Nothing was changed. Free some space and try again."

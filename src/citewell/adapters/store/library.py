@@ -30,9 +30,11 @@ NEVER_READ = (LifecycleState.PENDING, LifecycleState.QUEUED, LifecycleState.PROC
 class SqlLibrary(SqlQueue, SqlReindex):
     """Documents, versions and generations in one SQLite file, or in the database of an engine that is open."""
 
-    def __init__(self, path: Path, driver: Driver = PLAIN, *, engine: Engine | None = None) -> None:
+    def __init__(
+        self, path: Path, driver: Driver = PLAIN, *, engine: Engine | None = None, is_vault: bool = False
+    ) -> None:
         super().__init__(engine or open_engine(path, driver), path)
-        self.is_encrypted = driver is not PLAIN
+        self.is_vault = is_vault
         """A vault keeps everything inside its file; nothing may lie beside it."""
 
     def close(self) -> None:

@@ -94,7 +94,7 @@ class VaultFolder:
         """The record itself, after the seal of every page was checked."""
         if not self.data.is_file():
             raise LibraryError(f"{DATA_FILE} is missing from {self.path}. Restore the vault from an export.")
-        library = SqlLibrary(self.data, keyed(key))
+        library = SqlLibrary(self.data, keyed(key), is_vault=True)
         try:
             prove_whole(library.engine)
         except BaseException:
@@ -158,7 +158,7 @@ def make_vault(vaults: Path, label: str, passphrase: str) -> tuple[VaultFolder, 
     with _made_apart(vaults, vault_id) as draft:
         header.wrapped(key, "passphrase", passphrase).wrapped(key, "recovery", phrase).write(draft)
         os.close(os.open(draft / DATA_FILE, os.O_CREAT | os.O_RDWR, 0o600))
-        SqlLibrary(draft / DATA_FILE, keyed(key)).close()
+        SqlLibrary(draft / DATA_FILE, keyed(key), is_vault=True).close()
     key.wipe()
     return VaultFolder(vaults / vault_id), phrase
 
