@@ -206,8 +206,20 @@ class Inbox(Protocol):
         """What this person may answer, open ones first, then the newest; those whose id starts so, if it is given."""
         ...
 
+    def open_count(self, asker: User) -> int:
+        """How many open questions wait for this person."""
+        ...
+
     def asked(self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None) -> HistoryPage[RoutedQuestion]:
         """What this person asked and was passed on, the newest first."""
+        ...
+
+    def file(self, answer_id: str, route: Route, asker: User) -> str:
+        """Pass a question on that this person asked; its id in the inbox, the same one the second time."""
+        ...
+
+    def filed(self, answer_ids: Iterable[str], asker: User) -> frozenset[str]:
+        """Which of these answers' questions this person has passed on."""
         ...
 
     def replies(self, answer_ids: Iterable[str], asker: User) -> dict[str, str]:

@@ -466,7 +466,7 @@ def test_people_sign_in_and_out_and_see_what_is_theirs(own: Any, visit: Any, wat
     page.fill("#email", "Ann@clinic.example")
     page.fill("#password", "ten letters!")
     page.click("main button")
-    expect(page.locator("nav[aria-label=Main] a")).to_have_text(["Search", "Guidelines", "Library"])
+    expect(page.locator("nav[aria-label=Main] a")).to_have_text(["Search", "Library", "Guidelines"])
     page.goto(f"{own.address}/library")
     expect(page.locator("#upload")).to_have_count(0)
     expect(page.locator(".documents tbody tr")).to_have_count(len(own.app.entries(Scope.owner("local"))))

@@ -47,7 +47,8 @@ WIDTHS = (390, 1000, 1280, 1920)
 
 def search(page: Page, question: str) -> None:
     if "/search" not in page.url:
-        follow(page, "nav[aria-label=Main] >> text=Search")
+        follow(page, "nav >> text=Ask")
+        follow(page, "nav.tabs >> text=Search")
     page.fill("#q", question)
     with page.expect_navigation():  # the page's own scripts have run when it ends
         page.press("#q", "Enter")

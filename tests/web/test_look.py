@@ -24,11 +24,8 @@ TEXT_PAIRS = [
 
 
 def colours(*, dark: bool) -> dict[str, str]:
-    light, _, rest = STYLE.partition("@media (prefers-color-scheme: dark)")
-    found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
-    if dark:
-        found |= dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", rest.partition("\n}\n")[0]))
-    return found
+    pairs = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);", STYLE)
+    return {name: pair[dark] for name, *pair in pairs}
 
 
 def luminance(colour: str) -> float:

@@ -99,6 +99,7 @@ def looked_json(looked: SearchedScope | None) -> dict[str, Any] | None:
         "tags": sorted(scope.tags),
         "journey": scope.journey,
         "subject": scope.subject,
+        "document": scope.document,
         "documents": looked.documents,
     }
 

@@ -102,7 +102,14 @@ def _library(searched: SearchedSources) -> dict[str, Any]:
 
 def scope_json(scope: Scope) -> dict[str, Any]:
     """A scope as a record holds it."""
-    return {"tenant": scope.tenant, "tags": sorted(scope.tags), "journey": scope.journey, "subject": scope.subject}
+    narrowed = {} if scope.document is None else {"document": scope.document}
+    return {
+        "tenant": scope.tenant,
+        "tags": sorted(scope.tags),
+        "journey": scope.journey,
+        "subject": scope.subject,
+        **narrowed,
+    }
 
 
 def scope_of(recorded: Mapping[str, Any]) -> Scope:
@@ -111,7 +118,8 @@ def scope_of(recorded: Mapping[str, Any]) -> Scope:
     >>> scope_of(scope_json(Scope.owner("clinic"))) == Scope.owner("clinic")
     True
     """
-    return Scope(recorded["tenant"], frozenset(recorded["tags"]), recorded["journey"], recorded["subject"])
+    tags, document = frozenset(recorded["tags"]), recorded.get("document")
+    return Scope(recorded["tenant"], tags, recorded["journey"], recorded["subject"], document)
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:

@@ -109,6 +109,7 @@ class Judge:
 
 
 UNANSWERED = "The documents do not answer this well enough ({reason})."
+NOT_SENT = "It was not sent to anyone."
 UNSURE = "this may not answer the question"
 
 WHY = {
@@ -312,8 +313,8 @@ def refuse(request: AnswerRequest, reason: str, *, judge: Judge) -> Answer:
     return _answer(Gate(request, _unchecked), Refuse(reason), [], confidence=NOTHING, judge=judge)
 
 
-def passed_on(answer: Answer, *, asked_by: str) -> Answer:
-    """The answer to a question that goes into the inbox, saying so; any other as it is.
+def passed_on(answer: Answer, *, asked_by: str, is_sent: bool) -> Answer:
+    """The answer to a question that goes, or may go, into the inbox, saying so; any other as it is.
 
     Nobody is sent their own question: what the asker would have to answer goes to the administrator.
     """
@@ -325,6 +326,8 @@ def passed_on(answer: Answer, *, asked_by: str) -> Answer:
         reason = f"{action.reason}; {OWN_TAG.format(tag=action.tag)}"
         action = replace(action, owner_id=None, owner_email=None, reason=reason, fallback=True)
     person = action.owner_email or ("the administrator" if is_own else None)
+    if not is_sent:
+        return replace(answer, action=action, text=f"{UNANSWERED.format(reason=action.reason)} {NOT_SENT}")
     notice = f"Your question was sent to {person}. The reply will appear under Sent." if person else NOBODY
     return replace(answer, action=action, text=f"{UNANSWERED.format(reason=action.reason)} {notice}")
 

@@ -53,10 +53,12 @@ HISTORY_TURNS = 24
 """The newest turns that are looked at; how many of them the writer sees is a matter of tokens."""
 
 REMEMBERED_SCOPES = 64
+REPLIES_LOOKED_AT = 200
 
 WORDY = r"[0-9A-Za-z\u00c0-\u167f\u1681-\u1fff\u2c00-\u2fef\u3040-\ud7ff\uf900-\ufaff]"
 """A letter of some script, or a digit: what has none is no question. A schema can say it too."""
 
+NOT_WHOLE = "This is too short for a person to answer. Ask a whole question, then send it."
 WORDLESS = "No searchable words in this question. Ask it in words."
 
 
@@ -127,17 +129,26 @@ class AskService:
     # ------------------------------------------------------------------------------------------------------- asking
 
     def ask(
-        self, question: str, *, asker: User, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
+        self,
+        question: str,
+        *,
+        asker: User,
+        conversation_id: str | None = None,
+        options: AskOptions = NO_OPTIONS,
+        hand_on: bool = True,
     ) -> Iterator[Event]:
         """Ask in a conversation, a new one unless one is named; the answer in the last event is on record.
 
+        What the documents do not answer goes to a person at once, unless the person who asks is asked first; then
+        `hand_on` passes it on.
         The question is kept before anything is answered, so that a failure loses nothing: asked again in the same
         conversation, it is answered there.
         """
         question = _checked_question(question, asker, self.emergency)
         with_options = self.choose(options)
         place = self.conversations.begin(question, asker, conversation_id=conversation_id)
-        return self._answered(AskSession(self, question, asker, place, options), with_options)
+        session = AskSession(self, question, asker, place, options, hand_on=hand_on)
+        return self._answered(session, with_options)
 
     def answer(
         self, question: str, *, asker: User, conversation_id: str | None = None, options: AskOptions = NO_OPTIONS
@@ -158,13 +169,32 @@ class AskService:
                 yield (
                     event
                     if not isinstance(event, AnswerDone)
-                    else session.end(with_help(passed_on(event.answer, asked_by=asker.user_id), emergency))
+                    else session.end(
+                        with_help(passed_on(event.answer, asked_by=asker.user_id, is_sent=session.hands_on), emergency)
+                    )
                 )
         except BaseException as error:  # a writer that failed, or a reader who left
             session.stop(error)
             raise
 
     # ---------------------------------------------------------------------------------------------------- afterwards
+
+    def hand_on(self, answer_id: str, asker: User) -> str:
+        """Pass a question of the asker's that was not answered on to a person; its id in the inbox."""
+        words = self.audit.read(answer_id, asker).words
+        route = (words["answer"] or {}).get("route")
+        if route is None:
+            raise InputError("This question was answered. Only unanswered questions can be sent to a person.")
+        if not is_whole_question(words["question"]):
+            raise InputError(NOT_WHOLE)
+        return self.inbox.file(answer_id, Route(**route), asker)
+
+    def earlier_reply(self, question: str, asker: User) -> RoutedQuestion | None:
+        """The newest reply that this person got to the same question; letter case and punctuation do not count."""
+        items = [item for item in self.inbox.asked(asker, limit=REPLIES_LOOKED_AT).items if item.reply]
+        asked = self.questions(items, asker)
+        wanted = same_words(question)
+        return next((item for item in items if same_words(asked.get(item.answer_id, "")) == wanted), None)
 
     def case(self, routed_id: str, asker: User) -> Case:
         """A question that was passed on, as far as this person may see it."""
@@ -205,8 +235,16 @@ class AskSession:
     """One question while it is being answered: what was searched, and what has been shown so far."""
 
     def __init__(
-        self, service: AskService, question: str, asker: User, place: ConversationPlace, options: AskOptions
+        self,
+        service: AskService,
+        question: str,
+        asker: User,
+        place: ConversationPlace,
+        options: AskOptions,
+        *,
+        hand_on: bool,
     ) -> None:
+        self.hands_on = hand_on and is_whole_question(question)
         self._service, self.question, self.asker, self.place, self._options = service, question, asker, place, options
         self.history: tuple[Message, ...] = ()
         self._assistant: Assistant | None = None
@@ -234,7 +272,7 @@ class AskSession:
         """Keep the answer with all that it rests on; only then is it given."""
         payload = self._audit_payload()
         words = record(payload, answer.claims, answer, ended="answered")
-        route = answer.action if isinstance(answer.action, Route) else None
+        route = answer.action if isinstance(answer.action, Route) and self.hands_on else None
         ending = KeptOutcome(answer.id, self.question, self.asker, self.place, words, answer.text, route)
         routed_id = self._service.ledger.keep(ending)
         self._is_kept = True
@@ -261,6 +299,32 @@ class AskSession:
         assert self._assistant is not None
         setup = self._assistant.setup()
         return AuditPayload(self.question, self.asker, self.history, searched, setup, self._options)
+
+
+GREETINGS = frozenset(
+    "hello hi hey hiya hallo good morning afternoon evening day thanks thank you cheers bye goodbye ok okay yes no "
+    "test testing there all everyone please sorry how are".split()
+)
+"""Words that alone ask nothing; for a person to review."""
+
+
+def same_words(question: str) -> list[str]:
+    """The words of a question, without letter case and punctuation.
+
+    >>> same_words("Who is on call today?") == same_words("who is on call  today")
+    True
+    """
+    return re.findall(r"\w+", question.casefold())
+
+
+def is_whole_question(question: str) -> bool:
+    """Whether a person could answer it: at least two words, and more than a greeting.
+
+    >>> is_whole_question("Hello, good morning!"), is_whole_question("asdfgh"), is_whole_question("zinc in pregnancy")
+    (False, False, True)
+    """
+    words = same_words(question)
+    return len(words) > 1 and not GREETINGS.issuperset(words)
 
 
 def paired(turns: Sequence[ConversationMessage]) -> tuple[Message, ...]:

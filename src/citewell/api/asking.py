@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from citewell.answer.events import AnswerDone, AnswerFailed, AnswerStarted, Even
 from citewell.api.bodies.events import MEDIA_TYPE
 from citewell.api.problems import problem_of
 from citewell.api.server_state import ServerState
+from citewell.api.visitor import Visitor
 from citewell.errors import CitewellError
 from citewell.types import NO_OPTIONS, AskOptions, User
 from citewell.types.hashed_ids import logged
@@ -42,6 +43,23 @@ class Asking:
     asker: User
     conversation_id: str | None
     options: AskOptions = NO_OPTIONS
+    hand_on: bool = True
+
+
+def asker_of(
+    site: ServerState,
+    visitor: Visitor,
+    *,
+    tags: Iterable[str] | None = None,
+    journey: str | None = None,
+    subject: str | None = None,
+    document: str | None = None,
+) -> User:
+    """The visitor with what their question is narrowed to; of one document they may ask whatever they may read."""
+    if document is None:
+        return visitor.asker(tags=tags, journey=journey, subject=subject)
+    lineage = site.entry(document, visitor.whole).lineage
+    return User(visitor.user_id, visitor.role, replace(visitor.whole, document=lineage))
 
 
 async def in_turn(site: ServerState, work: Callable[[], T]) -> T:
@@ -81,7 +99,11 @@ async def begun(site: ServerState, asking: Asking) -> Iterator[Event]:
         app = site.loaded()
         asker = replace(asking.asker, scope=app.in_journey(asking.asker.scope))
         return app.ask_service.ask(
-            asking.question, asker=asker, conversation_id=asking.conversation_id, options=asking.options
+            asking.question,
+            asker=asker,
+            conversation_id=asking.conversation_id,
+            options=asking.options,
+            hand_on=asking.hand_on,
         )
 
     return await run_in_threadpool(begin)

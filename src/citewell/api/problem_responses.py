@@ -28,7 +28,7 @@ FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat", "/mcp", OPENAI)
 
 WAYS: dict[str, tuple[str, str]] = {
     "list": ("GET /api/v1/documents", "Library"),
-    "inbox": ("GET /api/v1/inbox", "Inbox"),
+    "inbox": ("GET /api/v1/inbox", "Team inbox"),
     "conversations": ("GET /api/v1/conversations", "Ask"),
     "users list": ("GET /api/v1/users", "Admin"),
     "audit list": ("GET /api/v1/audit", "Audit"),
@@ -51,7 +51,7 @@ _COMMAND = re.compile(r"`citewell (?P<command>[^`]+)`(?P<ids> shows the (?:names
 
 PAGES = {
     "Library": "/library",
-    "Inbox": "/inbox",
+    "Team inbox": "/inbox",
     "Ask": "/",
     "Admin": "/admin",
     "Audit": "/audit",

@@ -30,13 +30,15 @@ from citewell.api.rate_limits import RateLimit, Running, too_often
 from citewell.api.token_signer import TokenSigner
 from citewell.api.visitor import Visitor
 from citewell.app import App, Results
-from citewell.errors import LibraryError, NotFound
+from citewell.errors import CitewellError, LibraryError, NotFound
 from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.operations.scheduled_backup import BackupTimer
 from citewell.ports.queue import Queue
+from citewell.samples import is_sample
 from citewell.types import Chunk, Document, LibraryEntry, LifecycleState, Scope
 from citewell.vocabulary import ATTRIBUTION
 from citewell.web import display_words as phrases
+from citewell.web.navigation import Menu, menu
 from citewell.web.pages import page
 
 log = logging.getLogger(__name__)
@@ -149,6 +151,8 @@ class ServerState:
         """How long a sentence took to be checked of late; None before the first."""
         self._stopwatch = Stopwatch()
         self.backups = BackupTimer(settings)
+        self.has_records: Callable[[], bool] = lambda: False
+        """Whether somebody keeps a record of their own beside the library."""
         self.queueing = threading.Lock()
         """Held while a file is put into the queue, so that the same bytes twice are kept once."""
         self._loading = threading.Lock()
@@ -220,8 +224,22 @@ class ServerState:
             "stays_here": is_local and not any(elsewhere),
             "runs_site": self.is_run_by(visitor),
             "attribution": ATTRIBUTION,
+            "places": lambda: self._places(visitor),
         }
         return page(template, visitor=visitor, csrf=visitor.csrf, **common, **values)
+
+    def _places(self, visitor: Visitor) -> Menu:
+        """The menu of a visitor, with the number of questions that wait for them."""
+        waiting = 0
+        with suppress(CitewellError):  # the page says what is wrong where it matters
+            waiting = self.ask_service().inbox.open_count(visitor.asker()) if visitor.may("ask") else 0
+        return menu(visitor, inbox_count=waiting, is_personal=visitor.is_owner and self._is_personal(visitor))
+
+    def _is_personal(self, visitor: Visitor) -> bool:
+        """Whether a record is all that is kept here: no document but samples, and nobody else to share it with."""
+        if not self.has_records() or self.people.all(tenant=visitor.tenant):
+            return False
+        return all(is_sample(entry) for entry in self.app.entries(visitor.whole))
 
     def set_cookie(self, response: Response, session: str) -> None:
         """Give a browser its session."""

@@ -45,6 +45,7 @@ class OpenVaults:
         self.vaults = self._all()
         self._steps: dict[str, Step] = {}
         self._stopwatch = Stopwatch()
+        site.has_records = lambda: bool(self.vaults.all())
 
     def close(self) -> None:
         """Lock everything; a server may be started again."""
@@ -141,12 +142,18 @@ def owner_only(request: Request) -> Visitor:
 Owner = Annotated[Visitor, Depends(owner_only)]
 
 
-def open_vaults_of(request: Request, _owner: Owner) -> OpenVaults:
-    """The vaults of the server that a request is for."""
+def vaults_of(request: Request) -> OpenVaults:
+    """The vaults of the server that a request is for; who asks for one must be its owner."""
     safe: OpenVaults = request.app.state.safe
     return safe
 
 
+def open_vaults_of(request: Request, _owner: Owner) -> OpenVaults:
+    """The same, for the owner alone."""
+    return vaults_of(request)
+
+
+AllVaults = Annotated[OpenVaults, Depends(vaults_of)]
 Vaulted = Annotated[OpenVaults, Depends(open_vaults_of)]
 VaultId = Annotated[str, Path(alias="vault", max_length=64)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +15,7 @@ from citewell.answer.events import AnswerDone, AnswerStarted, Event, Notice, Rep
 from citewell.cli.common import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.conversations import conversation_id
 from citewell.errors import CitewellError, InputError
-from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualified, Route
+from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualified, Route, User
 
 if TYPE_CHECKING:
     from citewell.app import App
@@ -73,6 +74,10 @@ def ask(
             show_default=False,
         ),
     ] = None,
+    document: Annotated[str | None, typer.Option(help="ID of the one document to ask.", show_default=False)] = None,
+    send: Annotated[
+        bool, typer.Option("--send/--no-send", help="Send a question the documents do not answer to a person.")
+    ] = True,
     marks: Annotated[Marks, typer.Option(help="Citation style.")] = Marks.NUMBER,
     home: Home = None,
     json: Json = False,
@@ -81,10 +86,18 @@ def ask(
     with opened(context, home) as app:
         need_documents(app)
         asker = app.owner(tags=tag, journey=journey, subject=subject)
+        if document is not None:
+            asker = User.owner(
+                replace(
+                    app.scope_of_owner(), document=app.library.entry(app.find(document), app.scope_of_owner()).lineage
+                )
+            )
         chosen = _chosen(app, conversation, continued)
         options = AskOptions(model, max_passages)
         done = _answered(
-            app.ask_service.ask(question, asker=asker, conversation_id=chosen, options=options), marks=marks, quiet=json
+            app.ask_service.ask(question, asker=asker, conversation_id=chosen, options=options, hand_on=send),
+            marks=marks,
+            quiet=json,
         )
     if json:
         print_json(done_json(done, with_withheld=True, marks=marks))
@@ -149,6 +162,8 @@ def _print_end(done: AnswerDone, marks: Marks) -> None:
         return
     if not isinstance(answer.action, Cite | Qualified):
         typer.echo(printable(without_help(answer)))
+        if isinstance(answer.action, Route):
+            typer.echo(f"Not sent to anyone. To send it, use `citewell inbox send {answer.id[:8]}`.")
         return
     typer.echo("")
     for citation in answer.citations:

@@ -10,6 +10,7 @@ import typer
 
 from citewell.answer.history_json import with_questions
 from citewell.api.bodies.history import RoutedListResponse
+from citewell.cli.audit import AnswerId, answer_id
 from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
 from citewell.cli.ids import find, part_of
 from citewell.history import PAGE_LENGTH
@@ -68,6 +69,23 @@ def show(context: typer.Context, question: RoutedId, home: Home = None, json: Js
         print_json(case)
     else:
         _print_case(case)
+
+
+@app.command()
+def send(
+    context: typer.Context,
+    answer: AnswerId,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Send a question of yours that was not answered to the right person."""
+    with opened(context, home) as library:
+        service, asker = library.ask_service, library.owner()
+        item = service.inbox.one(service.hand_on(answer_id(library, answer), asker), asker)
+    if json:
+        print_json(item)
+    else:
+        typer.echo("Sent. `citewell inbox asked` will show the reply.")
 
 
 @app.command()

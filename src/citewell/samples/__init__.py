@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
-from citewell.types import Filing
+from citewell.types import Filing, LibraryEntry
 
 GUIDELINE = "breathlessness-guideline.pdf"
 CHAPTER = "child-dehydration-chapter.nxml"
@@ -78,3 +80,13 @@ def sample_files() -> list[Path]:
     """The sample documents that ship with Citewell, in the order a newcomer should see them."""
     folder = Path(__file__).parent
     return [folder / name for name in (GUIDELINE, CHAPTER, POLICY, LEAFLET)]
+
+
+@cache
+def _hashes() -> frozenset[str]:
+    return frozenset(sha256(path.read_bytes()).hexdigest() for path in sample_files())
+
+
+def is_sample(entry: LibraryEntry) -> bool:
+    """Whether a document is one of the samples, byte for byte, whatever it is called by now."""
+    return entry.content_hash in _hashes()

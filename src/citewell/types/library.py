@@ -31,6 +31,8 @@ class Scope:
     tags: frozenset[str]
     journey: str | None
     subject: str | None
+    document: str | None = None
+    """The lineage of the one document that is looked at, where a question is narrowed to it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.tags, frozenset):

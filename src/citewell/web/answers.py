@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Any
 
 from citewell.answer.answer_json import left_out_words
 from citewell.answer.service import CitedPassage
+from citewell.history import RoutedQuestion
 from citewell.web.source_highlights import SourceTarget
 
+LEAST_CELLS = 3
+"""Of a row that is shown as one: two could be a sentence with a colon in each half."""
 GIVEN = "given"
 """The name of words that were sent along, which stand in no document."""
 
@@ -52,6 +56,19 @@ class ShownTurn:
     """The way to help, where the question tells of an emergency; it stands first and apart."""
     text: str = ""
     """What was said without it."""
+    is_sent: bool = False
+    """The question waits for a person, or was answered by one."""
+    may_send: bool = False
+    """The question is whole enough for a person to answer."""
+    earlier: RoutedQuestion | None = None
+    """The reply that the same question got before."""
+    nearest: Sequence[tuple[Chip, str]] = ()
+    """Of an unanswered question: the passages nearest to it, with their words."""
+
+    @property
+    def blocks(self) -> list[AnswerBlock]:
+        """The answer's sentences and tables."""
+        return answer_blocks((self.answer or {}).get("sentences", ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +97,43 @@ def turn(question: str, answer: Mapping[str, Any], *, reply: str | None = None) 
     notice = notice_of(answer)
     text = answer["text"].removeprefix(notice).strip()
     return ShownTurn(question, answer, chips, searched, reply, left_out, notice, text)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBlock:
+    """A part of an answer: sentences, or the rows of one table under the names of its columns."""
+
+    sentences: Sequence[Mapping[str, Any]]
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+
+def answer_blocks(sentences: Sequence[Mapping[str, Any]]) -> list[AnswerBlock]:
+    """The sentences of an answer in their order, rows of a table that follow each other as a table.
+
+    >>> row = {"text": "Drug: A; Dose: 5 mg; Days: 3"}
+    >>> [block.columns for block in answer_blocks([row, {"text": "Stop: it hurts."}])]
+    [['Drug', 'Dose', 'Days'], ()]
+    """
+    blocks = []
+    for columns, group in groupby(sentences, key=lambda sentence: [name for name, _ in table_row(sentence["text"])]):
+        members = list(group)
+        rows = [[value for _, value in table_row(member["text"])] for member in members]
+        blocks.append(AnswerBlock(members, columns, rows) if columns else AnswerBlock(members))
+    return blocks
+
+
+def table_row(text: str) -> list[tuple[str, str]]:
+    """The cells of a row as a document's table is quoted, each with the name of its column; none for a sentence.
+
+    >>> table_row("Drug: A; Dose: 5 mg: slowly; Days: 3")
+    [('Drug', 'A'), ('Dose', '5 mg: slowly'), ('Days', '3')]
+    >>> table_row("Fever: give fluids; rest.")
+    []
+    """
+    cells = [part.partition(": ") for part in text.split("; ")]
+    is_row = len(cells) > LEAST_CELLS - 1 and all(name and split and value for name, split, value in cells)
+    return [(name, value) for name, _, value in cells] if is_row else []
 
 
 def notice_of(answer: Mapping[str, Any]) -> str:

@@ -16,7 +16,12 @@ from citewell.types import EVERY, LifecycleState
 RELEVANCE = ((0.5, "strong"), (0.25, "good"), (0.1, "fair"), (0.0, "weak"))
 """From which relevance a match is called what."""
 
-LEVELS = ((0.75, "high confidence"), (0.5, "medium confidence"), (0.0, "low confidence"))
+ANSWERS, PARTLY, UNSURE = (
+    "Answers your question",
+    "Answers part of it: check the source",
+    "May not answer it: read the source",
+)
+LEVELS = ((0.75, ANSWERS), (0.5, PARTLY), (0.0, UNSURE))
 """What an answer is called by how often one with its score is right."""
 
 VERDICTS = {
@@ -29,7 +34,6 @@ VERDICTS = {
 
 TURN = {
     "verdicts": VERDICTS,
-    "levels": LEVELS,
     "withheld": list(WHY.items()),
     "calibrated": "how often answers with this score are right, measured on questions with known answers",
     "instruction": "contains what looks like an instruction; it was not followed",
@@ -76,6 +80,8 @@ def looked_in(scope: Mapping[str, Any]) -> str:
     >>> looked_in({"tags": [], "journey": None, "subject": None, "documents": 3})
     'Searched 3 documents: for everyone.'
     """
+    if scope.get("document"):
+        return "Searched this document alone."
     count = counted(scope["documents"], "document")
     tags = [f"“{tag}”" for tag in scope["tags"] if tag != "public"]
     if EVERY in scope["tags"]:
@@ -90,13 +96,18 @@ def looked_in(scope: Mapping[str, Any]) -> str:
     return f"{told}."
 
 
-def confidence_level(calibrated: float) -> str:
-    """The word for how often an answer with a score is right.
+def answer_level(answer: Mapping[str, Any]) -> tuple[str, str]:
+    """How far an answer answers the question, in words, and its colour; one with a reservation never does wholly.
 
-    >>> confidence_level(0.75), confidence_level(0.74), confidence_level(0.1)
-    ('high confidence', 'medium confidence', 'low confidence')
+    >>> answer_level({"action": "CITE", "confidence": {"calibrated": 0.8}})
+    ('Answers your question', 'good')
+    >>> answer_level({"action": "QUALIFY", "confidence": {"calibrated": 0.9}})[1]
+    'busy'
     """
-    return next(word for least, word in LEVELS if calibrated >= least)
+    level = next(word for least, word in LEVELS if answer["confidence"]["calibrated"] >= least)
+    if answer["action"] == "QUALIFY" and level == ANSWERS:
+        level = PARTLY
+    return level, {ANSWERS: "good", PARTLY: "busy", UNSURE: "wait"}[level]
 
 
 def relevance_word(relevance: float) -> str:

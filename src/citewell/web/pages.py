@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from citewell.answer.gate import why_withheld
 from citewell.web import display_words
+from citewell.web.navigation import menu
 
 NOBODY: dict[str, Any] = {
     "is_local": False,
@@ -19,6 +20,7 @@ NOBODY: dict[str, Any] = {
     "visitor": None,
     "csrf": "",
     "talks": (),
+    "places": None,
 }
 """What a page knows when it is made for no visitor."""
 
@@ -35,7 +37,7 @@ def templates() -> Environment:
     )
     environment.filters.update(
         advice=display_words.advice,
-        confidence_level=display_words.confidence_level,
+        answer_level=display_words.answer_level,
         counted=display_words.counted,
         day=display_words.day,
         duration=display_words.duration,
@@ -49,7 +51,7 @@ def templates() -> Environment:
         state_word=display_words.state_word,
         why_withheld=why_withheld,
     )
-    environment.globals.update(verdicts=display_words.VERDICTS, turn_words=display_words.TURN)
+    environment.globals.update(verdicts=display_words.VERDICTS, turn_words=display_words.TURN, menu=menu)
     return environment
 
 

@@ -160,6 +160,8 @@ def _condition(scope: Scope) -> Any:
         return models.FieldCondition(key=key, match=models.MatchValue(value=True))
 
     must: list[Any] = [holds("tenant", scope.tenant)]
+    if scope.document is not None:
+        must.append(holds("lineage", scope.document))
     if EVERY not in scope.tags:
         must.append(holds("tags", PUBLIC, *sorted(scope.tags)))
     for value, general, field in (

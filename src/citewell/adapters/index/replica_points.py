@@ -28,6 +28,7 @@ class FiledVersion:
     tags: tuple[str, ...]
     journeys: tuple[str, ...]
     subject: str | None
+    lineage: str
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -38,6 +39,7 @@ class FiledVersion:
             "is_universal": not self.journeys,
             "subject": self.subject,
             "is_general": self.subject is None,
+            "lineage": self.lineage,
         }
 
     @property

@@ -20,7 +20,7 @@ def visible(scope: Scope) -> ColumnElement[bool]:
     """The condition on `documents` that holds for what the scope may see."""
     if not scope.tenant or scope.tenant == EVERY:
         raise ScopeRefused("A tenant is required: name the organisation whose library this is.")
-    return and_(documents.c.tenant == scope.tenant, _tags(scope), _journey(scope), _subject(scope))
+    return and_(documents.c.tenant == scope.tenant, _tags(scope), _journey(scope), _subject(scope), _document(scope))
 
 
 class _Unindexed(FunctionElement[str]):
@@ -51,6 +51,10 @@ def searchable() -> ColumnElement[bool]:
         _Unindexed(documents.c.state) == LifecycleState.COMPLETED.value,
         documents.c.generation.is_not(None),
     )
+
+
+def _document(scope: Scope) -> ColumnElement[bool]:
+    return true() if scope.document is None else documents.c.lineage == scope.document
 
 
 def _tags(scope: Scope) -> ColumnElement[bool]:

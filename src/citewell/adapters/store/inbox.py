@@ -8,7 +8,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, func, insert, or_, select, update
 
 from citewell.adapters.store import paging
 from citewell.adapters.store.encryption import TextCipher
@@ -33,12 +33,22 @@ class SqlInbox:
 
     def put(self, connection: Connection, route: Route, ending: KeptOutcome) -> str:
         """Pass a question on inside a transaction; its id in the inbox."""
+        return self._put(connection, route, ending.answer_id, ending.asker)
+
+    def file(self, answer_id: str, route: Route, asker: User) -> str:
+        """Pass a question on that this person asked; its id in the inbox, the same one the second time."""
+        mine = select(routed.c.id).where(self._asked_by(asker), routed.c.answer_id == answer_id)
+        with writing(self._engine, self._path) as connection:
+            known = connection.execute(mine).scalar()
+            return str(known) if known is not None else self._put(connection, route, answer_id, asker)
+
+    def _put(self, connection: Connection, route: Route, answer_id: str, asker: User) -> str:
         routed_id = str(uuid.uuid4())
         row = {
             "id": routed_id,
-            "tenant": ending.asker.tenant,
-            "answer_id": ending.answer_id,
-            "asked_by": ending.asker.user_id,
+            "tenant": asker.tenant,
+            "answer_id": answer_id,
+            "asked_by": asker.user_id,
             "tag": route.tag,
             "owner_id": route.owner_id,
             "is_fallback": route.fallback,
@@ -65,6 +75,14 @@ class SqlInbox:
             query, asker, limit, lambda row: paging.cursor_of(row, moment="made_at", is_low=row.state != "open")
         )
 
+    def open_count(self, asker: User) -> int:
+        """How many open questions wait for this person; an administrator's are those of the tenant."""
+        query = select(func.count()).where(routed.c.tenant == asker.tenant, routed.c.state == "open")
+        if not asker.is_admin:
+            query = query.where(routed.c.owner_id == asker.user_id)
+        with reading(self._engine, self._path) as connection:
+            return int(connection.execute(query).scalar_one())
+
     def asked(self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None) -> HistoryPage[RoutedQuestion]:
         """What this person asked and was passed on, the newest first."""
         query = select(routed).where(self._asked_by(asker))
@@ -72,6 +90,12 @@ class SqlInbox:
             query = query.where(paging.after(after, None, routed.c.made_at, routed.c.id))
         query = query.order_by(routed.c.made_at.desc(), routed.c.id)
         return self._page(query, asker, limit, lambda row: paging.cursor_of(row, moment="made_at"))
+
+    def filed(self, answer_ids: Iterable[str], asker: User) -> frozenset[str]:
+        """Which of these answers' questions this person has passed on."""
+        query = select(routed.c.answer_id).where(self._asked_by(asker), routed.c.answer_id.in_(list(answer_ids)))
+        with reading(self._engine, self._path) as connection:
+            return frozenset(connection.execute(query).scalars())
 
     def replies(self, answer_ids: Iterable[str], asker: User) -> dict[str, str]:
         """The replies to what this person asked, by answer id."""

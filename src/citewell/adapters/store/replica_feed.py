@@ -19,12 +19,16 @@ class SqlFilings(SqlShelf):
 
     def filings(self) -> dict[int, FiledVersion]:
         """Of every current generation."""
-        query = select(documents.c.id, documents.c.generation, documents.c.tenant, documents.c.subject)
+        query = select(
+            documents.c.id, documents.c.generation, documents.c.tenant, documents.c.subject, documents.c.lineage
+        )
         with reading(self.engine, self.path) as connection:
             rows = connection.execute(query.where(searchable())).all()
         tags, journeys = self._named(document_tags, "tag"), self._named(document_journeys, "journey")
         return {
-            row.generation: FiledVersion(row.tenant, tags.get(row.id, ()), journeys.get(row.id, ()), row.subject)
+            row.generation: FiledVersion(
+                row.tenant, tags.get(row.id, ()), journeys.get(row.id, ()), row.subject, row.lineage
+            )
             for row in rows
         }
 

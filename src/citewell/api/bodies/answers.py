@@ -31,6 +31,11 @@ class AskRequest(RequestBody):
     tags: Tags = None
     journey: Name | None = None
     subject: Name | None = None
+    document: Id | None = None
+    """One document to ask, in its current version; tags, journey and subject then count for nothing."""
+    hand_on: bool = True
+    """Whether a question that the documents do not answer goes to the inbox by itself. The pages send false and ask
+    the person first; programs written before there was a choice rely on `inbox_id`."""
     model: ModelName | None = None
     """Another model of the configured server, which must be on the list of allowed ones."""
     max_context_chunks: Annotated[int | None, Field(ge=1, le=MAX_CHUNKS)] = None
@@ -114,6 +119,8 @@ class ScopeResponse(ResponseBody):
     tags: list[str]
     journey: str | None
     subject: str | None
+    document: str | None = None
+    """The one document that was searched, in all its versions, where the question was narrowed to it."""
     documents: int
     """Current documents that the scope could see."""
 

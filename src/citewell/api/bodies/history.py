@@ -7,8 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from citewell.api.bodies.base import SEEN, RequestBody, ResponseBody
+from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody
 from citewell.history import AuditEntry, ListedQuestion
+
+
+class HandOnRequest(RequestBody):
+    """An unanswered question to send to a person, by the id of its answer."""
+
+    answer_id: Id
 
 
 class ReplyRequest(RequestBody):

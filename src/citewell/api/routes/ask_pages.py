@@ -13,43 +13,56 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.events import AnswerStarted
-from citewell.api.asking import Asking, answered, begun
+from citewell.api.ask_places import ask_page, open_records, record_parts
+from citewell.api.asking import Asking, answered, asker_of, begun
 from citewell.api.history import talks, turns
 from citewell.api.paging import Paging
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import require_our_form
 from citewell.api.routes.search_pages import examples
 from citewell.api.server_state import Here, ServerState, is_answering
+from citewell.api.vault_sessions import AllVaults, OpenVaults, asked
 from citewell.api.visitor import Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
 from citewell.types import AskOptions, LibraryEntry
 from citewell.types.tags import RESERVED_TAGS
 from citewell.web.answers import ShownTurn
+from citewell.web.ask_box import LIBRARY
 
 router = APIRouter()
 
 Csrf = Annotated[str, Form()]
+Back = Annotated[str, Form(pattern=r"^[\w-]*$", max_length=64)]
 Tags = Annotated[tuple[str, ...], Query(alias="tag")]
 
 
 @router.get("/")
-def start(site: Here, visitor: Reader, q: str = "") -> Response:
+def start(
+    *, site: Here, visitor: Reader, safe: AllVaults, q: str = "", document: str = "", tags: Tags = ()
+) -> Response:
     """The Ask page, for those who may ask; searching for the others."""
     if not visitor.may("ask"):
         return RedirectResponse("/search")
-    return _page(site, visitor, Filled(question=q))
+    return _page(site, visitor, safe, Filled(question=q, document=document, tags=tags))
 
 
 @router.get("/conversations/{conversation_id}")
 def conversation(
-    site: Here, visitor: Member, conversation_id: str, tags: Tags = (), again: int | None = None
+    *,
+    site: Here,
+    visitor: Member,
+    safe: AllVaults,
+    conversation_id: str,
+    tags: Tags = (),
+    document: str = "",
+    record: str = "",
+    again: int | None = None,
 ) -> Response:
     """A conversation, to be read and continued; `again` counts to a question without an answer, for the box."""
     history = turns(site, conversation_id, visitor.asker())
-    question = next(
-        (asked.question for at, asked in enumerate(history, start=1) if at == again and not asked.answer), ""
-    )
-    return _page(site, visitor, Filled(question, conversation_id, tags=tags), shown=history)
+    question = next((turn.question for at, turn in enumerate(history, start=1) if at == again and not turn.answer), "")
+    filled = Filled(question, conversation_id, tags=tags, document=document, record=record)
+    return _page(site, visitor, safe, filled, shown=history)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +74,23 @@ class Filled:
     model: str = ""
     tags: tuple[str, ...] = ()
     """None chosen is all that the visitor may see."""
+    document: str = ""
+    """The one document that is asked."""
+    record: str = ""
+    """An open record that is asked beside the library, and its conversation: `vault:conversation`."""
+
+    @property
+    def query(self) -> str:
+        """What an address keeps of it."""
+        kept = [("tag", one) for one in self.tags] + [("document", self.document), ("record", self.record)]
+        named = [(name, value) for name, value in kept if value]
+        return f"?{urlencode(named)}" if named else ""
 
 
 def _page(
     site: ServerState,
     visitor: Visitor,
+    safe: OpenVaults,
     filled: Filled,
     *,
     shown: list[ShownTurn] | None = None,
@@ -74,25 +99,32 @@ def _page(
 ) -> Response:
     """The page; `resent` is what was chosen for the last question shown, where that is known."""
     entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
-    return site.page(
-        "ask.html",
+    document = site.entry(filled.document, visitor.whole) if filled.document else None
+    rooms = [] if document else open_records(site, visitor, safe)
+    vault, _, talk = filled.record.partition(":")
+    return ask_page(
+        site,
         visitor,
-        nav="ask",
+        safe,
+        LIBRARY,
         question=filled.question,
         conversation_id=filled.conversation_id,
         turns=shown or [],
+        parts=record_parts(rooms, filled.record),
         problem=problem,
         resent=resent,
         talks=talks(site, visitor.asker()),
-        examples=examples(entries),
+        examples=[] if document else examples(entries),
         is_empty=not entries,
         documents=len(entries),
-        passages=site.passages(visitor.scope()),
-        usual_ms=site.usual_ms,
         models=site.app.model_choice.names(),
         model=filled.model,
         tags=_choices(entries, visitor),
         chosen=filled.tags,
+        document=document,
+        records=rooms,
+        record_vault=vault,
+        record_conversation=talk,
     )
 
 
@@ -103,7 +135,7 @@ def _choices(entries: Sequence[LibraryEntry], visitor: Visitor) -> list[str]:
 
 
 @router.get("/ask")
-def asked_before(_visitor: Reader) -> Response:
+def ask_again_page(_visitor: Reader) -> Response:
     """Back to the Ask page: a browser that loads an answer's page again comes here."""
     return RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
 
@@ -114,19 +146,25 @@ async def ask(
     request: Request,
     site: Here,
     visitor: Member,
+    safe: AllVaults,
     question: Annotated[str, Form()] = "",
     conversation_id: Annotated[str, Form()] = "",
     model: Annotated[str, Form()] = "",
     tag: Annotated[tuple[str, ...], Form()] = (),
+    document: Annotated[str, Form()] = "",
+    record: Annotated[str, Form()] = "",
     csrf: Csrf = "",
 ) -> Response:
     """Answer on a page, for browsers without a script."""
     require_our_form(request, csrf)
     site.take_ask(visitor)
-    kept_in = conversation_id
+    kept_in, filled = conversation_id, Filled(question, conversation_id or None, model, tag, document)
     try:
-        asker = visitor.asker(tags=tag or None)
-        events = await begun(site, Asking(question, asker, conversation_id or None, AskOptions(model or None)))
+        if record:
+            filled = replace(filled, record=await _record_asked(site, visitor, safe, question, record))
+        asker = await run_in_threadpool(asker_of, site, visitor, tags=tag or None, document=document or None)
+        options = AskOptions(model or None)
+        events = await begun(site, Asking(question, asker, conversation_id or None, options, hand_on=False))
         started = next(events)
         assert isinstance(started, AnswerStarted)
         kept_in = started.conversation_id
@@ -134,26 +172,45 @@ async def ask(
     except NotFound:
         raise
     except CitewellError as error:
-        filled = Filled(question, kept_in or None, model, tag)
-        return await run_in_threadpool(_failed, site, visitor, filled, problem_of(error))
-    chosen = f"?{urlencode([('tag', one) for one in tag])}" if tag else ""
-    return RedirectResponse(f"/conversations/{kept_in}{chosen}#last", status_code=HTTPStatus.SEE_OTHER)
+        filled = replace(filled, conversation_id=kept_in or None)
+        return await run_in_threadpool(_failed, site, visitor, safe, filled, problem_of(error))
+    return RedirectResponse(f"/conversations/{kept_in}{filled.query}#last", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _failed(site: ServerState, visitor: Visitor, filled: Filled, problem: Problem) -> Response:
+async def _record_asked(site: ServerState, visitor: Visitor, safe: OpenVaults, question: str, record: str) -> str:
+    """Ask an open record the same question; where its conversation stands."""
+    vault_id, _, conversation_id = record.partition(":")
+    room = next((room for room in open_records(site, visitor, safe) if room.id == vault_id), None)
+    if room is None:
+        return ""
+    done = await asked(room, visitor, question, conversation_id=conversation_id or None)
+    return f"{vault_id}:{done.conversation_id}"
+
+
+@router.post("/ask/{answer_id}/hand-on")
+def hand_on(
+    *, request: Request, site: Here, visitor: Member, answer_id: str, back: Back = "", csrf: Csrf = ""
+) -> Response:
+    """Send an unanswered question to a person, now that its asker has said so."""
+    require_our_form(request, csrf)
+    site.ask_service().hand_on(answer_id, visitor.asker())
+    return RedirectResponse(f"/conversations/{back}#last" if back else "/asked", status_code=HTTPStatus.SEE_OTHER)
+
+
+def _failed(site: ServerState, visitor: Visitor, safe: OpenVaults, filled: Filled, problem: Problem) -> Response:
     """The conversation with its question that waits, or the question in its box where none was begun."""
     if filled.conversation_id is None:
-        return _page(site, visitor, filled, problem=problem)
+        return _page(site, visitor, safe, filled, problem=problem)
     shown = turns(site, filled.conversation_id, visitor.asker())
     resent = filled if shown and shown[-1].question == filled.question.strip() else None
-    return _page(site, visitor, replace(filled, question=""), shown=shown, problem=problem, resent=resent)
+    return _page(site, visitor, safe, replace(filled, question=""), shown=shown, problem=problem, resent=resent)
 
 
 @router.get("/conversations")
 def conversations(site: Here, visitor: Member, part: Paging) -> Response:
     """The conversations of the visitor."""
     listed = site.ask_service().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
-    return site.page("conversations.html", visitor, nav="", found=listed.items, next=listed.next, after=part.after)
+    return site.page("conversations.html", visitor, nav="ask", found=listed.items, next=listed.next, after=part.after)
 
 
 @router.post("/conversations/{conversation_id}/delete")

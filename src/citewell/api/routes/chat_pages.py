@@ -10,17 +10,21 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
+from citewell.api.ask_places import ask_page
 from citewell.api.chat import chatted, related
 from citewell.api.history import TALKS_SHOWN
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
+from citewell.api.vault_sessions import AllVaults, OpenVaults
 from citewell.api.visitor import Member, Visitor
 from citewell.assistants.guidelines.chat_view import related_json
 from citewell.assistants.guidelines.saved_assessments import KEY, is_assessment, patient_of
 from citewell.errors import CitewellError, NotFound
 from citewell.history import Conversation
+from citewell.web.ask_box import guidelines_box
 from citewell.web.chat import ChatTurn, chat_turn, examples
+from citewell.web.display_words import counted
 from citewell.web.source_highlights import SourceTarget
 
 router = APIRouter(prefix="/guidelines")
@@ -30,16 +34,16 @@ Named = Annotated[str, Query(max_length=200)]
 
 
 @router.get("/chat")
-def start(site: Here, visitor: Member, q: Named = "", guideline: Named = "") -> Response:
-    """A new session."""
-    return _page(site, visitor, message=q, guideline=guideline)
+def start(site: Here, visitor: Member, safe: AllVaults, q: Named = "", guideline: Named = "") -> Response:
+    """The box narrowed to guidelines, for a new session."""
+    return _page(site, visitor, safe, message=q, guideline=guideline)
 
 
 @router.get("/chat/{session_id}")
-def session(site: Here, visitor: Member, session_id: str, guideline: Named = "") -> Response:
+def session(site: Here, visitor: Member, safe: AllVaults, session_id: str, guideline: Named = "") -> Response:
     """A session, to be read and continued."""
     shown = _turns(site, visitor, session_id)
-    return _page(site, visitor, session_id=session_id, shown=shown, guideline=guideline)
+    return _page(site, visitor, safe, session_id=session_id, shown=shown, guideline=guideline)
 
 
 @router.post("/chat")
@@ -48,6 +52,7 @@ async def say(
     request: Request,
     site: Here,
     visitor: Member,
+    safe: AllVaults,
     message: Annotated[str, Form()] = "",
     session_id: Annotated[str, Form()] = "",
     guideline: Annotated[str, Form(max_length=200)] = "",
@@ -60,7 +65,7 @@ async def say(
     except NotFound:
         raise
     except CitewellError as error:
-        return await run_in_threadpool(_failed, site, visitor, message, session_id, problem_of(error))
+        return await run_in_threadpool(_failed, site, visitor, safe, (message, session_id), problem_of(error))
     chosen = f"?{urlencode({'guideline': guideline})}" if guideline else ""
     address = f"/guidelines/chat/{done.conversation_id}{chosen}#last"
     return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
@@ -94,15 +99,19 @@ async def rules_near(site: Here, visitor: Member, answer_id: str) -> Response:
     )
 
 
-def _failed(site: ServerState, visitor: Visitor, message: str, session_id: str, problem: Problem) -> Response:
+def _failed(
+    site: ServerState, visitor: Visitor, safe: OpenVaults, asked: tuple[str, str], problem: Problem
+) -> Response:
     """The page with the message still in its box."""
+    message, session_id = asked
     shown = _turns(site, visitor, session_id) if session_id else []
-    return _page(site, visitor, message=message, session_id=session_id or None, shown=shown, problem=problem)
+    return _page(site, visitor, safe, message=message, session_id=session_id or None, shown=shown, problem=problem)
 
 
 def _page(
     site: ServerState,
     visitor: Visitor,
+    safe: OpenVaults,
     *,
     message: str = "",
     session_id: str | None = None,
@@ -111,20 +120,21 @@ def _page(
     guideline: str = "",
 ) -> Response:
     known = site.app.guidelines.all(visitor.whole)
-    return site.page(
-        "chat.html",
+    return ask_page(
+        site,
         visitor,
-        nav="guidelines",
-        tab="chat",
+        safe,
+        guidelines_box(counted(site.app.settings.chat_days, "day")),
+        turn_template="_guideline_turn.html",
         guidelines=known,
-        chosen=guideline,
-        message=message,
-        session_id=session_id,
+        chosen_guideline=guideline,
+        is_empty=not known,
+        question=message,
+        conversation_id=session_id,
         turns=shown or [],
         problem=problem,
         talks=_sessions(site, visitor),
         examples=examples(known),
-        days=site.app.settings.chat_days,
     )
 
 

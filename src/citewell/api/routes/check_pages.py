@@ -75,7 +75,7 @@ def _page(
     return site.page(
         "check.html",
         visitor,
-        nav="check",
+        nav="ask",
         given=given,
         sentences=sentences,
         tally=tally(sentences or []),

@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.events import AnswerStarted
+from citewell.api.ask_places import ask_page
 from citewell.api.asking import answered
 from citewell.api.evidence import base_of, begun, recent, refuse_unless_open, scope_in
 from citewell.api.problems import Problem, problem_of
@@ -18,35 +19,44 @@ from citewell.api.request_checks import require_our_form
 from citewell.api.routes.documents import IMAGE_WIDTHS_PX, PRIVATE, disposition
 from citewell.api.routes.source_pages import Named
 from citewell.api.server_state import Here, ServerState
+from citewell.api.vault_sessions import AllVaults, OpenVaults
 from citewell.api.visitor import Member, Visitor
 from citewell.assistants.evidence.service import Talk
 from citewell.errors import CitewellError, NotFound
 from citewell.web.answers import turn, waiting
+from citewell.web.ask_box import journey_box
+from citewell.web.display_words import counted
 from citewell.web.search_results import without_title
 from citewell.web.source_highlights import SourceTarget, view
 
 router = APIRouter(prefix="/evidence")
 
 Csrf = Annotated[str, Form()]
+JOURNEY_GONE = "This journey has been removed, so you can read this conversation but not continue it."
 SEALED = {"Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'"}
 
 
 @router.get("")
-def evidence(site: Here, visitor: Member, journey: Annotated[str, Query(max_length=64)] = "", q: str = "") -> Response:
-    """A new conversation in a journey."""
-    return _page(site, visitor, journey=journey or None, question=q)
+def evidence(
+    site: Here, visitor: Member, safe: AllVaults, journey: Annotated[str, Query(max_length=64)] = "", q: str = ""
+) -> Response:
+    """The box narrowed to a journey; without one it asks everything."""
+    if not journey:
+        return RedirectResponse(f"/?{urlencode({'q': q})}" if q else "/", status_code=HTTPStatus.SEE_OTHER)
+    return _page(site, visitor, safe, journey=journey, question=q)
 
 
 @router.get("/conversations/{conversation_id}")
-def conversation(site: Here, visitor: Member, conversation_id: str) -> Response:
+def conversation(site: Here, visitor: Member, safe: AllVaults, conversation_id: str) -> Response:
     """A conversation, to be read and continued."""
     talk = site.app.evidence.talk(conversation_id, visitor.asker())
-    return _page(site, visitor, journey=talk.journey, talk=talk)
+    return _page(site, visitor, safe, journey=talk.journey, talk=talk)
 
 
 def _page(
     site: ServerState,
     visitor: Visitor,
+    safe: OpenVaults,
     *,
     journey: str | None,
     question: str = "",
@@ -56,7 +66,7 @@ def _page(
     journeys = site.app.journeys.all(visitor.whole)
     chosen = next((known for known in journeys if known.slug == journey), None)
     if journey is not None and chosen is None and talk is None:
-        raise NotFound(f"Journey “{journey[:64]}” not found. Choose one on the Evidence page.")
+        raise NotFound(f"Journey “{journey[:64]}” not found. Choose one on the Ask page.")
     turns = [
         waiting(exchange.question)
         if exchange.answer is None
@@ -64,14 +74,17 @@ def _page(
         for exchange in (talk.turns if talk else ())
     ]
     standing = talk.standing if talk else {}
-    return site.page(
-        "evidence.html",
+    is_gone = journey is not None and chosen is None
+    passages = site.passages(visitor.scope(journey=journey))
+    name = chosen.name if chosen else ""
+    box = journey_box(journey, name, passages=counted(passages, "passage"), sources=base_of(journey))
+    return ask_page(
+        site,
         visitor,
-        nav="evidence",
-        journeys=journeys,
+        safe,
+        box,
         journey=journey,
-        chosen=chosen,
-        is_gone=journey is not None and chosen is None,
+        is_closed=JOURNEY_GONE if is_gone else "",
         base=base_of(journey),
         question=question,
         conversation_id=talk.id if talk else None,
@@ -79,8 +92,7 @@ def _page(
         closed={document_id: state.words for document_id, state in standing.items() if state.words},
         problem=problem,
         talks=recent(site, visitor),
-        passages=site.passages(visitor.scope(journey=journey)),
-        usual_ms=site.usual_ms,
+        passages=passages,
     )
 
 
@@ -90,6 +102,7 @@ async def ask(
     request: Request,
     site: Here,
     visitor: Member,
+    safe: AllVaults,
     question: Annotated[str, Form()] = "",
     journey: Annotated[str, Form(max_length=64)] = "",
     conversation_id: Annotated[str, Form()] = "",
@@ -108,17 +121,19 @@ async def ask(
     except NotFound:
         raise
     except CitewellError as error:
-        return await run_in_threadpool(_failed, site, visitor, (question, journey, kept_in), problem_of(error))
+        return await run_in_threadpool(_failed, site, visitor, safe, (question, journey, kept_in), problem_of(error))
     return RedirectResponse(f"/evidence/conversations/{kept_in}#last", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _failed(site: ServerState, visitor: Visitor, asked: tuple[str, str, str], problem: Problem) -> Response:
+def _failed(
+    site: ServerState, visitor: Visitor, safe: OpenVaults, asked: tuple[str, str, str], problem: Problem
+) -> Response:
     """The conversation with its question that waits, or the question in its box where none was begun."""
     question, journey, conversation_id = asked
     if not conversation_id:
-        return _page(site, visitor, journey=journey or None, question=question, problem=problem)
+        return _page(site, visitor, safe, journey=journey or None, question=question, problem=problem)
     talk = site.app.evidence.talk(conversation_id, visitor.asker())
-    return _page(site, visitor, journey=talk.journey, talk=talk, problem=problem)
+    return _page(site, visitor, safe, journey=talk.journey, talk=talk, problem=problem)
 
 
 @router.post("/conversations/{conversation_id}/delete")
@@ -161,7 +176,7 @@ def _shown(template: str, site: ServerState, visitor: Visitor, named: tuple[str,
     shown = view(opened.entry, opened.document, opened.chunks, place)
     section = without_title(shown.section, shown.title)
     base = base_of(scope.journey)
-    return site.page(template, visitor, nav="evidence", view=shown, section=section, place=place.query, base=base)
+    return site.page(template, visitor, nav="ask", view=shown, section=section, place=place.query, base=base)
 
 
 @router.get("/in/{journey}/documents/{document_id}/pages/{number}.png")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from fastapi import APIRouter, Depends
 
 from citewell.answer.history_json import with_questions
 from citewell.answer.service import Case
-from citewell.api.bodies.history import ReplyRequest, RoutedListResponse
+from citewell.api.bodies.history import HandOnRequest, ReplyRequest, RoutedListResponse
 from citewell.api.paging import Paging
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
@@ -22,6 +24,13 @@ def waiting(site: Here, visitor: Member, part: Paging) -> HistoryPage[ListedQues
     service, asker = site.ask_service(), visitor.asker()
     page = service.inbox.waiting(asker, limit=part.limit, after=part.after)
     return with_questions(page, service.questions(page.items, asker))
+
+
+@router.post("/inbox", status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
+def hand_on(site: Here, visitor: Member, given: HandOnRequest) -> RoutedQuestion:
+    """Send a question of yours that was not answered to the right person; repeating it is safe."""
+    service, asker = site.ask_service(), visitor.asker()
+    return service.inbox.one(service.hand_on(given.answer_id, asker), asker)
 
 
 @router.get("/asked", response_model=RoutedListResponse)

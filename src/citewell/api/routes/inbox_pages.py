@@ -42,7 +42,7 @@ def asked(site: Here, visitor: Member, part: Paging) -> Response:
     asker = visitor.asker()
     listed = site.ask_service().inbox.asked(asker, limit=part.limit, after=part.after)
     rows = questions(site, listed.items, asker)
-    return site.page("sent_questions.html", visitor, nav="asked", rows=rows, next=listed.next, after=part.after)
+    return site.page("sent_questions.html", visitor, nav="inbox", rows=rows, next=listed.next, after=part.after)
 
 
 @router.get("/inbox/{routed_id}")
@@ -50,9 +50,8 @@ def case_page(site: Here, visitor: Member, routed_id: str) -> Response:
     """One question with its evidence, the withheld draft, and a box for the reply."""
     case = site.ask_service().case(routed_id, visitor.asker())
     passages = [(passage_chip(at, passage), passage.text) for at, passage in enumerate(case.evidence, start=1)]
-    nav = "inbox" if case.may_answer else "asked"
     known = names(site, visitor, [case.asked_by])
-    return site.page("inbox_question.html", visitor, nav=nav, case=case, passages=passages, names=known)
+    return site.page("inbox_question.html", visitor, nav="inbox", case=case, passages=passages, names=known)
 
 
 @router.post("/inbox/{routed_id}/reply")
@@ -95,13 +94,25 @@ def prove(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> R
     return _records(site, visitor, proof=site.ask_service().audit.verify_chain(visitor.tenant))
 
 
+def _audit_place(visitor: Visitor) -> str:
+    """Where the log stands in the menu: among the tools of an administrator, or behind what one asked."""
+    return "admin" if visitor.may("govern") else "ask"
+
+
 def _records(site: ServerState, visitor: Visitor, *, proof: Proof | None, before: int | None = None) -> Response:
     entries = site.ask_service().audit.entries(visitor.asker(), limit=RECORDS_SHOWN + 1, before=before)
     shown = entries[:RECORDS_SHOWN]
     next = shown[-1].number if len(entries) > RECORDS_SHOWN else None
     known = names(site, visitor, (entry.user_id for entry in shown))
     return site.page(
-        "audit.html", visitor, nav="audit", records=shown, names=known, proof=proof, next=next, after=before
+        "audit.html",
+        visitor,
+        nav=_audit_place(visitor),
+        records=shown,
+        names=known,
+        proof=proof,
+        next=next,
+        after=before,
     )
 
 
@@ -124,4 +135,6 @@ def _record(site: ServerState, visitor: Visitor, record: AuditRecord, *, replay:
     words = record.words
     shown = None if words["answer"] is None else turn(words["question"], words["answer"])
     known = names(site, visitor, [record.entry.user_id])
-    return site.page("record.html", visitor, nav="audit", record=record, turn=shown, names=known, replay=replay)
+    return site.page(
+        "record.html", visitor, nav=_audit_place(visitor), record=record, turn=shown, names=known, replay=replay
+    )

@@ -57,7 +57,7 @@ def search_page(
     scope = visitor.scope(tags=chosen or None, journey=journey or None, subject=subject or None)
     entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
     values: dict[str, Any] = {
-        "nav": "search",
+        "nav": "ask" if visitor.may("ask") else "search",
         "question": q,
         "chosen": {"tag": chosen, "journey": journey, "subject": subject},
         "narrowing": Narrowing.of(entries, visitor),

@@ -46,4 +46,4 @@ def _shown(template: str, site: ServerState, visitor: Visitor, document_id: str,
     opened = site.opened(document_id, visitor.whole)
     shown = view(opened.entry, opened.document, opened.chunks, place)
     section = without_title(shown.section, shown.title)
-    return site.page(template, visitor, nav="search", view=shown, section=section, place=place.query)
+    return site.page(template, visitor, nav="library", view=shown, section=section, place=place.query)

@@ -1,6 +1,5 @@
 // The list of documents: tick all, and keys.
 
-import "./keyboard.js";
 
 const all = document.querySelector("[data-all]");
 const ticks = [...document.querySelectorAll('input[name="id"]')];

@@ -1,7 +1,6 @@
 // The Check page, a question of the inbox, a record: keys, the source panel, and a word while a text is checked.
 
 import { watch } from "./stage_progress.js";
-import "./keyboard.js";
 import "./panel.js";
 
 const form = document.getElementById("check");

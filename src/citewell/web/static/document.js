@@ -1,6 +1,5 @@
 // The page of a document: keys, the source panel, and how far reading has come.
 
-import "./keyboard.js";
 import "./panel.js";
 import { follow } from "./follow.js";
 

@@ -1,6 +1,5 @@
 // The library: files dropped or chosen are sent one by one, rows follow their documents, the filter filters as one types.
 
-import "./keyboard.js";
 import { followAll, show } from "./follow.js";
 
 document.documentElement.classList.add("has-script");

@@ -1,6 +1,5 @@
 // The pages of a record: keys, the source panel, answers that come sentence by sentence, whether they helped, progress.
 
-import "./keyboard.js";
 import "./panel.js";
 import { listen, NO_ANSWER } from "./stream.js";
 

@@ -1,6 +1,5 @@
 // The search page: keys, the source panel, and a word about what is happening while a search runs.
 
-import "./keyboard.js";
 import "./panel.js";
 
 const form = document.querySelector(".ask");
