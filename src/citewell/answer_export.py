@@ -78,10 +78,22 @@ def exported(record: AuditRecord, kind: AnswerFormat) -> bytes:
     if kind is AnswerFormat.PDF:
         from citewell.adapters.printing.pdf import print_note
 
-        text = [sheet.question, "", *sheet.sentences, "", sheet.reservation, "REFERENCES", *sheet.references, "", sheet.asked]
+        text = [
+            sheet.question,
+            "",
+            *sheet.sentences,
+            "",
+            sheet.reservation,
+            "REFERENCES",
+            *sheet.references,
+            "",
+            sheet.asked,
+        ]
         return print_note("\n".join(text), title="Answer")
     parts = [f"# {sheet.question}", *map(_markdown, sheet.sentences), _markdown(sheet.reservation), "## References"]
-    return ("\n\n".join(part for part in [*parts, *map(_markdown, sheet.references), sheet.asked] if part) + "\n").encode()
+    return (
+        "\n\n".join(part for part in [*parts, *map(_markdown, sheet.references), sheet.asked] if part) + "\n"
+    ).encode()
 
 
 _MARKUP = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_<>#|"})

@@ -245,4 +245,4 @@ def test_the_ask_page_offers_the_tags_that_a_person_holds_and_looks_only_there(a
         assert looked in page
         assert re.findall(r'value="([a-z]+)" checked', page) == [tag for tag in tags if tag != "board"]
     whole = boss.post("/api/v1/ask", json={"question": WARFARIN}).json()
-    assert whole["scope"] == {"tags": ["*"], "journey": None, "subject": None, "documents": 4}
+    assert whole["scope"] == {"tags": ["*"], "journey": None, "subject": None, "document": None, "documents": 4}

@@ -135,7 +135,7 @@ def test_who_may_not_do_a_thing_keeps_the_menu_of_what_they_may(tmp_path: Path) 
         site = TestClient(create_app(app, token=TOKEN), base_url="http://127.0.0.1")
         answer = site.get("/admin", headers={"Authorization": f"Bearer {key}"})
     assert (answer.status_code, "Your role does not allow this." in answer.text) == (403, True)
-    assert '<a href="/search">Search</a>' in answer.text
+    assert '<a href="/search">' in answer.text
     assert '"/admin' not in answer.text
 
 

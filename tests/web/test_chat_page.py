@@ -35,8 +35,8 @@ def test_a_rule_is_quoted_whole_and_its_label_opens_the_very_words(own: Any, vis
     page = visit(own)
     page.goto(f"{own.address}/guidelines")
     with page.expect_navigation():
-        page.click(".tabs >> text=Chat")
-    expect(page.locator(".tabs [aria-current=page]")).to_have_text("Chat")
+        page.click(".tabs >> text=Ask")
+    expect(page.locator(".chips [aria-current]")).to_have_text("Guidelines")
     expect(page.locator(".examples a").first).to_have_text("Which people with weight loss should be referred?")
     turn = _say(page, QUESTION)
     rule = own.app.guidelines.guideline(document_id, Scope.owner("local")).by_id["1.1.3"]
@@ -57,7 +57,7 @@ def test_a_rule_is_quoted_whole_and_its_label_opens_the_very_words(own: Any, vis
     expect(second.locator(".why p")).to_contain_text("with earlier messages")
     expect(page.locator("#talks [aria-current=page]")).to_have_text(QUESTION)
     with page.expect_navigation():
-        page.click("text=Delete this chat")
+        page.click("text=Delete this conversation")
     expect(page.locator("#talks a")).to_have_count(0)
     assert own.app.chat.ask_service().conversations.all(own.app.owner()) == []
     assert len(own.app.ask_service.audit.entries(own.app.owner())) == 2

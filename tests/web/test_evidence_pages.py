@@ -33,15 +33,13 @@ def _fits(page: Page) -> bool:
 def test_a_journey_is_chosen_asked_and_its_source_opened_within_it(own: Any, visit: Any, watched: Any) -> None:
     policy = _journey(own)
     page = visit(own)
-    follow(page, "nav >> text=Evidence")
-    with page.expect_navigation():
-        page.select_option("select[name=journey]", label="Planned procedures")
-    expect(page.locator(".help").first).to_have_text("Before an operation.")
+    follow(page, ".chips >> text=Planned procedures")
+    expect(page.locator(".ask > .help")).to_contain_text("documents for everyone and for Planned procedures only")
     page.fill("#q", QUESTION)
     page.press("#q", "Enter")
     turn = page.locator(".turn[data-answer]")
     expect(turn.locator(".sentence").first).to_contain_text("Offer bridging")
-    expect(page.locator("p.journey b")).to_have_text("Planned procedures")
+    expect(page.locator(".chips [aria-current]")).to_have_text("Planned procedures")
     chip = turn.locator(".sentence .chip").first
     assert chip.get_attribute("href").startswith(f"/evidence/in/planned-procedures/documents/{policy}/source?")
     chip.click()

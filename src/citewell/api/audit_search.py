@@ -1,4 +1,4 @@
-"""Searches the audit log for an administrator: records are sealed, so a number of the newest are opened for it."""
+"""Searches the audit log: records are sealed, so a number of the newest are opened for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_OPENED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery:
-    """What an administrator looks for; what is not said does not restrict it."""
+    """What somebody looks for; what is not said does not restrict it."""
 
     words: str = ""
     user: str = ""
@@ -40,6 +40,8 @@ class FoundRecord:
     journey: str | None
     question: str
     action: str | None
+    sources: tuple[str, ...] = ()
+    """The titles of the documents that the answer cites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +109,5 @@ def _found(record: AuditRecord, query: AuditQuery) -> FoundRecord | None:
         journey=(words.get("scope") or {}).get("journey"),
         question=question,
         action=answer.get("action") if answer else None,
+        sources=tuple(dict.fromkeys(one["document"] for one in (answer or {}).get("citations", ()))),
     )

@@ -225,6 +225,7 @@ class ServerState:
             "runs_site": self.is_run_by(visitor),
             "attribution": ATTRIBUTION,
             "places": lambda: self._places(visitor),
+            "samples": lambda: self.samples(visitor),
         }
         return page(template, visitor=visitor, csrf=visitor.csrf, **common, **values)
 
@@ -234,6 +235,11 @@ class ServerState:
         with suppress(CitewellError):  # the page says what is wrong where it matters
             waiting = self.ask_service().inbox.open_count(visitor.asker()) if visitor.may("ask") else 0
         return menu(visitor, inbox_count=waiting, is_personal=visitor.is_owner and self._is_personal(visitor))
+
+    def samples(self, visitor: Visitor) -> frozenset[str]:
+        """The ids of the sample documents that are here: pages mark whatever comes from them."""
+        entries = self.app.entries(visitor.whole)
+        return frozenset(entry.id for entry in entries if is_sample(entry))
 
     def _is_personal(self, visitor: Visitor) -> bool:
         """Whether a record is all that is kept here: no document but samples, and nobody else to share it with."""

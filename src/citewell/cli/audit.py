@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from citewell.answer.history_json import record_json
 from citewell.answer.references import REFERENCE_FORMATS, ReferenceFormatName
+from citewell.answer_export import AnswerFormat, exported
 from citewell.api.bodies.history import ProofResponse
 from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find, part_of
@@ -76,6 +78,24 @@ def references(
     with opened(context, home) as library:
         cited = library.references(answer_id(library, answer))
     typer.echo(printable(REFERENCE_FORMATS[format].write(cited)), nl=False)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    answer: AnswerId,
+    to: Annotated[Path, typer.Option(help="The file to write: .md, .docx or .pdf.", show_default=False)],
+    home: Home = None,
+) -> None:
+    """Write an answer with its references to a file: Markdown, Word or PDF."""
+    kind = next((kind for kind in AnswerFormat if to.suffix.lower() == f".{kind}"), None)
+    if kind is None:
+        raise InputError("Answers can be exported as .md, .docx or .pdf. Choose one of these.")
+    with opened(context, home) as library:
+        record = library.ask_service.audit.read(answer_id(library, answer), library.owner())
+        data = exported(record, kind)
+    to.write_bytes(data)
+    typer.echo(printable(f"Saved to {to} ({len(data):,} bytes)."))
 
 
 def _print(entry: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ NOBODY: dict[str, Any] = {
     "csrf": "",
     "talks": (),
     "places": None,
+    "samples": frozenset,
 }
 """What a page knows when it is made for no visitor."""
 

@@ -1,32 +1,27 @@
-"""Pages for those who run it: queue and workers, a search of the audit log, health."""
+"""Pages for those who run it: queue and workers, health."""
 
 from __future__ import annotations
 
-from datetime import date
+from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 import citewell
 from citewell.adapters.store.document_lists import DocumentFilter, ListOrder
 from citewell.api import document_changes
-from citewell.api.audit_search import AuditQuery, search
-from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.health import Health, is_ready
-from citewell.api.history import names
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Visitor
-from citewell.errors import InputError
 from citewell.types import LifecycleState
 
 router = APIRouter(prefix="/admin")
 
 Csrf = Annotated[str, Form()]
-Short = Annotated[str, Query(max_length=200)]
 FAILED_SHOWN = 20
-ASSISTANTS = ("knowledge", "guidelines", "evidence")
 
 
 @router.get("/queue")
@@ -60,39 +55,10 @@ def reingest(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -
 
 
 @router.get("/audit")
-def audit(
-    *,
-    request: Request,
-    site: Here,
-    visitor: Governor,
-    words: Short = "",
-    user: Short = "",
-    assistant: Short = "",
-    since: Short = "",
-    until: Short = "",
-    before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
-) -> Response:
-    """Answers on record by words, person, assistant and day."""
-    query = AuditQuery(words, user, assistant, _day(since), _day(until), before)
-    matches = search(site, visitor, query)
-    return site.page(
-        "admin_audit.html",
-        visitor,
-        nav="admin",
-        sought=query,
-        found=matches,
-        users=site.people.all(tenant=visitor.tenant),
-        assistants=ASSISTANTS,
-        names=names(site, visitor, (record.user_id for record in matches.records)),
-        asked={name: value for name, value in request.query_params.items() if value and name != "before"},
-    )
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError:
-        raise InputError("Enter dates as 2026-03-12.") from None
+def audit(request: Request, _visitor: Governor) -> Response:
+    """The log has a page of its own; old links lead there."""
+    query = request.url.query
+    return RedirectResponse(f"/audit?{query}" if query else "/audit", status_code=HTTPStatus.SEE_OTHER)
 
 
 @router.get("/health")

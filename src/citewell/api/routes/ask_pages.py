@@ -22,7 +22,7 @@ from citewell.api.request_checks import require_our_form
 from citewell.api.routes.search_pages import examples
 from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.vault_sessions import AllVaults, OpenVaults, asked
-from citewell.api.visitor import Member, Reader, Visitor
+from citewell.api.visitor import Governor, Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
 from citewell.types import AskOptions, LibraryEntry
 from citewell.types.tags import RESERVED_TAGS
@@ -44,6 +44,12 @@ def start(
     if not visitor.may("ask"):
         return RedirectResponse("/search")
     return _page(site, visitor, safe, Filled(question=q, document=document, tags=tags))
+
+
+@router.get("/start")
+def doors(site: Here, visitor: Governor) -> Response:
+    """Three ways to begin, each with one thing to do."""
+    return site.page("start.html", visitor, nav="start")
 
 
 @router.get("/conversations/{conversation_id}")

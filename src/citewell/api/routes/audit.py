@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from citewell.answer.history_json import record_json, replay_json
 from citewell.answer.references import REFERENCE_FORMATS, ReferenceFormatName
+from citewell.answer_export import MEDIA_TYPES, AnswerFormat, exported
 from citewell.api.asking import in_turn
 from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.bodies.history import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
@@ -58,6 +59,18 @@ def references(
     cited = site.app.references(answer_id, asker=whole_asker(visitor))
     headers = {"Content-Disposition": disposition(f"references.{chosen.extension}")}
     return Response(chosen.write(cited), media_type=chosen.media_type, headers=headers)
+
+
+@router.get(
+    "/{answer_id}/export",
+    response_class=Response,
+    responses={HTTPStatus.OK: {"content": {kind: {} for kind in MEDIA_TYPES.values()}}},
+)
+def export(site: Here, visitor: Member, answer_id: str, format: AnswerFormat = AnswerFormat.MARKDOWN) -> Response:
+    """An answer with its references as a file to take along: Markdown, Word or PDF."""
+    record = site.ask_service().audit.read(answer_id, visitor.asker())
+    headers = {"Content-Disposition": disposition(f"answer.{format.value}")}
+    return Response(exported(record, format), media_type=MEDIA_TYPES[format], headers=headers)
 
 
 @router.post("/{answer_id}/replay", response_model=ReplayResponse, dependencies=[Depends(our_request)])

@@ -1,24 +1,19 @@
-"""What was handed to a person, what was asked, and the audit log, as pages."""
+"""What was handed to a person, and the replies, as pages."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
-from starlette.concurrency import run_in_threadpool
 
-from citewell.answer.replay import Replay
-from citewell.api.asking import in_turn
-from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.history import names, questions
 from citewell.api.paging import Paging
 from citewell.api.request_checks import require_our_form
-from citewell.api.server_state import Here, ServerState
-from citewell.api.visitor import Governor, Member, Visitor
-from citewell.history import AuditRecord, Proof
-from citewell.web.answers import passage_chip, turn
+from citewell.api.server_state import Here
+from citewell.api.visitor import Member
+from citewell.web.answers import passage_chip
 
 router = APIRouter()
 
@@ -76,65 +71,3 @@ def close(request: Request, site: Here, visitor: Member, routed_id: str, csrf: C
     require_our_form(request, csrf)
     site.ask_service().inbox.close(routed_id, visitor.asker())
     return RedirectResponse("/inbox", status_code=HTTPStatus.SEE_OTHER)
-
-
-# ----------------------------------------------------------------------------------------------------- the audit log
-
-
-@router.get("/audit")
-def audit(site: Here, visitor: Member, before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None) -> Response:
-    """The newest answers on record, or those before a number."""
-    return _records(site, visitor, proof=None, before=before)
-
-
-@router.post("/audit/proof")
-def prove(request: Request, site: Here, visitor: Governor, csrf: Csrf = "") -> Response:
-    """Prove that no record was changed or is missing."""
-    require_our_form(request, csrf)
-    return _records(site, visitor, proof=site.ask_service().audit.verify_chain(visitor.tenant))
-
-
-def _audit_place(visitor: Visitor) -> str:
-    """Where the log stands in the menu: among the tools of an administrator, or behind what one asked."""
-    return "admin" if visitor.may("govern") else "ask"
-
-
-def _records(site: ServerState, visitor: Visitor, *, proof: Proof | None, before: int | None = None) -> Response:
-    entries = site.ask_service().audit.entries(visitor.asker(), limit=RECORDS_SHOWN + 1, before=before)
-    shown = entries[:RECORDS_SHOWN]
-    next = shown[-1].number if len(entries) > RECORDS_SHOWN else None
-    known = names(site, visitor, (entry.user_id for entry in shown))
-    return site.page(
-        "audit.html",
-        visitor,
-        nav=_audit_place(visitor),
-        records=shown,
-        names=known,
-        proof=proof,
-        next=next,
-        after=before,
-    )
-
-
-@router.get("/audit/{answer_id}")
-def record(site: Here, visitor: Member, answer_id: str) -> Response:
-    """One answer on record with all that it rested on."""
-    return _record(site, visitor, site.ask_service().audit.read(answer_id, visitor.asker()), replay=None)
-
-
-@router.post("/audit/{answer_id}/replay")
-async def replay(request: Request, site: Here, visitor: Member, answer_id: str, csrf: Csrf = "") -> Response:
-    """Ask again on the versions of then, and show what differs."""
-    require_our_form(request, csrf)
-    site.take_ask(visitor)
-    again = await in_turn(site, lambda: site.loaded().replay(answer_id, asker=visitor.asker()))
-    return await run_in_threadpool(_record, site, visitor, again.record, replay=again)
-
-
-def _record(site: ServerState, visitor: Visitor, record: AuditRecord, *, replay: Replay | None) -> Response:
-    words = record.words
-    shown = None if words["answer"] is None else turn(words["question"], words["answer"])
-    known = names(site, visitor, [record.entry.user_id])
-    return site.page(
-        "record.html", visitor, nav=_audit_place(visitor), record=record, turn=shown, names=known, replay=replay
-    )

@@ -96,6 +96,14 @@ def add_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") 
     return _thanked(UploadOutcome(tuple(added), ()))
 
 
+@router.post("/library/samples/remove")
+def remove_samples(request: Request, site: Here, visitor: Editor, csrf: Csrf = "") -> Response:
+    """Erase the documents that ship with Citewell; no other document goes."""
+    require_our_form(request, csrf)
+    gone = [document_id for document_id in site.samples(visitor) if document_changes.delete(site, document_id, visitor)]
+    return RedirectResponse(f"/library?deleted={len(gone)}", status_code=HTTPStatus.SEE_OTHER)
+
+
 @router.get("/documents/delete")
 def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
     """Say what would go, before it goes."""

@@ -19,6 +19,7 @@ from citewell.web.search_results import added_phrases, shown
 router = APIRouter()
 
 LIMITS = (10, 25, 50)
+SAMPLE_ROOM, SAMPLES_BEHIND = 20, 3
 """How many passages a page shows, step by step."""
 
 
@@ -56,7 +57,9 @@ def search_page(
     chosen = [name for name in tag or () if name]
     scope = visitor.scope(tags=chosen or None, journey=journey or None, subject=subject or None)
     entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
+    samples = site.samples(visitor)
     values: dict[str, Any] = {
+        "sample_ids": samples,
         "nav": "ask" if visitor.may("ask") else "search",
         "question": q,
         "chosen": {"tag": chosen, "journey": journey, "subject": subject},
@@ -69,19 +72,25 @@ def search_page(
         "results": None,
     }
     if q.strip():
-        values |= _found(site, q, scope, limit)
+        values |= _found(site, q, scope, limit, samples)
         values["more"] = _more(values, limit, {"q": q, "tag": chosen, "journey": journey, "subject": subject})
     return site.page("search.html", visitor, **values)
 
 
-def _found(site: ServerState, question: str, scope: Scope, limit: int) -> dict[str, Any]:
-    """What a search gives to the page: results, or a problem in the place where they would be."""
+def _found(site: ServerState, question: str, scope: Scope, limit: int, samples: frozenset[str]) -> dict[str, Any]:
+    """What a search gives to the page: results, or a problem in the place where they would be.
+
+    Samples take no place from real documents: they stand behind them, and only a few.
+    """
     try:
-        results = site.search(question, scope, limit=limit)
+        results = site.search(question, scope, limit=limit + (SAMPLE_ROOM if samples else 0))
     except CitewellError as error:
         return {"problem": problem_of(error), "results": None}
+    real = [hit for hit in results.hits if hit.document_id not in samples][:limit]
+    fictional = [hit for hit in results.hits if hit.document_id in samples]
+    hits = real + fictional[: min(SAMPLES_BEHIND, limit - len(real)) if real else limit]
     return {
-        "results": shown(question, results.hits, results.expansions),
+        "results": shown(question, hits, results.expansions),
         "added": added_phrases(question, results.expansions),
         "took_ms": results.took_ms,
     }

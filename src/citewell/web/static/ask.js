@@ -100,6 +100,7 @@ async function drawn(turn) {
   const finished = page.getElementById("last");
   if (!response.ok || !finished) return location.assign(at);
   const whole = document.adoptNode(finished);
+  whole.querySelector(".answer")?.prepend(...turn.answer.querySelectorAll(".taken-back")); // nothing shown vanishes
   turn.element.replaceWith(whole);
   ready(whole);
   const fresh = page.querySelector("form.tools");
