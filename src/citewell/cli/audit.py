@@ -86,6 +86,7 @@ def export(
     answer: AnswerId,
     to: Annotated[Path, typer.Option(help="The file to write: .md, .docx or .pdf.", show_default=False)],
     home: Home = None,
+    json: Json = False,
 ) -> None:
     """Write an answer with its references to a file: Markdown, Word or PDF."""
     kind = next((kind for kind in AnswerFormat if to.suffix.lower() == f".{kind}"), None)
@@ -95,6 +96,9 @@ def export(
         record = library.ask_service.audit.read(answer_id(library, answer), library.owner())
         data = exported(record, kind)
     to.write_bytes(data)
+    if json:
+        print_json({"file": str(to), "bytes": len(data)})
+        return
     typer.echo(printable(f"Saved to {to} ({len(data):,} bytes)."))
 
 
