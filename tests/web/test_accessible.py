@@ -9,10 +9,13 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from citewell.samples import GUIDELINE
+from citewell.types import Filing
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}}
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+}
 MAX_BYTES = 150_000
 QUESTIONS = ("pneumonia dose with penicillin allergy", "who needs heparin bridging for AF", "Where is the nearest bay?")
 
@@ -20,6 +23,7 @@ QUESTIONS = ("pneumonia dose with penicillin allergy", "who needs heparin bridgi
 def pages(site: Any, page: Page) -> list[str]:
     """The addresses of every page that needs nothing unlocked, with answers to look at."""
     guideline = next(entry.id for entry in site.app.entries() if entry.name == GUIDELINE)
+    site.app.refile(guideline, Filing(tags=frozenset({"public", "guideline"})))
     answered = [site.app.ask_service.answer(question, asker=site.app.owner()) for question in QUESTIONS]
     page.goto(f"{site.address}/guidelines?example=true")
     with page.expect_navigation():
