@@ -169,7 +169,7 @@ def test_what_is_not_there_is_said_in_the_words_of_the_question(talk: Talk) -> N
 
 def test_what_is_nearest_in_meaning_stands_beside_a_no(talk: Talk) -> None:
     text = talk("bowel check dates").text
-    assert text.startswith("Your record has nothing by that name. The closest match, which may be something different:")
+    assert text.startswith("The closest match in your record, which may be something different:")
     assert "Colonoscopy: done on 10 March 2018." in text
     assert "The closest" not in talk("do i have lupus").text
 
@@ -201,3 +201,57 @@ def test_a_line_is_worded_from_the_fact_and_cites_the_line_that_holds_its_name(a
     ]
     assert {claim.check.verdict for claim in answer.claims} == {Verdict.SUPPORTED}
     assert "Apixaban 5 mg" in answer.citations[0].quote
+
+
+SECTIONS = {
+    "Functional Status": "Uses a cane for longer walks.",
+    "Instructions": "Keep the left leg raised.",
+    "Family History": "Father: stroke at 61.",
+    "Social History": "Two glasses of wine a week.",
+    "Advance Directives": "Not for resuscitation.",
+}
+CHART = f"""<?xml version="1.0"?>
+<ClinicalDocument xmlns="urn:hl7-org:v3">
+  <title>Health summary</title>
+  <effectiveTime value="20240105"/>
+  <recordTarget><patientRole><id root="1"/><patient><name><given>Ann</given><family>Grey</family></name>
+    <birthTime value="19500101"/></patient></patientRole></recordTarget>
+  <component><structuredBody>{
+    "".join(
+        f"<component><section><title>{title}</title><text><paragraph>{text}</paragraph></text></section></component>"
+        for title, text in SECTIONS.items()
+    )
+}</structuredBody></component>
+</ClinicalDocument>""".encode()
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("do i use a walking stick", "Uses a cane for longer walks."),
+        ("what did they tell me to do", "Keep the left leg raised."),
+        ("did anyone in my family have a stroke", "Father: stroke at 61."),
+        ("how much do i drink", "Two glasses of wine a week."),
+        ("is there a dnr", "Not for resuscitation."),
+        ("whats the rule about my leg", "Keep the left leg raised."),
+    ],
+)
+def test_what_stands_outside_the_facts_of_an_export_is_told(app: App, talk: Talk, question: str, said: str) -> None:
+    Record(app).import_source(Source(CHART, "chart.xml"))
+    answer = talk(question)
+    assert said in answer.text
+    assert "does not mention" not in answer.text
+    assert [citation.quote for citation in answer.citations if said in citation.quote]
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("everything wrong with me", "Atrial Fibrillation"),
+        ("am i on wafarrin", "Warfarin"),
+        ("highest my blood pressure ever was", "130/79"),
+        ("what do i swallow of a morning", "Warfarin"),
+    ],
+)
+def test_wordings_that_no_table_has_are_read_by_their_meaning(talk: Talk, question: str, told: str) -> None:
+    assert told in talk(question).text

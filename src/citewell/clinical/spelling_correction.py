@@ -96,16 +96,17 @@ def corrections(text: str) -> dict[str, str]:
 
 
 def is_misspelling(asked: str, held: str) -> bool:
-    """Whether two words are one but for a letter; two medicines that are both called so are never one.
+    """Whether two words are one but for a letter, long ones but for two; two that are both known are never one.
 
-    >>> is_misspelling("simvastatin", "simvistatin"), is_misspelling("warfrin", "warfarin")
+    >>> is_misspelling("simvastatin", "simvistatin"), is_misspelling("metropolol", "metoprolol")
     (True, True)
-    >>> is_misspelling("prednisone", "prednisolone"), is_misspelling("losartan", "valsartan")
-    (False, False)
+    >>> is_misspelling("prednisone", "prednisolone"), is_misspelling("ablasion", "ablation")
+    (False, True)
     """
     if asked == held or min(len(asked), len(held)) <= SHORTEST or asked[0] != held[0]:
         return False
-    return not {asked, held} <= medicine_words() and OSA.distance(asked, held, score_cutoff=1) <= 1
+    most = 2 if min(len(asked), len(held)) >= LONG and not is_word(asked) else 1
+    return not {asked, held} <= medicine_words() and OSA.distance(asked, held, score_cutoff=most) <= most
 
 
 def long_words(names: Iterable[str]) -> frozenset[str]:

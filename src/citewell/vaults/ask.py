@@ -6,14 +6,17 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from citewell.adapters.llm.extractive import Extractive
 from citewell.adapters.records.record_settings import SqlRecordSettings
 from citewell.answer.retrieve import Search
 from citewell.assistants.guidelines.search_index import Books
-from citewell.assistants.records.alike_facts import Alike
 from citewell.assistants.records.ask import Records
 from citewell.assistants.records.fact_places import FactDocuments
+from citewell.assistants.records.nearest import Alike
 from citewell.assistants.records.question_kinds import Nearness, examples, nearness
+from citewell.ports import Vector, products
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import User
 from citewell.wiring import make_ask_service, search_at
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from citewell.ports.records import FactStore
     from citewell.types import Emergency, Message, Scope
 
+LONGEST_NAME = 250
+"""Characters of a name, or of a row of an export, that tell what it is about."""
 CONVERSATIONS, TURNS = 3, 4
 """How many earlier conversations are remembered, and how many messages of each."""
 
@@ -43,6 +48,7 @@ def make_records_assistant(
         places=places or FactDocuments(app.library),
         is_model=app.settings.model != EXTRACTIVE,
         alike=alike or _alike(app),
+        embed=app.built_in.embed,
         near=_near(app),
         emergency=_emergency(app),
         language=chosen.language,
@@ -51,13 +57,13 @@ def make_records_assistant(
 
 def _alike(app: App) -> Alike:
     """How near names are to a question; the vectors of names stay in memory, as long as the record is open."""
-    known: dict[str, Sequence[float]] = {}
+    known: dict[str, Vector] = {}
 
     def alike(question: str, names: Sequence[str]) -> Sequence[float]:
         if new := [name for name in names if name not in known]:
-            known.update(zip(new, app.built_in.embed(new), strict=True))
+            known.update(zip(new, app.built_in.embed([name[:LONGEST_NAME] for name in new]), strict=True))
         (asked,) = app.built_in.embed([question])
-        return [float(sum(one * other for one, other in zip(asked, known[name], strict=True))) for name in names]
+        return [float(score) for score in products(np.array([known[name] for name in names]), asked)]
 
     return alike
 

@@ -103,6 +103,8 @@ def medicines(asked: FactQuery) -> GatheredFacts | None:
         return not_mentioned(asked) if asked.unknown else None
     if asked.about or any(isinstance(fact, Diagnosis | Symptom) for fact in asked.named):
         return _for_it(asked)
+    if asked.named:
+        return None  # “how many doses” of a vaccine
     if Intent.PAST in asked.wanted:
         past = [one for one in asked.inside(asked.known.of(Medication)) if one.status is not MedicationStatus.ACTIVE]
         return told(f"{RECORD} lists {count(past, 'past medicine')}:", past)
@@ -152,7 +154,10 @@ def _for_it(asked: FactQuery) -> GatheredFacts | None:
         return told(f"{RECORD} lists {count(for_it, 'medicine')} for this:", for_it)
     if asked.about:
         return not_mentioned(asked, among="your medicines")
-    return denied(f"{RECORD} does not say which medicine is for this")
+    days = {day.date() for one in asked.named if isinstance(one, Diagnosis) and (day := when(one)) is not None}
+    begun = [one for one in asked.known.of(Medication) if (day := when(one)) is not None and day.date() in days]
+    lacking = f"{RECORD} does not say which medicine is for this"
+    return denied(lacking, beside="This was prescribed on the same day:", facts=begun)
 
 
 def _given_for(asked: FactQuery) -> list[Medication]:

@@ -70,6 +70,9 @@ def reason(asked: FactQuery) -> GatheredFacts | None:
     """Why a medicine is taken, or was stopped, as far as the record says it."""
     medicines = asked.named_of(Medication)
     if not medicines:
+        done: list[Procedure | Appointment] = [*asked.named_of(Procedure), *asked.named_of(Appointment)]
+        if told_why := [one for one in done if one.reason]:
+            return told(f"{RECORD} gives a reason for this:", told_why)
         return not_mentioned(asked) if asked.unknown and asked.said else None
     is_past = Intent.PAST in asked.wanted
     given = [
@@ -122,6 +125,12 @@ def coming(known: KnownFacts, asked: FactQuery) -> list[Fact]:
 def upcoming(asked: FactQuery) -> GatheredFacts:
     """What is still to come."""
     facts = coming(asked.known, asked)
+    if asked.named:
+        planned = [one for one in facts if one in asked.named]
+        past = [one for one in asked.known.newest_of(asked.named) if one not in planned]
+        if planned:
+            return told(f"{RECORD} lists {count(planned)} of this coming up:", planned)
+        return denied(f"{RECORD} has no planned date for this", beside="It has this:", facts=past)
     if not facts:
         return denied(f"{RECORD} has no upcoming visit")
     return told(f"{RECORD} lists {count(facts)} coming up:", facts)

@@ -67,13 +67,20 @@ def _older(asked: FactQuery) -> GatheredFacts | None:
 
 def _extreme(results: list[LabResult], *, is_high: bool) -> GatheredFacts | None:
     """The highest or the lowest result of one test in one unit; None where there are several."""
-    counted = [lab_result for lab_result in results if lab_result.value is not None]
+    values = {one.id: value for one in results if (value := _height(one)) is not None}
+    counted = [lab_result for lab_result in results if lab_result.id in values]
     if not counted or len({(lab_result.test_name.casefold(), lab_result.unit) for lab_result in counted}) > 1:
         return None
-    found = max(counted, key=lambda lab_result: (lab_result.value or 0) if is_high else -(lab_result.value or 0))
+    found = max(counted, key=lambda one: values[one.id] if is_high else -values[one.id])
     which = "highest" if is_high else "lowest"
     of = f"{count(counted, 'result')} for {found.test_name}"
     return told(f"The {which} of {of} in your record:", [found], after=NO_RANGE if is_unjudged(found) else "")
+
+
+def _height(result: LabResult) -> float | None:
+    """The number by which results of one test are ordered: of a blood pressure the upper one."""
+    pressure = pressure_of(result)
+    return result.value if pressure is None else pressure[0]
 
 
 def _course(results: list[LabResult], test: LabResult, room: int) -> list[LabResult]:
@@ -94,6 +101,8 @@ def results(asked: FactQuery) -> GatheredFacts | None:
             if wish in asked.wanted and (gathered_facts := _extreme(lab_results, is_high=wish is Intent.HIGHEST)):
                 return gathered_facts
         newest = asked.known.latest(lab_results)
+        if asked.wanted.since is not None and Intent.LATEST in asked.wanted:  # “now, and in 2012”
+            newest = list(dict.fromkeys([*asked.known.latest(asked.outside(LabResult)), *newest]))
         what = name_of_test(newest[0].test_name) if len(newest) == 1 else "these tests"
         what = "blood pressure" if _is_pressure(newest) else what
         is_one = len(newest) == 1 and is_unjudged(newest[0])

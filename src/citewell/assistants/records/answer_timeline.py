@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 from citewell.assistants.records.answer_results import unjudged
 from citewell.assistants.records.fact_query import (
@@ -19,7 +19,7 @@ from citewell.assistants.records.fact_query import (
 )
 from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, is_abnormal, when
-from citewell.assistants.records.named_facts import surname
+from citewell.assistants.records.named_facts import names_of, surname
 from citewell.assistants.records.result_limits import beyond_limits
 from citewell.types.facts import (
     Allergy,
@@ -67,6 +67,39 @@ def visits(asked: FactQuery) -> GatheredFacts | None:
         return denied(f"{RECORD} does not include what was said at a visit", beside=of, facts=that_day or appointments)
     of = f" from {asked.wanted.words}" if asked.wanted.words else ""
     return told(f"{RECORD} lists {count(appointments, 'visit')}{of}:", appointments)
+
+
+def places(asked: FactQuery) -> GatheredFacts | None:
+    """Where, and by whom, the person was seen for what is named, or at the time that is asked for."""
+    every = [one for one in asked.known.of(Appointment) if one.institution or one.professional]
+    people = {surname(one.name).casefold() for one in asked.named if isinstance(one, Professional)}
+    things = [one for one in asked.named if not isinstance(one, Professional | Appointment | LabResult)]
+    if things:
+        said = {name.casefold() for one in things for name in names_of(one)}
+        days = {day.date() for one in things if (day := when(one)) is not None}
+        seen = [one for one in every if (one.reason or "").casefold() in said or _is_on(one, days)]
+        return told(f"{RECORD} lists {count(seen, 'visit')} for this:", [*seen, *things]) if seen else None
+    if asked.about or asked.unknown:
+        return None
+    if people or Intent.DOCTORS in asked.wanted:
+        treating = [one for one in asked.known.of(Professional) if not people or surname(one.name).casefold() in people]
+        names = {surname(one.name).casefold() for one in treating}
+        seen = [one for one in every if surname(one.professional or "").casefold() in names]
+        newest = {one.institution: one for one in reversed(asked.inside(seen))}
+        return (
+            told(
+                f"{RECORD} lists {count(treating, 'doctor or nurse', 'doctors and nurses')} and where you were seen:",
+                [*treating, *newest.values()],
+            )
+            if treating
+            else None
+        )
+    seen = asked.inside(every)
+    return told(f"{RECORD} lists {count(seen, 'visit')}:", seen) if seen and asked.wanted.since is not None else None
+
+
+def _is_on(visit: Appointment, days: Collection[date]) -> bool:
+    return (day := when(visit)) is not None and day.date() in days
 
 
 def person(asked: FactQuery) -> GatheredFacts | None:

@@ -22,19 +22,20 @@ from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Ve
 from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.align import align
-from citewell.assistants.records.alike_facts import Alike, with_alike
 from citewell.assistants.records.answer_caveats import notes
 from citewell.assistants.records.confidence import agree, confidence
 from citewell.assistants.records.fact_places import FactDocuments, is_coded, unread
-from citewell.assistants.records.fact_query import GatheredFacts
+from citewell.assistants.records.fact_query import RECORD, GatheredFacts, denied, listed
 from citewell.assistants.records.fact_sentences import FactLine, fact_lines
 from citewell.assistants.records.facts_for_question import Strategy, strategy
 from citewell.assistants.records.follow_ups import Understood, understood
 from citewell.assistants.records.gather import fetch, gather, known_allergies, newer
-from citewell.assistants.records.intents import Intent, Intents
+from citewell.assistants.records.intent_head import Embed, with_likely
+from citewell.assistants.records.intents import OUTSIDE_FACTS, Intent, Intents, intents_of
 from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
 from citewell.assistants.records.named_facts import Names, holds_name, unused
+from citewell.assistants.records.nearest import NEAR, Alike, nearest, with_nearest
 from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions, on_topic
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
@@ -43,6 +44,7 @@ from citewell.assistants.records.question_kinds import Nearness, QuestionKindRul
 from citewell.assistants.records.release import ReleaseCounts, release
 from citewell.assistants.records.safety_filter import counted, template
 from citewell.assistants.records.screening import FILTERED, ScreenedQuestion, screen
+from citewell.assistants.records.sections import SectionRow, section_rows, under_headings
 from citewell.assistants.records.source_sentences import Sources
 from citewell.clinical.languages import Language, language_of
 from citewell.ports import Writer
@@ -62,7 +64,7 @@ from citewell.types import (
     SentenceCheck,
     Verdict,
 )
-from citewell.types.facts import Fact
+from citewell.types.facts import Fact, LabResult
 from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
@@ -90,6 +92,11 @@ PAPERS_SAY = "Your documents say:"
 BESIDE = 0.5
 """How near a fact is that only stands beside a “no”."""
 EARLIER = "You asked this before:"
+MOST_ROWS = 8
+"""Rows of a section that one answer quotes."""
+BEHIND = 0.2
+"""How far behind the nearest row of a section another may be that is meant too."""
+NO_FAMILY = f"{RECORD} does not include anything about your family"
 POLICY = Policy(threshold=0.0, min_relevance=0.0)
 """A patient has nobody to be handed to: what is found is shown for what it is."""
 PAPERS_NAMED = 3
@@ -115,6 +122,8 @@ class Records:
     is_model: bool
     alike: Alike | None = None
     """How near names of facts are to a question; without it only words find them."""
+    embed: Embed | None = None
+    """Makes vectors of questions, from which their wishes are told where cues tell none."""
     near: Nearness | None = None
     """How near a question is to examples; without it cues alone tell its kind."""
     emergency: Callable[[str], Emergency | None] = lambda _text: None
@@ -137,8 +146,6 @@ class Records:
             return
         known = KnownFacts(tuple(facts))
         gathered, quotes = look_up(turn, known)
-        if (gathered is None or not gathered.facts) and not quotes and not screened.emergency:
-            gathered = with_alike(gathered, turn.text, known, self.alike)
         if not screened.emergency:
             turn.unused.extend(unused(turn.text, known.facts, quotes, lexicon=self.search.lexicon))
         if screened.emergency and gathered is None and not turn.asks_besides:
@@ -223,7 +230,7 @@ class Records:
         held = self.places.placed((fact for line in lines for fact in line.facts), turn.scope)
         placed = [(line, _places(line, held)) for line in lines]
         hits = [hit for _, found in placed for hit in found]
-        if gathered.if_mentioned:  # what stands beside a “no” is not what was asked for
+        if gathered.if_mentioned or gathered.is_near:  # what stands beside a “no” is not what was asked for
             hits = [replace(hit, relevance=BESIDE) for hit in hits]
         bare = [line for line, found in placed if not found]
         own = [line for line in bare if all(fact.origin.document_id is None for fact in line.facts)]
@@ -426,7 +433,12 @@ class RecordExchange:
     def understood(self) -> Understood:
         """What it asks for: without what was filtered, and what cannot stand alone with what it goes on from."""
         plain = " ".join(self.screened.text.replace(FILTERED, " ").split())
-        return understood(plain, self.history, lexicon=self.records.search.lexicon, now=self.records.now())
+        return understood(plain, self.history, lexicon=self.records.search.lexicon, read=self._read)
+
+    def _read(self, question: str) -> Intents:
+        wanted = intents_of(question, now=self.records.now())
+        embed = None if self.screened.emergency else self.records.embed
+        return wanted if embed is None else with_likely(wanted, plain_question(question).text, embed)
 
     @property
     def text(self) -> str:
@@ -547,15 +559,78 @@ def _holds(evidence: Evidence, claim: Claim) -> bool:
 
 
 def look_up(turn: RecordExchange, known: KnownFacts) -> tuple[GatheredFacts | None, list[Hit]]:
-    """What the facts say, and what papers say of the same; or a letter that is asked for as such."""
+    """What the facts say, and what papers say of the same; or a letter or a section that is asked for as such."""
     lexicon = turn.records.search.lexicon
     names = Names.of(turn.text, lexicon)
     if (asked_for := letter(names, turn.wanted, _uncoded(turn))) is not None:
         return GatheredFacts(asked_for.lead, is_letter=True), _quotes(asked_for.said, turn)
+    every = section_rows(
+        (paper for paper in turn.records.places.documents(turn.scope) if is_coded(paper[0])), known.facts
+    )
+    if (outside := _outside_facts(turn, names, known, every)) is not None:
+        return outside
     gathered = gather(turn.text, turn.wanted, known, lexicon=lexicon, now=turn.records.now())
     mentioned = _mentioned(turn, names, gathered, known)
+    is_denied = gathered is None or bool(gathered.if_mentioned)
+    if is_denied and not mentioned and not turn.screened.emergency:
+        gathered, mentioned = _before_a_no(turn, names, gathered, known, every)
     shown = {(fact.origin.document_id, fact.origin.start) for fact in (gathered.facts if gathered else ())}
     return gathered, _quotes([place for place in mentioned if (place.document_id, place.start) not in shown], turn)
+
+
+def _outside_facts(
+    turn: RecordExchange, names: Names, known: KnownFacts, every: Sequence[SectionRow]
+) -> tuple[GatheredFacts, list[Hit]] | None:
+    """What stands in sections of which facts hold nothing, where a question asks for one of them."""
+    wanted = Intents(turn.wanted.all & OUTSIDE_FACTS)
+    if not wanted.all:
+        return None
+    held = under_headings(wanted, every)
+    if not held:
+        is_denied = Intent.FAMILY in turn.wanted.all - turn.wanted.likely  # “my mother” may be whose record it is
+        return (denied(NO_FAMILY), []) if is_denied else None
+    held = _most_alike(turn, held)
+    quoted = {(row.place.document_id, row.place.start) for row in held}
+    tests = known.of(LabResult) if Intent.LIFESTYLE in wanted else []
+    unquoted = [fact for fact in tests if (fact.origin.document_id, fact.origin.start) not in quoted]
+    held_too = names.among(unquoted)
+    named = [fact for fact in unquoted if fact in held_too]
+    headings = listed([f"“{heading}”" for heading in dict.fromkeys(row.heading for row in held)])
+    lead = f"{RECORD} says under {headings}:"
+    gathered = GatheredFacts(lead, tuple(known.latest(named)), with_papers=lead)
+    return gathered, _quotes([row.place for row in held], turn)
+
+
+def _most_alike(turn: RecordExchange, held: Sequence[SectionRow]) -> list[SectionRow]:
+    """Of the rows of a section those that a question means, where it means some; never more than are quoted."""
+    if turn.records.alike is None or len(held) == 1:
+        return list(held[:MOST_ROWS])
+    scores = turn.records.alike(plain_question(turn.text).text, [row.words for row in held])
+    ranked = sorted(scores, reverse=True)
+    least = ranked[min(MOST_ROWS, len(ranked)) - 1]
+    if ranked[0] >= NEAR:
+        least = max(least, ranked[0] - BEHIND)
+    return [row for row, score in zip(held, scores, strict=True) if score >= least]
+
+
+def _before_a_no(
+    turn: RecordExchange,
+    names: Names,
+    gathered: GatheredFacts | None,
+    known: KnownFacts,
+    exported: Sequence[SectionRow],
+) -> tuple[GatheredFacts | None, list[PaperMention]]:
+    """What stands under the heading that is asked for, or is nearest in meaning in all of the record."""
+    every = [row for row in exported if not row.is_read]
+    if gathered is not None and not names.names_something:
+        return gathered, [row.place for row in under_headings(turn.wanted, every)[:MOST_ROWS]]
+    if turn.records.alike is None:
+        return gathered, []
+    missing, about = names.unknown(known.facts), names.about(())
+    near = nearest(turn.text, [*dict.fromkeys([*missing, *about])], known, every, turn.records.alike)
+    if missing:  # what tables know by its name is of one kind: a test is no medicine
+        near = [match for match in near if match.row is not None or any(map(names.may_be, match.facts))]
+    return with_nearest(gathered, about, near, known, is_known_name=bool(missing))
 
 
 def _mentioned(

@@ -49,13 +49,17 @@ class FactDocuments:
 
     def papers(self, scope: Scope) -> list[tuple[LibraryEntry, Document]]:
         """The current documents, newest first, but for those that are nothing but facts."""
+        return [paper for paper in self.documents(scope) if paper[0].media_type != FHIR]
+
+    def documents(self, scope: Scope) -> list[tuple[LibraryEntry, Document]]:
+        """The current documents, newest first."""
         entries = [
             library_entry
             for library_entry in self.library.entries(scope)
             if library_entry.is_current and library_entry.state is LifecycleState.COMPLETED
         ]
         stamp = self.library.stamp()  # who may see them was asked once, for all
-        return [self._kept(entry.id, stamp, scope)[:2] for entry in entries if entry.media_type != FHIR]
+        return [self._kept(entry.id, stamp, scope)[:2] for entry in entries]
 
     def quote(self, document_id: str, start: int, end: int, scope: Scope) -> Hit:
         """Words of a document as a passage."""

@@ -37,6 +37,8 @@ class GatheredFacts:
     """Whether the answer says that nothing in the record has the name used in the question."""
     is_guess: bool = False
     """Whether nothing but a name led to it: passages that speak of the same tell more."""
+    is_near: bool = False
+    """Whether it is but the nearest in meaning."""
     is_letter: bool = False
     """Whether the words that lead name the one paper that is quoted."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from citewell.assistants.records.intents import Intent, Intents, intents_of
+from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.named_facts import Names
 from citewell.assistants.records.plain_question import plain_question
 from citewell.clinical import Lexicon
@@ -57,23 +56,29 @@ class Understood:
     topic: str = ""
 
 
-def understood(question: str, history: Sequence[Message], *, lexicon: Lexicon, now: datetime) -> Understood:
+Read = Callable[[str], Intents]
+"""What a question wants, by its own words."""
+
+
+def understood(question: str, history: Sequence[Message], *, lexicon: Lexicon, read: Read) -> Understood:
     """What a question asks for after what was asked before it.
 
     >>> from datetime import UTC, datetime
+    >>> from citewell.assistants.records.intents import intents_of
     >>> said = [Message("user", "flu jabs"), Message("assistant", "…"), Message("user", "whats my weight")]
-    >>> ask = lambda text: understood(text, said, lexicon=Lexicon.load(), now=datetime(2026, 1, 1, tzinfo=UTC))
+    >>> read = lambda text: intents_of(text, now=datetime(2026, 1, 1, tzinfo=UTC))
+    >>> ask = lambda text: understood(text, said, lexicon=Lexicon.load(), read=read)
     >>> ask("has it gone up").topic, ask("what conditions do i have?").topic
     ('weight', '')
     """
     told = Understood("", Intents(frozenset()))
     for text in (*(message.text for message in history if message.role == "user"), question):
-        told = _after(text, told, lexicon, now)
+        told = _after(text, told, lexicon, read)
     return told
 
 
-def _after(question: str, before: Understood, lexicon: Lexicon, now: datetime) -> Understood:
-    wanted = intents_of(question, now=now)
+def _after(question: str, before: Understood, lexicon: Lexicon, read: Read) -> Understood:
+    wanted = read(question)
     names = Names.of(question, lexicon)
     if not before.text or not leans(question, names, wanted):
         return Understood(question, wanted)
@@ -86,7 +91,7 @@ def _after(question: str, before: Understood, lexicon: Lexicon, now: datetime) -
     is_kind = bool(own - (ABOUT_ANOTHER - {Intent.PRESCRIBER, Intent.TREND, Intent.REASON}))
     if not is_kind:
         earlier = before.wanted.all - {Intent.LATEST, Intent.PAST, Intent.TREND, Intent.MAY, Intent.PRESCRIBER}
-        wanted = Intents(wanted.all | earlier, wanted.since, wanted.until, wanted.words)
+        wanted = replace(wanted, all=wanted.all | earlier)
     return Understood(text, wanted, topic or before.text.rstrip(" ?."))
 
 
@@ -111,7 +116,7 @@ def _subject(before: Understood, lexicon: Lexicon) -> str:
         at = names.text.find(words)
         kinds.append(f"medicines for {words}" if _FOR.search(names.text[:at]) else words)
     said = [names.text[one.start : one.end] for one in names.medicines]
-    said += [*kinds, *(words for words, _ in names.lay)]
+    said += [*kinds, *names.vaccines, *(words for words, _ in names.lay)]
     said += [words for words, _ in names.tests if not any(words in kind for kind in said)]
     said = said or [*names.about(())]
     return " and ".join(dict.fromkeys(said))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from citewell.assistants.records.answer_medicines import allergies, medicines, prescriber
 from citewell.assistants.records.answer_open_questions import due, effects, reason, together, upcoming
 from citewell.assistants.records.answer_results import diagnoses, listing, results, trend
-from citewell.assistants.records.answer_timeline import changes, person, prepare, visits
+from citewell.assistants.records.answer_timeline import changes, person, places, prepare, visits
 from citewell.assistants.records.fact_query import RECORD, FactQuery, GatheredFacts, listed, not_mentioned, told
 from citewell.assistants.records.facts_for_question import Part, Strategy
 from citewell.assistants.records.intents import Intent, Intents
@@ -25,6 +25,7 @@ from citewell.types.facts import (
     DiagnosisStatus,
     Fact,
     LabResult,
+    Medication,
     Procedure,
     Professional,
     Referral,
@@ -109,6 +110,7 @@ def of_named(asked: FactQuery) -> GatheredFacts | None:
             kinds = (LabResult, Professional, Allergy)
             is_test = tell is results
             more = [one for one in asked.inside(asked.named) if not is_test and not isinstance(one, kinds)]
+            more += asked.known.latest(asked.named_of(LabResult)) if is_illness else []  # “bad cholesterol”
             return replace(gathered_facts, facts=tuple(dict.fromkeys([*gathered_facts.facts, *more])))
     if any(isinstance(fact, LabResult) for fact in asked.named) and (gathered_facts := results(asked)) is not None:
         return gathered_facts  # not of the time that is asked for, but there
@@ -148,7 +150,7 @@ TELLERS: tuple[tuple[Intent, Callable[[FactQuery], GatheredFacts | None]], ...] 
 ASK_FIRST = (
     "Whether to take, change or stop something is a question for your pharmacist or doctor: a record cannot answer it."
 )
-ASKING = frozenset(Intent) - {Intent.LATEST}
+ASKING = frozenset(Intent) - {Intent.LATEST, Intent.WHERE}
 """Wishes that show that the question is about the record."""
 
 
@@ -158,6 +160,7 @@ def gather(
     """What the facts say to a question; None where it is a matter for the documents."""
     names = Names.of(question, lexicon)
     named = names.among(known.facts)
+    wanted = _fitting(wanted, named)
     asked = FactQuery(
         wanted,
         known,
@@ -187,14 +190,39 @@ def gather(
     )
 
 
+_KINDS: Mapping[Intent, type[Fact]] = {
+    Intent.MEDICINES: Medication,
+    Intent.DIAGNOSES: Diagnosis,
+    Intent.RESULTS: LabResult,
+    Intent.TREND: LabResult,
+    Intent.PROCEDURES: Procedure,
+    Intent.VACCINATIONS: Vaccination,
+    Intent.ALLERGIES: Allergy,
+    Intent.SYMPTOMS: Symptom,
+}
+"""Of which kind the facts are that a wish is about."""
+
+
+def _fitting(wanted: Intents, named: Sequence[Fact]) -> Intents:
+    """Without wishes that no cue tells, where what is named is of another kind."""
+    kinds = tuple(_KINDS[wish] for wish in wanted.likely if wish in _KINDS)
+    if not named or not kinds or any(isinstance(fact, kinds) for fact in named):
+        return wanted
+    return replace(wanted, all=wanted.all - wanted.likely, likely=frozenset())
+
+
 def _told(asked: FactQuery, names: Names) -> GatheredFacts | None:
-    """What is told by the first wish that the facts can tell something to, else of what is named."""
+    """What is told by the first wish that the facts can tell something to, else of what is named, or of a time."""
+    if Intent.WHERE in asked.wanted and (at := places(asked)) is not None:
+        return at
     for wish, tell in TELLERS:
         if wish in asked.wanted and (gathered_facts := tell(asked)) is not None:
+            if wish in asked.wanted.likely and gathered_facts.if_mentioned:
+                continue  # a “no” is not guessed
             return gathered_facts
     if asked.named:
         return of_named(asked)
     if asked.unknown and (asked.wanted.all & ASKING or names.is_own):
         missing = not_mentioned(asked)
         return missing and replace(missing, is_guess=bool(names.lay) and not asked.wanted.all & ASKING)
-    return None
+    return changes(asked) if asked.wanted.words and not asked.unknown else None

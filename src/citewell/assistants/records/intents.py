@@ -38,6 +38,13 @@ class Intent(StrEnum):
     REFERRALS = "referrals"
     SYMPTOMS = "symptoms"
     PERSON = "person"
+    PLAN = "plan"
+    CAME = "came"
+    LIFESTYLE = "lifestyle"
+    FUNCTION = "function"
+    FAMILY = "family"
+    DIRECTIVES = "directives"
+    INSURANCE = "insurance"
     EFFECTS = "effects"
     REASON = "reason"
     TOGETHER = "together"
@@ -47,8 +54,23 @@ class Intent(StrEnum):
     HIGHEST = "highest"
     LOWEST = "lowest"
     MAY = "may"
+    WHERE = "where"
     PAST = "past"
     LATEST = "latest"
+
+
+OUTSIDE_FACTS = frozenset(
+    {
+        Intent.PLAN,
+        Intent.CAME,
+        Intent.LIFESTYLE,
+        Intent.FUNCTION,
+        Intent.FAMILY,
+        Intent.DIRECTIVES,
+        Intent.INSURANCE,
+    }
+)
+"""What records say in sections of their own, of which facts hold nothing or little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +82,8 @@ class Intents:
     until: datetime | None = None
     words: str = ""
     """The time that is asked for, as it is said."""
+    likely: frozenset[Intent] = frozenset()
+    """Those of `all` that no cue tells, only the meaning of the question."""
 
     def is_inside(self, day: datetime) -> bool:
         """Whether a day is in the time that is asked for; without one, every day is."""
@@ -101,10 +125,16 @@ _AGO = re.compile(
     r"\b(?:in|over|during|for|within) (?:the )?(?:last|past) (?P<count>\d+|a|one|two|three|four|six|few)? ?"
     r"(?P<unit>day|week|month|year)s?\b|\bsince (?P<other>last) (?P<one>week)\b"
 )
+_SEASON = re.compile(
+    r"\b(?P<season>spring|summer|autumn|fall|winter) (?:of |in )?(?P<year>(?:19|20)\d\d)(?!\d)", re.IGNORECASE
+)
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""The month in which each begins, north of the equator."""
+SEASON_MONTHS = 3
 _MONTH_ALONE = re.compile(rf"\b(?:in|during|since|this|last) (?P<month>{MONTH})\b(?! \d)")
 _THIS = re.compile(r"\b(?P<which>this|last) (?P<unit>year|month)\b")
 _AT = re.compile(r"\b(?P<count>\d+|a|one|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>month|year)s? ago\b")
-LONGEST_MONTH = 31
+LONGEST_MONTH, LONGEST_SEASON, MONTHS = 31, 92, 12
 _COUNTS = dict(zip("one two three four five six seven eight nine ten".split(), range(1, 11), strict=True)) | {
     "a": 1,
     "few": 3,
@@ -117,6 +147,8 @@ def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
         count = match["count"] or "1"
         days = (int(count) if count.isdecimal() else _COUNTS[count]) * days_in(match["unit"] or match["one"])
         return now - timedelta(days=days), None
+    if season := _SEASON.search(text):
+        return _season(int(season["year"]), _SEASONS[season["season"]])
     if iso := _ISO.search(text):
         return _span(iso["year"], iso["month"], iso["day"], is_open="since" in text)
     if since := _SINCE.search(text):
@@ -146,6 +178,13 @@ def _near_now(text: str, now: datetime) -> tuple[datetime | None, datetime | Non
     return None, None
 
 
+def _season(year: int, month: int) -> tuple[datetime, datetime]:
+    """The three months from one on."""
+    after = month + SEASON_MONTHS
+    over = datetime(year + (after > MONTHS), after - MONTHS if after > MONTHS else after, 1, tzinfo=UTC)
+    return datetime(year, month, 1, tzinfo=UTC), over
+
+
 def _said(since: datetime | None, until: datetime | None) -> str:
     """A closed time in words: a day, a month or a year.
 
@@ -155,6 +194,8 @@ def _said(since: datetime | None, until: datetime | None) -> str:
     if since is None or until is None:
         return ""
     days = (until - since).days
+    if LONGEST_MONTH < days <= LONGEST_SEASON:
+        return f"{since:%B %Y} to {until - timedelta(days=1):%B %Y}"
     return f"{since.day} {since:%B %Y}" if days == 1 else f"{since:%B %Y}" if days <= LONGEST_MONTH else f"{since:%Y}"
 
 

@@ -92,8 +92,10 @@ _GENERIC = re.compile(
     r"|recent|latest|against|hospital|impf|eingriff|opéra|document|already|receive|perform|mention|anything|happened"
 )
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
-MISSPELT = (Medication, Allergy, Diagnosis, Vaccination)
+MISSPELT = (Medication, Allergy, Diagnosis, Vaccination, Procedure, LabResult)
 """Kinds of facts whose names people misspell."""
+NAMED_BY_PEOPLE = (Medication, Allergy, Diagnosis, Vaccination)
+"""Kinds of facts of which a known word may be the misspelt name of another: “simvistatin” in the record."""
 SHORTEST_NAME = 3
 """Letters up to which another name of something could be anything."""
 SPECIFIC = 7
@@ -136,7 +138,7 @@ class Names:
         plain = plain_question(question)
         text, corrected = plain.text.casefold(), plain.corrected
         kinds = tuple(
-            (match.group(), frozenset(families.split("|")))
+            (match.groupdict().get("what") or match.group(), frozenset(families.split("|")))
             for words, families in _classes()
             if (match := words.search(text))
         )
@@ -147,7 +149,7 @@ class Names:
             classes=frozenset(family for _, families in kinds for family in families),
             class_words=kinds,
             tests=tuple((match.group(), name) for words, name in _pairs("tests.tsv") if (match := words.search(text))),
-            lay=_lay(text),
+            lay=_lay(text, [match.span() for words, _ in _pairs("vaccines.tsv") if (match := words.search(text))]),
             lexicon=lexicon,
             text=text,
             corrected=corrected,
@@ -232,7 +234,14 @@ class Names:
         held = long_words(names_of(fact))
         if not held or held & self.words:
             return []
-        return [(word, other) for word in sorted(self.words) for other in sorted(held) if is_misspelling(word, other)]
+        odd = [word for word in sorted(self.words) if isinstance(fact, NAMED_BY_PEOPLE) or not is_word(word)]
+        return [(word, other) for word in odd for other in sorted(held) if is_misspelling(word, other)]
+
+    def may_be(self, fact: Fact) -> bool:
+        """Whether a fact is of a kind that the names which tables know may mean."""
+        kinds: tuple[type[Fact], ...] = (LabResult,) if self.tests else ()
+        kinds += (Medication, Allergy) if self.medicines or self.classes else ()
+        return bool(self.lay) or not kinds or isinstance(fact, kinds)
 
     @property
     def is_own(self) -> bool:
@@ -263,6 +272,12 @@ class Names:
             for name in hit.concept.names
             if name.tag != "ambiguous" and len(name.text) > SHORTEST_NAME
         )
+
+    @property
+    def vaccines(self) -> list[str]:
+        """The vaccines that it names, as it calls them."""
+        found = (words.search(self.text) for words, _ in _pairs("vaccines.tsv"))
+        return [match.group() for match in found if match is not None]
 
     @property
     def _vaccines(self) -> list[re.Pattern[str]]:
@@ -296,18 +311,29 @@ def _pairs(table: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 
 @cache
 def _classes() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((whole_words(words), families) for words, families in rows("classes.tsv"))
+    """Kinds of medicines, as patients call them or by what they are taken for."""
+    called = [(whole_words(words), families) for words, families, _ in rows("classes.tsv")]
+    taken_for = [(purpose, families) for _, families, purpose in rows("classes.tsv") if purpose]
+    return (*called, *((re.compile(rf"{_TAKEN_FOR}(?P<what>{what})\b"), families) for what, families in taken_for))
 
 
-def _lay(text: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+_TAKEN_FOR = (
+    r"\b(?:tak(?:e|es|en|ing)|took|given|gave|giving|us(?:e|es|ed|ing)|prescri\w+|tablets?|pills?|capsules?|medicines?"
+    r"|medications?|meds|drugs?|anything|something|inject\w*|inhalers?|treat\w*)\b.{0,40}?"
+    r"\b(?:for|helps?|help with|against|to help|to)\b (?:with )?(?:my |the |me |get to )*"
+)
+"""Asks what is taken for something: “anything to help me sleep”."""
+
+
+def _lay(text: str, others: Sequence[tuple[int, int]]) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Procedures and conditions in patients' words; words inside longer ones name nothing of their own."""
     found = [(match, name) for words, name in _pairs("lay.tsv") if (match := words.search(text))]
     return tuple(
         (match.group(), name)
         for match, name in found
         if not any(
-            other.start() <= match.start() and match.end() <= other.end() and other.span() != match.span()
-            for other, _ in found
+            start <= match.start() and match.end() <= end and (start, end) != match.span()
+            for start, end in [*others, *(other.span() for other, _ in found)]
         )
     )
 

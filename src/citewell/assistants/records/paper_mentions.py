@@ -65,7 +65,8 @@ def mentions(names: Names, wanted: Intents, papers: Sequence[Paper]) -> list[Pap
     allergies = (
         [_has_cue(Intent.ALLERGIES)] if Intent.ALLERGIES in wanted else []
     )  # those are told whatever is asked for
-    return _found([*_named(names), *allergies], papers) or _found(_in_part(names), papers)
+    written = [paper for paper in papers if not is_coded(paper[0])]  # one word of an export's row tells nothing
+    return _found([*_named(names), *allergies], papers) or _found(_in_part(names), written)
 
 
 def _of_time(wanted: Intents, papers: Sequence[Paper]) -> list[PaperMention]:

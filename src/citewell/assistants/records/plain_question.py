@@ -24,7 +24,7 @@ _SHORT = (
 )
 _SAID_BY = re.compile(
     r"\b(?:she|he) (?:\w+ )?(?:say|said|tell|told|prescribe|give|gave|write|wrote|find|found|think|decide|suggest"
-    r"|advise)",
+    r"|advise)\b",
     re.IGNORECASE,
 )
 """What somebody who treats the person said: nobody that the record is about."""

@@ -1,0 +1,90 @@
+"""What a record has that is nearest in meaning to a question: looked for before anybody is told “no”."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from citewell.assistants.records.fact_query import GatheredFacts
+from citewell.assistants.records.known_facts import KnownFacts
+from citewell.assistants.records.named_facts import names_of
+from citewell.assistants.records.paper_mentions import PaperMention
+from citewell.assistants.records.plain_question import plain_question
+from citewell.assistants.records.sections import SectionRow
+from citewell.types.coded_names import name_of_test
+from citewell.types.facts import Appointment, Fact, Professional, RecordOwner
+
+Alike = Callable[[str, Sequence[str]], Sequence[float]]
+"""For each of some names, how near it is in meaning to a question."""
+
+NEAR, NEAR_BESIDE_NO, STRONG = 0.35, 0.42, 0.5
+"""From here on a name may be what is meant: where nothing else tells, beside a “no”, and instead of a “no”
+(bench/notes/answering.md)."""
+ALONE = 0.07
+"""By how much the words that say what is asked for lie nearer to any name than a whole question does."""
+MARGIN = 0.12
+"""How far behind the nearest another may be."""
+MOST = 4
+"""Names and rows that are told."""
+CLOSEST = "The closest match in your record, which may be something different:"
+CALLED = "Nothing in your record is called exactly {words}. The closest match, which may be something different:"
+
+
+@dataclass(frozen=True, slots=True)
+class NearMatch:
+    """A name of facts, or a row of an export, that may be what a question means."""
+
+    score: float
+    facts: tuple[Fact, ...] = ()
+    row: SectionRow | None = None
+
+
+def nearest(
+    question: str, phrases: Sequence[str], known: KnownFacts, every: Sequence[SectionRow], alike: Alike
+) -> list[NearMatch]:
+    """What is near to a question, or to the words that say what it is about, nearest first."""
+    called: dict[str, list[Fact]] = {}
+    for fact in known.facts:
+        if not isinstance(fact, RecordOwner | Professional | Appointment):
+            for name in names_of(fact):
+                called.setdefault(name_of_test(name), []).append(fact)
+    words = [*called, *(row.words for row in every)]
+    if not words:
+        return []
+    scores = list(alike(plain_question(question).text, words))
+    for phrase in phrases:
+        scores = [max(pair) for pair in zip(scores, (one - ALONE for one in alike(phrase, words)), strict=True)]
+    of_facts = zip(scores, called.values(), strict=False)
+    found = [NearMatch(score, facts=tuple(facts)) for score, facts in of_facts]
+    found += [NearMatch(score, row=row) for score, row in zip(scores[len(called) :], every, strict=True)]
+    return sorted(found, key=lambda match: -match.score)
+
+
+def with_nearest(
+    gathered: GatheredFacts | None,
+    phrases: Sequence[str],
+    near: Sequence[NearMatch],
+    known: KnownFacts,
+    *,
+    is_known_name: bool,
+) -> tuple[GatheredFacts | None, list[PaperMention]]:
+    """What was gathered, with what is nearest in meaning instead of a “no” or beside it, and where papers say it.
+
+    That a name which tables know is not there is said; what they do not know may be another word for what is there.
+    """
+    best = near[0].score if near else 0.0
+    is_strong = best >= STRONG and not is_known_name
+    least = max(NEAR if gathered is None else STRONG if is_strong else NEAR_BESIDE_NO, best - MARGIN)
+    chosen = [match for match in near if match.score >= least][:MOST]
+    if not chosen:
+        return gathered, []
+    facts = tuple(known.newest_of(dict.fromkeys(fact for match in chosen for fact in match.facts)))
+    places = [match.row.place for match in chosen if match.row is not None]
+    if gathered is None or is_strong:
+        named = ", ".join(f"“{phrase}”" for phrase in phrases)
+        lead = CALLED.format(words=named) if named and gathered is not None else CLOSEST
+        after = "" if gathered is None else gathered.after
+        return GatheredFacts(lead, facts, with_papers=lead, after=after, is_near=True), places
+    if gathered.facts or not facts:
+        return gathered, places
+    return replace(gathered, lead=f"{gathered.lead} {CLOSEST}", facts=facts), places
