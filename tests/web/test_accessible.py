@@ -51,7 +51,7 @@ def complaints(page: Page) -> list[tuple[str, str]]:
 
 
 def test_axe_finds_nothing_wrong_on_any_page_in_either_theme(own: Any, visit: Any) -> None:
-    page = visit(own)
+    page = visit(own, reduced_motion="reduce")
     wrong, large = {}, {}
     for path in pages(own, page):
         response = page.goto(f"{own.address}{path}")

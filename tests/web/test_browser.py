@@ -182,7 +182,7 @@ def test_reading_searching_adding_and_deleting_need_no_script(own: Any, visit: A
     follow(page, "nav >> text=Library")
     (tmp_path / "gout.md").write_text(GOUT)
     page.set_input_files("#files", tmp_path / "gout.md")
-    page.click("#upload button")
+    page.click("#upload button[type=submit]")
     expect(page.locator("#news")).to_contain_text("1 document queued")
     row = page.locator("tr", has_text="gout.md")
     for _ in range(60):
@@ -205,6 +205,7 @@ def test_a_file_is_sent_followed_and_found(own: Any, visit: Any, tmp_path: Path)
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 nonsense")
     (tmp_path / "broken.docx").write_bytes(b"No Word.\n")
     page.set_input_files("#files", [tmp_path / "gout.md", tmp_path / "broken.pdf", tmp_path / "broken.docx"])
+    page.click("#upload button[type=submit]")
     expect(page.locator("tr", has_text="gout.md").locator(".state")).to_have_text("ready", timeout=60_000)
     failed = page.locator("tr", has_text="broken.pdf")
     expect(failed.locator(".state")).to_have_text("could not be read", timeout=60_000)
@@ -225,6 +226,37 @@ def test_a_file_is_sent_followed_and_found(own: Any, visit: Any, tmp_path: Path)
     expect(page.locator(".hit").first).to_contain_text("Gout")
 
 
+def test_files_are_shown_before_they_are_added_and_what_was_removed_comes_back(
+    own: Any, visit: Any, tmp_path: Path
+) -> None:
+    page = visit(own)
+    go_to_library(page)
+    (tmp_path / "gout.md").write_text(GOUT)
+    (tmp_path / "wrong.md").write_text("# Wrong\n\nNot this one.\n")
+    page.set_input_files("#files", [tmp_path / "gout.md", tmp_path / "wrong.md"])
+    expect(page.locator("#who-finds")).to_have_text("Everyone who can use this library will find them.")
+    page.fill("#upload [name=tags]", "ward")
+    page.get_by_label("Leave out wrong.md").click()
+    expect(page.locator("#who-finds")).to_have_text("People with the tag “ward” will find it.")
+    assert {entry.name for entry in own.app.entries()} >= {GUIDELINE}
+    assert "gout.md" not in {entry.name for entry in own.app.entries()}
+    page.click("text=Add 1 document")
+    row = page.locator("tr", has_text="gout.md")
+    expect(row.locator(".state")).to_have_text("ready", timeout=60_000)
+    row.locator("input").check()
+    with page.expect_navigation():
+        page.click("#bulk button")
+    with page.expect_navigation():
+        page.click("button:text-is('Remove')")
+    expect(page.locator("tr", has_text="gout.md").locator(".state")).to_have_text("withdrawn")
+    with page.expect_navigation():
+        page.click("text=Undo")
+    expect(page.locator("tr", has_text="gout.md").locator(".state")).to_have_text("ready")
+    with page.expect_navigation():
+        page.click("text=Remove samples")
+    assert [entry.name for entry in own.app.entries()] == ["gout.md"]
+
+
 def test_documents_are_counted_as_they_come_and_a_twin_is_told_under_its_own_name(
     own: Any, visit: Any, tmp_path: Path
 ) -> None:
@@ -233,10 +265,12 @@ def test_documents_are_counted_as_they_come_and_a_twin_is_told_under_its_own_nam
     expect(page.locator(".found")).to_have_text("4 documents")
     (tmp_path / "gout.md").write_text(GOUT)
     page.set_input_files("#files", tmp_path / "gout.md")
+    page.click("#upload button[type=submit]")
     expect(page.locator("tr", has_text="gout.md").locator(".state")).to_have_text("ready", timeout=60_000)
     expect(page.locator(".found")).to_have_text("5 documents")
     (tmp_path / "twin.md").write_text(GOUT)
     page.set_input_files("#files", tmp_path / "twin.md")
+    page.click("#upload button[type=submit]")
     expect(page.locator("#news")).to_contain_text("twin.md is already in the library as Gout and was not added again.")
     expect(page.locator(".found")).to_have_text("5 documents")
 
@@ -249,6 +283,7 @@ def test_the_stages_of_reading_are_shown(own: Any, visit: Any, tmp_path: Path) -
     )
     (tmp_path / "long.txt").write_text(paragraphs)
     page.set_input_files("#files", tmp_path / "long.txt")
+    page.click("#upload button[type=submit]")
     row = page.locator("tr", has_text="long.txt")
     expect(row.locator(".words")).to_contain_text("Indexing", timeout=60_000)
     expect(row.locator(".state")).to_have_text("ready", timeout=600_000)
@@ -262,6 +297,7 @@ def test_files_can_be_dropped(own: Any, visit: Any) -> None:
     )
     page.dispatch_event("#upload", "dragover", {"dataTransfer": transfer})
     page.dispatch_event("#upload", "drop", {"dataTransfer": transfer})
+    page.click("#upload button[type=submit]")
     expect(page.locator("tr", has_text="gout.md").locator(".state")).to_have_text("ready", timeout=60_000)
 
 
@@ -314,6 +350,7 @@ def test_a_document_that_is_deleted_while_it_is_read_leaves_the_table(own: Any, 
     go_to_library(page)
     text = "\n\n".join(f"Give {at} mg and wait." for at in range(300))
     page.set_input_files("#files", {"name": "gone.txt", "mimeType": "text/plain", "buffer": text.encode()})
+    page.click("#upload button[type=submit]")
     row = page.locator("tr", has_text="gone.txt")
     own.app.delete(row.get_attribute("data-id"))
     expect(row).to_have_count(0, timeout=60_000)
@@ -324,6 +361,7 @@ def test_hostile_words_stay_words(own: Any, visit: Any) -> None:
     text = "# <img src=x onerror=alert(1)>\n\nQuinine <script>alert(2)</script> & \"quotes\" 'for' cramps.\n"
     go_to_library(page)
     page.set_input_files("#files", {"name": "<b>x</b>.txt", "mimeType": "text/plain", "buffer": text.encode()})
+    page.click("#upload button[type=submit]")
     expect(page.locator("tr", has_text=".txt").locator(".state")).to_have_text("ready", timeout=60_000)
     follow(page, ".rail >> text=Ask")
     follow(page, ".tabs >> text=Search")

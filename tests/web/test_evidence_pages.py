@@ -71,6 +71,10 @@ def test_a_content_manager_uploads_files_reads_withdraws_and_restores(own: Any, 
     good.write_text("# Zinc\n\nGive zinc 20 mg once a day for 10 to 14 days to children with diarrhoea.")
     bad.write_bytes(b"%PDF-1.4 cut off")
     page.set_input_files("#files", [good, bad])
+    expect(page.locator("#who-finds")).to_have_text(
+        "Everyone who can use this library will find them, within the journey “diarrhoea” only."
+    )
+    page.click("text=Add 2 documents")
     expect(page.locator(".documents tr", has_text="Zinc").locator(".state")).to_have_text("ready")
     expect(page.locator(".documents tr", has_text="broken.pdf")).to_contain_text("could not be read")
     follow(page, ".tabs >> text=Documents")

@@ -25,6 +25,7 @@ from citewell.web.search_results import without_title
 router = APIRouter()
 
 Ids = Annotated[list[str] | None, Query(alias="id")]
+Chosen = Annotated[list[str] | None, Form(alias="id")]
 Csrf = Annotated[str, Form()]
 PASSAGES_SHOWN = 50
 ACCEPTED = ".pdf,.docx,.html,.htm,.xhtml,.xml,.nxml,.md,.markdown,.txt,.text"
@@ -43,6 +44,8 @@ def library_page(
     known: Annotated[int, Query(ge=0)] = 0,
     refused: Annotated[int, Query(ge=0)] = 0,
     deleted: Annotated[int, Query(ge=0)] = 0,
+    restored: Annotated[int, Query(ge=0)] = 0,
+    removed: Annotated[tuple[str, ...], Query()] = (),
 ) -> Response:
     """All documents, and the way to add some."""
     entries = [entry for entry in site.app.entries(visitor.whole) if entry.state is not LifecycleState.SUPERSEDED]
@@ -62,7 +65,8 @@ def library_page(
         number=number,
         last=max(1, -(-len(rows) // PAGE_ROWS)),
         max_characters=site.app.settings.max_characters,
-        news={"queued": queued, "known": known, "refused": refused, "deleted": deleted},
+        news={"queued": queued, "known": known, "refused": refused, "deleted": deleted, "restored": restored},
+        removed=[entry for entry in entries if entry.id in removed and entry.state is LifecycleState.WITHDRAWN],
         max_file_mb=site.app.settings.max_file_mb,
         max_files=MAX_FILES,
         accepted=ACCEPTED,
@@ -109,7 +113,8 @@ def ask_delete(site: Here, visitor: Editor, ids: Ids = None) -> Response:
     """Say what would go, before it goes."""
     entries = _chosen(site, visitor, ids)
     gone = {version.id for entry in entries for version in document_changes.erasable(site, entry.id, visitor)}
-    return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(gone))
+    can_keep = all(entry.is_current and entry.state is LifecycleState.COMPLETED for entry in entries)
+    return site.page("delete.html", visitor, nav="library", entries=entries, versions=len(gone), can_keep=can_keep)
 
 
 def _chosen(site: ServerState, visitor: Visitor, ids: list[str] | None) -> list[LibraryEntry]:
@@ -123,7 +128,7 @@ def delete(
     request: Request,
     site: Here,
     visitor: Editor,
-    ids: Annotated[list[str] | None, Form(alias="id")] = None,
+    ids: Chosen = None,
     csrf: Csrf = "",
 ) -> Response:
     """Erase documents with all their versions."""
@@ -138,6 +143,23 @@ def delete(
             gone.update(version.id for version in document_changes.delete(site, entry.id, visitor))
             count += 1
     return RedirectResponse(f"/library?deleted={count}", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.post("/documents/remove")
+def remove(request: Request, site: Here, visitor: Editor, ids: Chosen = None, csrf: Csrf = "") -> Response:
+    """Take documents out of answers and searches; they are kept, and come back with one click."""
+    require_our_form(request, csrf)
+    for entry in _chosen(site, visitor, ids):
+        document_changes.withdraw(site, entry.id, visitor)
+    return RedirectResponse(f"/library?{urlencode([('removed', one) for one in ids or ()])}", HTTPStatus.SEE_OTHER)
+
+
+@router.post("/documents/restore")
+def restore(request: Request, site: Here, visitor: Editor, ids: Chosen = None, csrf: Csrf = "") -> Response:
+    """Bring removed documents back."""
+    require_our_form(request, csrf)
+    restored = [document_changes.restore(site, entry.id, visitor) for entry in _chosen(site, visitor, ids)]
+    return RedirectResponse(f"/library?restored={len(restored)}", HTTPStatus.SEE_OTHER)
 
 
 @router.get("/documents/{document_id}")

@@ -141,15 +141,63 @@ async function add(files) {
   recount();
 }
 
-form?.addEventListener("submit", (event) => {
-  event.preventDefault();
-  const chosen = form.elements.files;
-  if (!chosen.files.length) return chosen.click();
-  uploads.replaceChildren();
-  add(chosen.files);
-  chosen.value = "";
-});
-form?.elements.files.addEventListener("change", () => form.requestSubmit());
+// What is chosen is shown first: what it is, and who will find it. Nothing is sent before it is added.
+
+let chosen = [];
+const submit = form?.querySelector('button[type="submit"]');
+const size = (bytes) => (bytes < 1024 * 1024 ? `${Math.max(1, Math.round(bytes / 1024))} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`);
+const counted = (count) => `${count} document${count === 1 ? "" : "s"}`;
+
+function whoFinds() {
+  const value = (name) => form.elements[name]?.value.trim() ?? "";
+  const tags = (value("tags") || form.elements.tags.placeholder).split(",").map((tag) => tag.trim()).filter(Boolean);
+  if (value("subject")) return `Only administrators will see ${chosen.length === 1 ? "it" : "them"}, as documents about “${value("subject")}”.`;
+  const people = tags.includes("public") ? "Everyone who can use this library" : `People with the tag ${tags.map((tag) => `“${tag}”`).join(" or ")}`;
+  return `${people} will find ${chosen.length === 1 ? "it" : "them"}${value("journeys") ? `, within the journey “${value("journeys")}” only` : ""}.`;
+}
+
+function review() {
+  uploads.replaceChildren(...chosen.map((file, at) => {
+    const item = document.createElement("li");
+    const name = document.createElement("span");
+    const kind = file.name.includes(".") ? file.name.split(".").pop().toUpperCase() : "text";
+    name.textContent = `${file.name} · ${kind}, ${size(file.size)}`;
+    const out = document.createElement("button");
+    Object.assign(out, { type: "button", className: "link", textContent: "Leave out" });
+    out.setAttribute("aria-label", `Leave out ${file.name}`);
+    out.addEventListener("click", () => {
+      chosen.splice(at, 1);
+      review();
+    });
+    item.append(name, out);
+    return item;
+  }));
+  document.getElementById("who-finds").textContent = chosen.length ? whoFinds() : "";
+  document.getElementById("filing").open ||= chosen.length > 0;
+  submit.textContent = chosen.length ? `Add ${counted(chosen.length)}` : "Choose files";
+}
+
+function choose(files) {
+  chosen.push(...files);
+  form.elements.files.value = "";
+  review();
+  submit.focus();
+}
+
+if (form) {
+  submit.textContent = "Choose files";
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const files = chosen.splice(0);
+    if (!files.length) return form.elements.files.click();
+    review();
+    add(files);
+  });
+  form.elements.files.addEventListener("change", () => choose([...form.elements.files.files]));
+  form.addEventListener("input", (event) => {
+    if (event.target.type !== "file" && chosen.length) document.getElementById("who-finds").textContent = whoFinds();
+  });
+}
 
 for (const kind of ["dragenter", "dragover"]) {
   form?.addEventListener(kind, (event) => {
@@ -163,8 +211,7 @@ form?.addEventListener("dragleave", (event) => {
 form?.addEventListener("drop", (event) => {
   event.preventDefault();
   form.classList.remove("is-over");
-  uploads.replaceChildren();
-  add(event.dataTransfer.files);
+  choose([...event.dataTransfer.files]);
 });
 
 // ----------------------------------------------------------------------------------------------------- filter
