@@ -603,6 +603,8 @@ class App:
             return self.guidelines.replay(record, asker)
         if is_consult(record):
             return self.consult.replay(record, asker)
+        if record.words["ended"] == "feedback":
+            raise InputError("This record is feedback on a card, so there is nothing to ask again.")
         setup = record.words["setup"]
         if setup.get("assistant") == "evidence":
             return self.evidence.replay(record, asker)

@@ -5,10 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from citewell.types import ParseLimits, Role
+
+
+class CdsClient(BaseModel):
+    """A record system that calls CDS Hooks: where its public keys are, and the user as whom it acts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    keys: str
+    """A file with a JSON Web Key Set, or the https address of one."""
+    user: str
+    """Email of the user as whom it acts."""
+
+    @field_validator("keys")
+    @classmethod
+    def _safe(cls, keys: str) -> str:
+        if "://" in keys and not keys.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+            raise ValueError("give a file, or an address that begins with https://")
+        return keys
+
+    @property
+    def is_remote(self) -> bool:
+        return "://" in self.keys
+
+    @property
+    def path(self) -> Path:
+        return Path(self.keys)
 
 
 class Settings(BaseSettings):
@@ -168,6 +194,11 @@ class Settings(BaseSettings):
         default=None,
         description="Address under which browsers reach this server, as `https://citewell.example`. Required behind a "
         "proxy.",
+    )
+    cds_clients: dict[str, CdsClient] = Field(
+        default={},
+        description='Record systems that may call CDS Hooks with signed tokens, as JSON: {"https://ehr.example": '
+        '{"keys": "/etc/citewell/ehr.jwks", "user": "ehr@clinic.example"}}. `keys` is a file or an https address.',
     )
     requests_per_minute: int = Field(default=3_000, ge=1, description="Maximum requests per user or key.")
     asks_per_minute: int = Field(

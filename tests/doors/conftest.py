@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from joserfc.jwk import ECKey, KeySet
 
-import citewell
+from citewell.app import build
+from citewell.config import CdsClient, Settings
 from citewell.types import Filing, Role, Source
 from tests.api.conftest import TOKEN, serving_app
 
@@ -30,6 +33,19 @@ SAMPLE_QUESTION = "how much ORS for a 12 kg child with diarrhea"
 EMERGENCY = "I feel like killing myself"
 
 
+EHR = "https://ehr.example"
+LABEL = """# Clarithromycin 250 mg tablets: summary of product characteristics
+
+## 4.3 Contraindications
+
+Clarithromycin must not be used in patients with severe liver disease.
+
+## 4.5 Interaction with other medicinal products
+
+Use with simvastatin is contraindicated because the level of simvastatin rises.
+"""
+
+
 @dataclass(frozen=True)
 class Door:
     """Where the server is, and the keys of those who knock."""
@@ -45,6 +61,8 @@ class Door:
     ward_note: str
     """The id of the ward's document."""
     home: Path
+    ehr_key: ECKey
+    """With which a record system signs its calls."""
 
     def client(self, key: str | None) -> httpx.Client:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
@@ -56,9 +74,16 @@ def door(samples_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """The server for tests that add no documents."""
     home = tmp_path_factory.mktemp("doors") / "home"
     shutil.copytree(samples_home, home)
-    with citewell.open(home) as app:
+    ehr_key = ECKey.generate_key("P-384", {"kid": "ehr-1", "alg": "ES384"})
+    keys_file = home / "ehr.jwks"
+    keys_file.write_text(json.dumps(KeySet([ehr_key]).as_dict(private=False)))
+    clients = {EHR: CdsClient(keys=str(keys_file), user="nurse@clinic.example")}
+    with build(Settings(home=home, cds_clients=clients)) as app:
         note = app.add_source(Source(WARD_NOTE.encode(), "ward-note.md"), filing=Filing(tags=frozenset({"ward"})))
         app.add_source(Source(ATTACK.encode(), "mouth-sores.md"), filing=Filing(tags=frozenset({"ward"})))
+        app.add_source(Source(LABEL.encode(), "clarithromycin.md"), filing=Filing(tags=frozenset({"ward"})))
+        guideline = next(entry.id for entry in app.entries() if entry.name == "breathlessness-guideline.pdf")
+        app.guidelines.refresh(guideline, app.scope_of_owner())
         keys = {}
         for name, role, tags in (
             ("member", Role.MEMBER, ()),
@@ -70,4 +95,6 @@ def door(samples_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             )
             _, keys[name] = app.people.add_key(user.id, tenant="local", name="tests")
         with serving_app(app) as client:
-            yield Door(str(client.base_url).rstrip("/"), TOKEN, **keys, ward_note=note.entry.id, home=home)
+            yield Door(
+                str(client.base_url).rstrip("/"), TOKEN, **keys, ward_note=note.entry.id, home=home, ehr_key=ehr_key
+            )

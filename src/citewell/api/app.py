@@ -23,7 +23,7 @@ import citewell
 from citewell import web
 from citewell.api import problem_responses
 from citewell.api.bodies.events import data_schemas
-from citewell.api.doors import mcp_server, openai_chat
+from citewell.api.doors import cds_hooks, mcp_server, openai_chat
 from citewell.api.guard import Guard
 from citewell.api.health import Health
 from citewell.api.multipart import NEVER
@@ -174,7 +174,7 @@ API = (
     status,
 )
 SHORT = (assess, chat)
-DOORS = (openai_chat,)
+DOORS = (openai_chat, cds_hooks)
 """Routes by the protocols of others, described in docs/doors.md and not in our schema."""
 PAGES = (
     ask_pages,

@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from citewell.adapters.store.users import KEY_PREFIX
+from citewell.adapters.store.users import KEY_PREFIX, UserAccount
 from citewell.api.addresses import is_own_host, is_same_origin
 from citewell.api.problem_responses import answer
 from citewell.api.problems import Problem, Refused, problem_of
@@ -78,12 +78,13 @@ TOO_SLOW = Problem(
     HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The request did not arrive within 30 seconds. Send it again."
 )
 TOO_LARGE = "The request is too large. Send less at a time."
+CDS_SERVICES = "/cds-services"
 UPLOADS = re.compile(
     "/library|/api/v1/documents|/documents/[^/]+/version|(/api/v1)?/records/[^/]+/import"
     "|/records/restore|/api/v1/vaults/restore"
 )
 """The routes that take files."""
-BUNDLES = re.compile("/consult|/api/v1/consults/[^/]+/record")
+BUNDLES = re.compile("/consult|/api/v1/consults/[^/]+/record|/cds-services/[^/]+")
 """The routes that take a patient's record within their body."""
 MAX_BUNDLE_BYTES = 32 * 1024 * 1024
 
@@ -163,11 +164,19 @@ class Guard:
         if key is not None:
             if keys.is_token(key):
                 return Visitor.owner(tenant, way="key", csrf="")
-            user = await run_in_threadpool(self._site.people.by_key, key) if key.startswith(KEY_PREFIX) else None
+            user = await run_in_threadpool(self._by_key, key, asked)
             return None if user is None else Visitor.of(user, way="key", csrf="")
         if session is None:
             return None
         return await run_in_threadpool(self._in_session, session)
+
+    def _by_key(self, key: str, asked: HTTPConnection) -> UserAccount | None:
+        """Whose key it is; a record system signs its calls instead."""
+        if key.startswith(KEY_PREFIX):
+            return self._site.people.by_key(key)
+        if not asked.url.path.startswith(CDS_SERVICES):
+            return None
+        return self._site.cds_clients.user(key, address=f"{self._site.base(asked.url)}{asked.url.path}")
 
     def _in_session(self, session: str) -> Visitor | None:
         """Who holds a session: a user, or the owner who came by the printed link."""

@@ -23,7 +23,7 @@ from citewell.web.pages import page
 
 SIGN_IN_FORM = "sign_in.html"
 OPENAI = "/v1/"
-FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat", "/mcp", OPENAI)
+FOR_PROGRAMS = ("/api/", "/metrics", "/assess", "/chat", "/mcp", "/cds-services", OPENAI)
 """Where problems are told as JSON: the API, and the short paths of guidelines beside it."""
 
 WAYS: dict[str, tuple[str, str]] = {

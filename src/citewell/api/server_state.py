@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
+from starlette.datastructures import URL
 from starlette.responses import Response
 
 from citewell.adapters.llm.model_list import listing, vendor_of
@@ -23,6 +24,7 @@ from citewell.adapters.oidc.provider import Provider
 from citewell.adapters.store.identities import SqlIdentities
 from citewell.adapters.store.single_tenant import tenants
 from citewell.answer.service import AskService
+from citewell.api.doors.cds_clients import CdsClients
 from citewell.api.metrics import Metrics
 from citewell.api.problems import Refused
 from citewell.api.progress import Progress, Stopwatch
@@ -130,6 +132,7 @@ class ServerState:
         self.door = SignInMethods(app)
         self.people = app.people
         self.identities = SqlIdentities(app.library.engine, app.library.path, app.people)
+        self.cds_clients = CdsClients(app.settings.cds_clients, app.people, app.tenant)
         self.metrics = Metrics()
         settings = app.settings
         self.requests = RateLimit(settings.requests_per_minute)
@@ -266,6 +269,10 @@ class ServerState:
         wait_s = self.asks.take(f"{visitor.tenant}/{visitor.user_id}", uses=count)
         if wait_s:
             raise Refused(too_often(wait_s))
+
+    def base(self, url: URL) -> str:
+        """Where the pages are for whoever sent a request; the guard has looked at the host."""
+        return f"{'https' if self.app.settings.is_https else url.scheme}://{url.netloc}"
 
     def is_run_by(self, visitor: Visitor | None) -> bool:
         """Whether a visitor runs this server, and may be told of the folders and servers that it uses."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import URL
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -274,10 +273,4 @@ class McpEndpoint:
     def _caller(self, context: ServerRequestContext[Any, Any]) -> Caller:
         request = context.request
         assert isinstance(request, Request)
-        return Caller(self._site, request.scope[VISITOR], Links(base_of(request.url, self._site)))
-
-
-def base_of(url: URL, site: ServerState) -> str:
-    """Where the pages of this site are for whoever sent a request; the guard has looked at the host."""
-    scheme = "https" if site.app.settings.is_https else url.scheme
-    return f"{scheme}://{url.netloc}"
+        return Caller(self._site, request.scope[VISITOR], Links(self._site.base(request.url)))

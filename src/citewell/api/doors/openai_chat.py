@@ -20,7 +20,6 @@ from citewell.answer.events import AnswerDone, AnswerFailed, AnswerStarted, Even
 from citewell.answer.service import AskService
 from citewell.api.asking import BEAT, Asking, answered, as_it_comes, begun, counted, event_stream
 from citewell.api.chat import chatting
-from citewell.api.doors.mcp_server import base_of
 from citewell.api.doors.openai_errors import error_json
 from citewell.api.doors.readable import Links, after_the_sentences, with_links
 from citewell.api.guidelines import whole_asker
@@ -134,7 +133,7 @@ def _model(name: str) -> dict[str, Any]:
 async def complete(request: Request, site: Here, visitor: Member, asked: CompletionRequest) -> Response:
     """Answer the last message with cited, checked sentences, whole or as a stream."""
     _refuse_unanswerable(asked)
-    links = Links(base_of(request.url, site))
+    links = Links(site.base(request.url))
     events, is_forgotten = await _begun(site, visitor, asked)
     writing = Completion(asked, links, is_forgotten=is_forgotten)
     if asked.stream:

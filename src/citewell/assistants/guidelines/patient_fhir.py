@@ -18,8 +18,8 @@ DATES = ("effectiveDateTime", "onsetDateTime", "performedDateTime", "authoredOn"
 MISTAKEN = ("entered-in-error", "refuted", "cancelled")
 
 
-def patient_from_bundle(bundle: Mapping[str, Any]) -> PatientInput:
-    """The one patient of a bundle, as old as on its last dated entry."""
+def patient_from_bundle(bundle: Mapping[str, Any], *, on: date | None = None) -> PatientInput:
+    """The one patient of a bundle, as old as on a day, or as on its last dated entry."""
     resources = [entry["resource"] for entry in _list(bundle, "entry") if isinstance(entry.get("resource"), Mapping)]
     entries = [resource for resource in resources if not _is_mistaken(resource)]
     people = [resource for resource in entries if resource.get("resourceType") == "Patient"]
@@ -27,7 +27,7 @@ def patient_from_bundle(bundle: Mapping[str, Any]) -> PatientInput:
         raise InputError("The bundle must contain exactly one patient. Export one patient at a time.")
     person = people[0]
     observations = [resource for resource in entries if resource.get("resourceType") == "Observation"]
-    last = max((day for resource in entries for day in _dates(resource)), default=_day(bundle.get("timestamp")))
+    last = on or max((day for resource in entries for day in _dates(resource)), default=_day(bundle.get("timestamp")))
     latest: dict[str, Mapping[str, Any]] = {}
     for observation in sorted(observations, key=lambda observation: max(_dates(observation), default=date.min)):
         latest[_named(observation)] = observation

@@ -1,0 +1,412 @@
+"""CDS Hooks 2.0: cards in a record system, where the patient meets a criterion or something speaks against an order."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+
+from citewell import __version__
+from citewell.adapters.records.fhir_import import read_fhir
+from citewell.answer.audit import digest, scope_json
+from citewell.api.doors.readable import Links, shortened
+from citewell.api.guidelines import assessed, whole_asker
+from citewell.api.problems import Problem, Refused
+from citewell.api.request_checks import our_request
+from citewell.api.server_state import Here, ServerState, is_answering
+from citewell.api.visitor import Member, Visitor
+from citewell.assistants.consult.order_warnings import OrderCheck, OrderWarning, order_warnings
+from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
+from citewell.errors import InputError
+from citewell.history import KeptOutcome
+from citewell.types import Emergency
+
+PATH = "/cds-services"
+router = APIRouter(prefix=PATH)
+
+PATIENT_VIEW, ORDER_SELECT = "citewell-patient-view", "citewell-order-select"
+PREFETCH = {
+    "patient": "Patient/{{context.patientId}}",
+    "conditions": "Condition?patient={{context.patientId}}",
+    "observations": "Observation?patient={{context.patientId}}",
+}
+ORDER_PREFETCH = {
+    **PREFETCH,
+    "medications": "MedicationRequest?patient={{context.patientId}}",
+    "allergies": "AllergyIntolerance?patient={{context.patientId}}",
+}
+SERVICES = (
+    {
+        "hook": "patient-view",
+        "id": PATIENT_VIEW,
+        "title": "Guideline criteria that this patient meets",
+        "description": "Compares the patient with the guidelines in the library and quotes the recommendations met.",
+        "prefetch": PREFETCH,
+    },
+    {
+        "hook": "order-select",
+        "id": ORDER_SELECT,
+        "title": "What speaks against an order",
+        "description": "Compares ordered medicines with the patient's allergies, illnesses, pregnancy, kidneys, age "
+        "and medicines, and with the product information in the library.",
+        "prefetch": ORDER_PREFETCH,
+    },
+)
+NO_SERVICE = Problem(HTTPStatus.NOT_FOUND, "NoService", "There is no such service. GET /cds-services lists them.")
+NOT_SENT = (
+    "The service needs the prefetched {missing}, and does not fetch it itself. Send all that it lists as prefetch."
+)
+OTHER_PATIENT = "The prefetched data are about another patient than the context names. Nothing was compared."
+WRONG_HOOK = "This service is for another hook. GET /cds-services lists the hook of each."
+MAX_SUMMARY = 139
+FEEDBACK = "cds_feedback"
+"""Under which a record holds what became of a card."""
+CARD_NAMES = uuid.UUID("8f14d2f0-6f0c-4b7e-9f57-1b1c0e2a9d33")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~])")
+
+OVERRIDES = [
+    {"code": code, "system": "urn:citewell:override-reason", "display": display}
+    for code, display in (
+        ("done", "Already done"),
+        ("not-applicable", "Does not apply to this patient"),
+        ("declined", "The patient declined"),
+        ("other-plan", "Another plan was made"),
+    )
+]
+
+
+class HookContext(BaseModel):
+    """Where in the record system a hook was called."""
+
+    model_config = ConfigDict(extra="allow")
+
+    patientId: Annotated[str, Field(min_length=1, max_length=200)]  # noqa: N815 - the standard's name
+    selections: Annotated[list[str] | None, Field(max_length=200)] = None
+    draftOrders: dict[str, Any] | None = None  # noqa: N815
+
+
+class HookRequest(BaseModel):
+    """A call of a hook; fields of extensions are allowed, as the standard wants it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    hook: Annotated[str, Field(max_length=64)]
+    hookInstance: Annotated[str, Field(min_length=1, max_length=64)]  # noqa: N815
+    context: HookContext
+    prefetch: dict[str, dict[str, Any] | None] = {}
+
+
+class CardFeedback(BaseModel):
+    """What became of one card."""
+
+    model_config = ConfigDict(extra="allow")
+
+    card: Annotated[str, Field(min_length=1, max_length=64)]
+    outcome: Literal["accepted", "overridden"]
+    outcomeTimestamp: Annotated[str, Field(max_length=64)]  # noqa: N815
+    overrideReason: dict[str, Any] | None = None  # noqa: N815
+
+
+class FeedbackRequest(BaseModel):
+    """What became of cards."""
+
+    feedback: Annotated[list[CardFeedback], Field(min_length=1, max_length=100)]
+
+
+# ------------------------------------------------------------------------------------------------------------ services
+
+
+@router.get("")
+def discover(_visitor: Member) -> dict[str, Any]:
+    """The services, with the hook of each and what it wants to be sent."""
+    return {"services": [*SERVICES]}
+
+
+@router.post(f"/{PATIENT_VIEW}", dependencies=[Depends(our_request)])
+async def patient_view(request: Request, site: Here, visitor: Member, asked: HookRequest) -> dict[str, Any]:
+    """A card for each recommendation whose criteria the patient meets."""
+    _expect_hook(asked, "patient-view")
+    sent = Prefetched.of(asked, PREFETCH)
+    patient = await run_in_threadpool(patient_from_bundle, sent.bundle, on=date.today())  # noqa: DTZ011 - a birthday
+    kept = await assessed(site, visitor, patient, ())
+    shown, links = kept.shown(), Links(site.base(request.url))
+    cards = [*_emergency_cards(kept.assessment.emergency, kept.id), *_assessment_cards(shown, links, kept.id)]
+    unread = [f"{unused['words']}: {unused['why']}" for unused in shown["unused"]]
+    return _response(cards, sent, answer_id=kept.id, unused=unread)
+
+
+@router.post(f"/{ORDER_SELECT}", dependencies=[Depends(our_request)])
+async def order_select(request: Request, site: Here, visitor: Member, asked: HookRequest) -> dict[str, Any]:
+    """A card for each thing that speaks against a selected medicine."""
+    _expect_hook(asked, "order-select")
+    site.take_ask(visitor)
+    sent = Prefetched.of(asked, ORDER_PREFETCH)
+    ordered, not_named = _ordered(asked.context)
+    links = Links(site.base(request.url))
+
+    def work() -> tuple[list[dict[str, Any]], list[str]]:
+        imported = read_fhir(json.dumps(sent.bundle).encode())
+        scope = visitor.whole
+        shelf = [entry for entry in site.app.entries(scope) if is_answering(entry) and entry.subject is None]
+        check = order_warnings(
+            ordered, imported.facts, shelf, lambda document_id: site.opened(document_id, scope).document
+        )
+        return list(_order_cards(check, links, asked.hookInstance)), [
+            *not_named,
+            *imported.document.notes,
+            *_not_known(check),
+        ]
+
+    cards, unread = await run_in_threadpool(work)
+    return _response(cards, sent, answer_id=None, unused=unread)
+
+
+@router.post("/{service}/feedback", dependencies=[Depends(our_request)])
+def feedback(site: Here, visitor: Member, service: str, given: FeedbackRequest) -> dict[str, Any]:
+    """Keep what became of cards, on record."""
+    if service not in (PATIENT_VIEW, ORDER_SELECT):
+        raise Refused(NO_SERVICE)
+    for card in given.feedback:
+        _keep_feedback(site, visitor, service, card)
+    return {}
+
+
+@router.post("/{service}", dependencies=[Depends(our_request)])
+def no_service(_visitor: Member, service: str) -> dict[str, Any]:  # noqa: ARG001 - part of the path
+    """Any other service is none."""
+    raise Refused(NO_SERVICE)
+
+
+def _expect_hook(asked: HookRequest, hook: str) -> None:
+    if asked.hook != hook:
+        raise InputError(WRONG_HOOK)
+
+
+def _not_known(check: OrderCheck) -> list[str]:
+    return [f"{name}: not known as a medicine, so nothing was checked" for name in check.unknown]
+
+
+# ------------------------------------------------------------------------------------------------------- what was sent
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetched:
+    """What was sent of a patient, as one bundle, and what was not."""
+
+    bundle: dict[str, Any]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, asked: HookRequest, wanted: Mapping[str, str]) -> Prefetched:
+        """All resources of the prefetch; refused where the patient is not in it, or is another one."""
+        resources: list[dict[str, Any]] = []
+        notes = []
+        for name in wanted:
+            given = asked.prefetch.get(name)
+            if given is None or given.get("resourceType") == "OperationOutcome":
+                if name == "patient":
+                    raise Refused(Problem(HTTPStatus.PRECONDITION_FAILED, "NotSent", NOT_SENT.format(missing=name)))
+                notes.append(f"{name}: not sent, so nothing of it was used")
+                continue
+            resources += _resources(given)
+            if any(link.get("relation") == "next" for link in _objects(given.get("link"))):
+                notes.append(f"{name}: there are more entries than were sent")
+        for resource in resources:
+            _expect_patient(resource, asked.context.patientId)
+        return cls(
+            {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": one} for one in resources]},
+            tuple(notes),
+        )
+
+
+def _resources(given: dict[str, Any]) -> list[dict[str, Any]]:
+    """The resource, or those of a bundle of search results; what a search says of itself is none."""
+    if given.get("resourceType") != "Bundle":
+        return [given]
+    inner = [entry.get("resource") for entry in _objects(given.get("entry"))]
+    return [one for one in inner if isinstance(one, dict) and one.get("resourceType") != "OperationOutcome"]
+
+
+def _objects(given: Any) -> list[dict[str, Any]]:
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def _expect_patient(resource: Mapping[str, Any], patient_id: str) -> None:
+    """Refuse what is about somebody else: a record system that mixes patients up must not get cards for it."""
+    if resource.get("resourceType") == "Patient":
+        about = str(resource.get("id"))
+    else:
+        subject = resource.get("subject") or resource.get("patient")
+        reference = subject.get("reference") if isinstance(subject, Mapping) else None
+        kind, _, about = (reference or "").rpartition("Patient/")
+        if reference is None or (not kind and not about) or not reference.endswith(f"Patient/{about}"):
+            return
+    if about != patient_id:
+        raise InputError(OTHER_PATIENT)
+
+
+def _ordered(context: HookContext) -> tuple[list[str], list[str]]:
+    """The medicines of the selected draft orders, all of them where none is selected; and orders that name none."""
+    selected = None if context.selections is None else set(context.selections)
+    names, not_named = [], []
+    for order in _resources(context.draftOrders or {}):
+        called = f"{order.get('resourceType')}/{order.get('id')}"
+        if selected is not None and called not in selected:
+            continue
+        concept = order.get("medicationCodeableConcept")
+        concept = concept if isinstance(concept, Mapping) else {}
+        given = [concept.get("text"), *(one.get("display") for one in _objects(concept.get("coding")))]
+        name = next((name.strip() for name in given if isinstance(name, str) and name.strip()), None)
+        if name is None:
+            not_named.append(f"{called}: names no medicine, so nothing was checked")
+        else:
+            names.append(name)
+    return list(dict.fromkeys(names)), not_named
+
+
+# --------------------------------------------------------------------------------------------------------------- cards
+
+
+def _response(
+    cards: list[dict[str, Any]], sent: Prefetched, *, answer_id: str | None, unused: list[str]
+) -> dict[str, Any]:
+    """The cards, each saying what could not be used; where there are none, the extension alone says so."""
+    left_out = [*sent.notes, *unused]
+    if left_out:
+        said = "\n\n**Not used:**\n" + "\n".join(f"- {escaped(shortened(note))}" for note in left_out[:10])
+        more = f"\n- and {len(left_out) - 10} more" if len(left_out) > 10 else ""
+        cards = [{**card, "detail": f"{card['detail']}{said}{more}"} for card in cards]
+    return {"cards": cards, "extension": {"citewell": {"answer_id": answer_id, "unused": left_out}}}
+
+
+def _card(
+    name: str, *, summary: str, detail: str, indicator: str, source: dict[str, Any], **more: Any
+) -> dict[str, Any]:
+    return {
+        "uuid": str(uuid.uuid5(CARD_NAMES, name)),
+        "summary": shortened(summary, MAX_SUMMARY),
+        "detail": detail,
+        "indicator": indicator,
+        "source": source,
+        "overrideReasons": OVERRIDES,
+        **more,
+    }
+
+
+def _emergency_cards(emergency: Emergency | None, name: str) -> Iterator[dict[str, Any]]:
+    if emergency is not None:
+        yield _card(
+            f"{name}:emergency",
+            summary="This may be an emergency",
+            detail=escaped(emergency.text),
+            indicator="critical",
+            source={"label": "Citewell: words in the record that tell of an emergency"},
+        )
+
+
+def _assessment_cards(shown: Mapping[str, Any], links: Links, answer_id: str) -> Iterator[dict[str, Any]]:
+    """A card for each recommendation met, or met if confirmed, of which at least one condition is met."""
+    editions = {guideline["name"]: guideline for guideline in shown["guidelines"]}
+    for rule, citation in zip(shown["matched"], shown["citations"], strict=True):
+        if not any(condition["state"] == "met" for condition in rule["conditions"]):
+            continue
+        guideline = editions[rule["guideline"]]
+        edition = guideline["edition"] or "edition not stated"
+        place = (citation["document_id"], citation["start"], citation["end"])
+        is_sure = rule["state"] == "met"
+        place_text = f"{rule['guideline']} §{rule['rule']}, page {rule['page']}, {edition}"
+        about = f"{rule['risk_level']}{'' if is_sure else ' if confirmed'}"
+        conditions = "\n".join(
+            f"- {condition['state']}: {escaped(condition['text'])}"
+            + (f" ({escaped(condition['fact'])})" if condition["fact"] else "")
+            for condition in rule["conditions"]
+        )
+        name = f"{rule['guideline']} §{rule['rule']}"
+        yield _card(
+            f"{answer_id}:{name}",
+            summary=f"{about}: {rule['site'] or rule['action']} ({name})",
+            detail=f"> {escaped(rule['quote'])}\n\n{escaped(place_text)}\n\n{conditions}",
+            indicator="warning" if rule["risk_level"].startswith("Urgent") else "info",
+            source={"label": f"{guideline['title']}, {edition}", "url": links.best(citation["document_id"])},
+            links=[{"label": f"Read {name} on page {rule['page']}", "url": links.best(*place), "type": "absolute"}],
+        )
+
+
+def _order_cards(check: OrderCheck, links: Links, hook_instance: str) -> Iterator[dict[str, Any]]:
+    for warning in check.warnings:
+        conflict = warning.conflict
+        yield _card(
+            f"{hook_instance}:{conflict.kind}:{conflict.medicine}:{conflict.text}",
+            summary=f"{conflict.medicine.capitalize()}: {conflict.kind}. {conflict.text}",
+            detail=f"{escaped(conflict.text)}\n\nSource: {escaped(_source_label(warning))}",
+            indicator="warning" if conflict.is_grave else "info",
+            **_source(warning, links),
+        )
+
+
+def _source_label(warning: OrderWarning) -> str:
+    """The document and its version and date; the table of cautions and the record by their names."""
+    if warning.entry is None:
+        is_record = warning.conflict.source == "record"
+        return "The patient's record" if is_record else f"Citewell's table of cautions ({warning.conflict.source})"
+    published = warning.entry.metadata.published
+    dated = f", {published.isoformat()}" if published else ""
+    return f"{warning.entry.title}, version {warning.entry.version}{dated}"
+
+
+def _source(warning: OrderWarning, links: Links) -> dict[str, Any]:
+    label = _source_label(warning)
+    if warning.entry is None:
+        return {"source": {"label": label}}
+    url = links.best(warning.entry.id)
+    link = {"label": f"Open {shortened(warning.entry.title, 80)}", "url": url, "type": "absolute"}
+    return {"source": {"label": label, "url": url}, "links": [link]}
+
+
+def escaped(text: str) -> str:
+    r"""A text as Markdown shows it: nothing in a document becomes a link, an image or markup.
+
+    >>> escaped("give *1* ml <b>")
+    'give \\*1\\* ml \\<b\\>'
+    """
+    return _MARKDOWN.sub(r"\\\1", text.replace("\n", " "))
+
+
+# ------------------------------------------------------------------------------------------------------------ feedback
+
+
+def _keep_feedback(site: ServerState, visitor: Visitor, service: str, card: CardFeedback) -> None:
+    """A record of its own in the log: who says what became of which card."""
+    asker, library = whole_asker(visitor), site.app.library
+    question = f"Feedback on card {card.card}: {card.outcome}"
+    words: dict[str, Any] = {
+        "ended": "feedback",
+        "question": question,
+        "history": [],
+        "asker": {"user_id": asker.user_id, "role": asker.role.value},
+        "scope": scope_json(asker.scope),
+        "library": {
+            "stamp": library.stamp(),
+            "is_settled": True,
+            "embedder": library.embedder(),
+            "documents": 0,
+            "generations": "",
+            "digest": digest(()),
+        },
+        "setup": {"citewell": __version__, "assistant": "cds-hooks", "writer": {"name": "none"}},
+        "evidence": [],
+        "claims": [],
+        "answer": None,
+        FEEDBACK: {"service": service, "kept_at": datetime.now(UTC).isoformat(), **card.model_dump(mode="json")},
+    }
+    kept = KeptOutcome(str(uuid.uuid4()), question, asker, place=None, words=words, text=None, route=None)
+    site.ask_service().ledger.keep(kept)
