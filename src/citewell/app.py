@@ -43,6 +43,7 @@ from citewell.wiring import (
     has_sealed,
     make_answer_reader,
     make_ask_service,
+    make_audit,
     make_blobs,
     make_embedder,
     make_entailment,
@@ -51,6 +52,7 @@ from citewell.wiring import (
     make_minilm,
     make_pair_reader,
     make_queue,
+    make_trail,
     make_writer,
     open_seal,
     refuse_broker,
@@ -66,10 +68,13 @@ if TYPE_CHECKING:
     from citewell.adapters.index.postgres import PostgresIndex
     from citewell.adapters.index.qdrant import QdrantIndex
     from citewell.adapters.index.tenant_indexes import TenantIndex
+    from citewell.adapters.store.audit import SqlAudit
     from citewell.adapters.store.document_lists import SqlCatalogue
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.second_factor import SqlSecondFactors
+    from citewell.adapters.store.trail import SqlTrail
     from citewell.adapters.store.users import SqlPeople
+    from citewell.adapters.syslog.sinks import Outside
     from citewell.allowed_models import ModelChoice
     from citewell.answer.assistant import LibraryAssistant
     from citewell.answer.events import Event
@@ -146,6 +151,8 @@ class App:
             self.worker.stop()
         self.stop_writing()
         self._hang_up()
+        if "outside" in self.__dict__:
+            self.outside.close()
         self.library.close()
 
     def _hang_up(self) -> None:
@@ -334,6 +341,23 @@ class App:
 
         return EvidenceService(self.journeys, self._ask_service(NAME, lambda: self._assistant(Literature)))
 
+    @cached_property
+    def outside(self) -> Outside:
+        """Where the trail and the ends of the logs are told besides the library."""
+        from citewell.adapters.syslog.sinks import make_outside
+
+        return make_outside(self.settings.trail_to)
+
+    @cached_property
+    def audit_log(self) -> SqlAudit:
+        """The log of all answers."""
+        return make_audit(self.library, self.outside)
+
+    @cached_property
+    def trail(self) -> SqlTrail:
+        """Who opened, searched, exported or administered what."""
+        return make_trail(self.library, self.outside)
+
     def _ask_service(self, name: str, assistant: Callable[[], LibraryAssistant]) -> AskService:
         """Asks an assistant over this library and keeps what it is asked."""
 
@@ -341,7 +365,7 @@ class App:
             now = assistant()
             return replace(now, search=search_at(now.search, self.library, stamp, only))
 
-        return make_ask_service(self.library, name, assistant, past_assistant, self.emergency)
+        return make_ask_service(self.library, name, self.audit_log, assistant, past_assistant, emergency=self.emergency)
 
     @cached_property
     def guidelines(self) -> GuidelineService:
@@ -366,7 +390,9 @@ class App:
 
         def ask_service(assistant: Callable[[], Assistant], past_assistant: AssistantAt) -> AskService:
             days = self.settings.chat_days
-            return make_ask_service(self.library, NAME, assistant, past_assistant, self.emergency, keep_days=days)
+            return make_ask_service(
+                self.library, NAME, self.audit_log, assistant, past_assistant, emergency=self.emergency, keep_days=days
+            )
 
         return GuidelineChat(
             settings=self.settings,
@@ -393,6 +419,7 @@ class App:
             writer=lambda: self.writer,
             verify=self.verify_sentence,
             emergency=partial(self.emergency, is_vignette=True),
+            audit=lambda: self.audit_log,
         )
 
     @cached_property

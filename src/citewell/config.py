@@ -206,6 +206,11 @@ class Settings(BaseSettings):
         ge=1,
         description="Maximum questions per user or key. Ten checked sentences count as one question.",
     )
+    trail_to: tuple[str, ...] = Field(
+        default=(),
+        description="Where the trail of access and the ends of the logs are also told, as a JSON list of "
+        "`file:/folder/name` (lines of JSON), `udp://host:port` or `tcp://host:port` (syslog, RFC 5424).",
+    )
     key_days: int = Field(
         default=365, ge=1, le=3_650, description="Longest lifetime of an API key, in days; also the usual one."
     )

@@ -66,14 +66,14 @@ class Consultations:
     writer: Callable[[], Writer]
     verify: Verify
     emergency: Callable[[str], Emergency | None]
+    audit: Callable[[], SqlAudit]
 
     @cached_property
     def service(self) -> ConsultService:
         """The flow, with everything that it needs."""
         library, seal = self.library, open_seal(self.library)
-        audit = SqlAudit(library.engine, library.path, seal)
         return ConsultService(
-            consults=SqlConsults(library.engine, library.path, seal, audit=audit),
+            consults=SqlConsults(library.engine, library.path, seal, audit=self.audit()),
             parts=self.parts,
             setup=self.setup,
             reader=self._reader,

@@ -145,6 +145,63 @@ class Proof:
         return not self.problems
 
 
+@dataclass(frozen=True, slots=True)
+class TrailEvent:
+    """Something that somebody opened, searched, exported or administered, or was refused: ids only, never words."""
+
+    tenant: str
+    user_id: str
+    """Empty where nobody was signed in."""
+    way: str
+    """How they came: session, key, link, cli, or none."""
+    action: str
+    """What they did, such as `document.open`."""
+    object_id: str
+    outcome: str
+    """done, or refused."""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TrailRecord:
+    """An event as the trail holds it."""
+
+    number: int
+    """Counted from 1 in each tenant."""
+    event: TrailEvent
+    hash: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The record as it is exported."""
+        event = self.event
+        return {
+            "log": "trail",
+            "number": self.number,
+            "at": event.at.isoformat(),
+            "tenant": event.tenant,
+            "user_id": event.user_id,
+            "way": event.way,
+            "action": event.action,
+            "object_id": event.object_id,
+            "outcome": event.outcome,
+            "hash": self.hash,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TrailFilter:
+    """Which records of the trail are sought; None of a kind means all."""
+
+    user_id: str | None = None
+    action: str | None = None
+    """The action, or what it begins with: `document` for all that was done with documents."""
+    object_id: str | None = None
+    outcome: str | None = None
+    before: int | None = None
+    since: datetime | None = None
+    limit: int = 100
+
+
 class AuditLog(Protocol):
     """Records that can be read and proved, not changed; an administrator reads all of the tenant, others their own."""
 
@@ -162,7 +219,7 @@ class AuditLog(Protocol):
         """Many records with their words, by answer id; those that are not there or cannot be opened are left out."""
         ...
 
-    def verify_chain(self, tenant: str, *, known: AuditHead | None = None) -> Proof:
+    def verify_chain(self, tenant: str, *, known: Iterable[AuditHead] = ()) -> Proof:
         """Walk a tenant's log from the first record to the last; `known` is a head that was noted elsewhere."""
         ...
 

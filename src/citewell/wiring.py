@@ -26,12 +26,17 @@ if TYPE_CHECKING:
     from citewell.adapters.index.replica import Replica
     from citewell.adapters.index.tenant_indexes import TenantIndex
     from citewell.adapters.llm.remote import RemoteModel
+    from citewell.adapters.store.audit import SqlAudit
+    from citewell.adapters.store.chain import Anchor
     from citewell.adapters.store.encryption import TextCipher
     from citewell.adapters.store.replica_feed import SqlFilings
+    from citewell.adapters.store.trail import SqlTrail
+    from citewell.adapters.syslog.sinks import Outside
     from citewell.answer.retrieve import Search
     from citewell.answer.service import AskService, Assistant, AssistantAt
     from citewell.clinical import Lexicon
     from citewell.config import Settings
+    from citewell.history import AuditHead
     from citewell.ingest.worker import Worker
     from citewell.ports import Embedder, Writer
     from citewell.ports.blobs import Blobs
@@ -289,22 +294,21 @@ def make_entailment(settings: Settings) -> OnnxEntailment | None:
 def make_ask_service(
     library: SqlLibrary,
     name: str,
+    audit: SqlAudit,
     assistant: Callable[[], Assistant],
     past_assistant: AssistantAt,
-    emergency: Callable[[str], Emergency | None],
     *,
+    emergency: Callable[[str], Emergency | None],
     keep_days: int | None = None,
 ) -> AskService:
     """Asks an assistant and keeps what it is asked, for so many days without a word where a number is given."""
     from citewell.adapters.store.answer_ledger import SqlLedger
-    from citewell.adapters.store.audit import SqlAudit
     from citewell.adapters.store.conversations import SqlConversations
     from citewell.adapters.store.inbox import SqlInbox
     from citewell.answer.service import AskService
 
     engine, path = library.engine, library.path
     seal = open_seal(library)
-    audit = SqlAudit(engine, path, seal, is_vault=library.is_vault)
     conversations = SqlConversations(engine, path, seal, assistant=name, keep_days=keep_days)
     inbox = SqlInbox(engine, path, seal)
     return AskService(
@@ -317,6 +321,30 @@ def make_ask_service(
         ledger=SqlLedger(engine, path, audit=audit, conversations=conversations, inbox=inbox),
         emergency=emergency,
     )
+
+
+def make_audit(library: SqlLibrary, outside: Outside) -> SqlAudit:
+    """The log of answers, whose end is told outside too."""
+    from citewell.adapters.store.audit import SqlAudit
+
+    seal = open_seal(library)
+    anchor = None if library.is_vault else _anchor(outside)
+    return SqlAudit(library.engine, library.path, seal, is_vault=library.is_vault, anchor=anchor)
+
+
+def make_trail(library: SqlLibrary, outside: Outside) -> SqlTrail:
+    """The trail of access."""
+    from citewell.adapters.store.trail import SqlTrail
+
+    seal = open_seal(library)
+    return SqlTrail(library.engine, library.path, seal, is_vault=library.is_vault, outside=outside.send)
+
+
+def _anchor(outside: Outside) -> Anchor:
+    def tell(name: str, tenant: str, head: AuditHead) -> None:
+        outside.anchor(name, tenant, head.count, head.hash)
+
+    return tell
 
 
 def open_seal(library: SqlLibrary) -> TextCipher:

@@ -38,7 +38,7 @@ def test_erasing_a_document_takes_its_words_out_of_records_and_conversations(app
     iron = next(entry for entry in app.entries() if entry.name == "iron.md")
     app.delete(iron.id)
 
-    after = app.ask_service.audit.verify_chain("local", known=before.head)
+    after = app.ask_service.audit.verify_chain("local", known=[before.head])
     assert (after.problems, after.head, after.records) == ((), before.head, before.records)
     for answer_id in (first.answer.id, follow_up.answer.id):
         told = record_json(app.ask_service.audit.read(answer_id, app.owner()))

@@ -15,7 +15,8 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from citewell.adapters.store import audit, schema
-from citewell.adapters.store.audit import HEAD_FILE, SqlAudit
+from citewell.adapters.store.audit import SqlAudit
+from citewell.adapters.store.chain import HEAD_FILE
 from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.library import SqlLibrary
 from citewell.errors import LibraryError, NotFound
@@ -156,9 +157,9 @@ def test_a_head_that_was_noted_elsewhere_proves_all_up_to_it(office: Office, tmp
     filled(office, 2)
     noted = office.audit.verify_chain("clinic").head
     filled(office, 2)
-    assert office.audit.verify_chain("clinic", known=noted).problems == ()
-    assert office.audit.verify_chain("clinic", known=AuditHead(2, "f" * 64)).problems != ()
-    assert office.audit.verify_chain("clinic", known=AuditHead(9, noted.hash)).problems != ()
+    assert office.audit.verify_chain("clinic", known=[noted]).problems == ()
+    assert office.audit.verify_chain("clinic", known=[AuditHead(2, "f" * 64)]).problems != ()
+    assert office.audit.verify_chain("clinic", known=[AuditHead(9, noted.hash)]).problems != ()
 
 
 def test_a_note_that_is_behind_is_no_problem(office: Office, tmp_path: Path) -> None:
@@ -174,6 +175,11 @@ def test_a_damaged_note_is_told_and_costs_no_answer(office: Office, tmp_path: Pa
     (tmp_path / HEAD_FILE).write_bytes(b"rubbish")
     assert office.audit.verify_chain("clinic").problems == ("audit.head beside the library was altered",)
     filled(office, 1)
+    told = "audit.head beside the library was missing or damaged when record 3 was added"
+    assert office.audit.verify_chain("clinic").problems == (told,)
+    filled(office, 2)
+    assert office.audit.verify_chain("clinic").problems == (told,), "what grows after hides nothing"
+    office.audit.chain.accept("clinic")
     assert office.audit.verify_chain("clinic").problems == ()
 
 
@@ -192,8 +198,36 @@ def test_a_missing_note_is_told_even_when_nothing_is_left(
     again = opened_office(tmp_path, address)
     assert again.audit.verify_chain("clinic").problems == ("audit.head beside the library is missing",)
     again.ledger.keep(ending("Afterwards?"))
-    assert again.audit.verify_chain("clinic").problems == ()
+    told = f"audit.head beside the library was missing or damaged when record {1 if emptied else 2} was added"
+    assert again.audit.verify_chain("clinic").problems == (told,)
     again.library.close()
+
+
+@pytest.mark.parametrize("back", [1, 2])
+def test_a_log_that_was_set_back_and_grew_again_is_told_for_good(
+    office_in_a_file: Office, tmp_path: Path, back: int
+) -> None:
+    """Set back by a record or two and grown well beyond where it was: the chain is whole, and what was seen is not."""
+    office = office_in_a_file
+    filled(office, 4 - back)
+    office.library.close()
+    shutil.copy(office.file, tmp_path / "older")
+    filled(office, back)
+    office.library.close()
+    for rest in tmp_path.glob("library.sqlite-*"):
+        rest.unlink()
+    shutil.copy(tmp_path / "older", office.file)
+    filled(office, 6)
+    told = "record 4 was replaced after it had been noted"
+    for _ in range(2):
+        problems = office.audit.verify_chain("clinic").problems
+        assert len(problems) == 1
+        assert told in problems[0]
+        filled(office, 1)
+    assert told in office.audit.verify_chain("elsewhere").problems[0]
+    office.audit.chain.accept("clinic")
+    assert office.audit.verify_chain("clinic").problems == ()
+    assert office.audit.verify_chain("elsewhere").problems != ()
 
 
 def test_an_inbox_item_without_its_record_is_seen(office: Office) -> None:

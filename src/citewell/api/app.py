@@ -69,6 +69,7 @@ from citewell.api.routes import (
     sign_in_pages,
     source_pages,
     status,
+    trail,
     vaults,
 )
 from citewell.api.server_state import ServerState
@@ -163,6 +164,7 @@ API = (
     conversations,
     inbox,
     audit,
+    trail,
     guidelines,
     assess,
     chat,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -22,6 +23,7 @@ from citewell.api.rate_limits import too_often
 from citewell.api.request_checks import CSRF_NEEDED
 from citewell.api.server_state import ServerState
 from citewell.api.token_signer import is_equal
+from citewell.api.trail import NOTED, REFUSED, requested
 from citewell.api.visitor import VISITOR, Visitor
 from citewell.errors import TooLarge
 
@@ -103,6 +105,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         begun, started = False, time.perf_counter()
+        NOTED.set([])
 
         async def send_with_headers(message: Message) -> None:
             nonlocal begun
@@ -112,6 +115,10 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                visitor = scope.get(VISITOR)
+                events = [] if visitor is None else requested(scope, visitor, message["status"])
+                if events:
+                    await run_in_threadpool(self._site.keep, events)
             await send(message)
 
         try:
@@ -198,13 +205,17 @@ class Guard:
 
     async def _let_in(self, asked: HTTPConnection) -> Response:
         """Exchange the token for a session and drop it from the address."""
+        owner = Visitor.owner(self._site.tenant, way="link", csrf="")
         if not self._site.keys.is_token(asked.query_params["token"]):
+            nobody = replace(owner, user_id="")
+            await run_in_threadpool(self._site.note, nobody, "session.open", outcome=REFUSED)
             raise Refused(NO_ENTRY)
         rest = urlencode([(name, value) for name, value in parse_qsl(asked.url.query) if name != "token"])
         clean = own_path(asked.url.path)
         response = RedirectResponse(f"{clean}?{rest}" if rest else clean, status_code=HTTPStatus.SEE_OTHER)
         session = await run_in_threadpool(self._site.people.open_owner_session, self._site.tenant)
         self._site.set_cookie(response, session)
+        await run_in_threadpool(self._site.note, owner, "session.open")
         return response
 
 

@@ -13,6 +13,7 @@ from citewell.api.bodies.people import NewUserRequest
 from citewell.api.confirmation import confirmed
 from citewell.api.problems import Problem, Refused
 from citewell.api.server_state import ServerState
+from citewell.api.trail import also
 from citewell.api.visitor import Visitor
 from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.types import OWNER_ID, Role
@@ -67,7 +68,7 @@ def added(site: ServerState, visitor: Visitor, new: NewUserRequest) -> UserAccou
     with suppress(NotFound):
         site.people.by_email(new.email, tenant=visitor.tenant)
         raise Refused(TAKEN)
-    return site.people.add(
+    user = site.people.add(
         tenant=visitor.tenant,
         email=new.email,
         name=new.name,
@@ -75,6 +76,8 @@ def added(site: ServerState, visitor: Visitor, new: NewUserRequest) -> UserAccou
         tags=new.tags,
         password=new.password,
     )
+    also("user.add", user.id)
+    return user
 
 
 def changed(site: ServerState, visitor: Visitor, user_id: str, change: Change) -> UserAccount:
@@ -82,7 +85,7 @@ def changed(site: ServerState, visitor: Visitor, user_id: str, change: Change) -
     gives_up = (change.role is not None and change.role is not Role.ADMIN) or change.is_active is False
     if user_id == visitor.user_id and gives_up:
         raise InputError(YOURSELF)
-    return site.people.change(
+    user = site.people.change(
         user_id,
         tenant=visitor.tenant,
         role=change.role,
@@ -92,11 +95,24 @@ def changed(site: ServerState, visitor: Visitor, user_id: str, change: Change) -
         name=change.name,
         registration=change.registration,
     )
+    for action in _done(change):
+        also(action, user.id)
+    return user
+
+
+def _done(change: Change) -> list[str]:
+    """What a change was, as the trail tells it."""
+    told = [] if change.role is None else [f"user.role.{change.role}"]
+    told += [] if change.is_active is None else ["user.enable" if change.is_active else "user.disable"]
+    named = {"tags": change.tags, "password": change.password, "name": change.name, "number": change.registration}
+    return told + [f"user.{name}" for name, value in named.items() if value is not None]
 
 
 def make_key(site: ServerState, visitor: Visitor, name: str, days: int | None) -> tuple[str, str]:
     """A key of the visitor's own: its id and the key."""
-    return site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=name, days=key_days(site, days))
+    key_id, key = site.people.add_key(own_id(visitor), tenant=visitor.tenant, name=name, days=key_days(site, days))
+    also("key.add", key_id)
+    return key_id, key
 
 
 def rotate_key(site: ServerState, visitor: Visitor, key_id: str, days: int | None = None) -> tuple[str, str]:

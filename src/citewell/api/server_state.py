@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,9 +30,11 @@ from citewell.api.problems import Refused
 from citewell.api.progress import Progress, Stopwatch
 from citewell.api.rate_limits import RateLimit, Running, too_often
 from citewell.api.token_signer import TokenSigner
+from citewell.api.trail import DONE, Recorder, event_of
 from citewell.api.visitor import Visitor
 from citewell.app import App, Results
 from citewell.errors import CitewellError, LibraryError, NotFound
+from citewell.history import TrailEvent
 from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.operations.scheduled_backup import BackupTimer
 from citewell.ports.queue import Queue
@@ -134,6 +136,7 @@ class ServerState:
         self.identities = SqlIdentities(app.library.engine, app.library.path, app.people)
         self.cds_clients = CdsClients(app.settings.cds_clients, app.people, app.tenant)
         self.metrics = Metrics()
+        self.recorder = Recorder(lambda: app.trail)
         settings = app.settings
         self.requests = RateLimit(settings.requests_per_minute)
         self.asks = RateLimit(settings.asks_per_minute)
@@ -188,6 +191,7 @@ class ServerState:
             self.app.stop_writing()
         self.writers.shutdown(wait=True, cancel_futures=True)
         self.hashers.shutdown(wait=True, cancel_futures=True)
+        self.recorder.stop()
         self.writers, self.hashers = self._writers(), self._hashers()  # a site may be started again
         with self._loading:
             if self._worker is not None:
@@ -249,6 +253,15 @@ class ServerState:
         if not self.has_records() or self.people.all(tenant=visitor.tenant):
             return False
         return all(is_sample(entry) for entry in self.app.entries(visitor.whole))
+
+    def note(self, visitor: Visitor, action: str, object_id: str = "", *, outcome: str = DONE) -> None:
+        """Keep on the trail what somebody did."""
+        self.keep([event_of(visitor, action, object_id, outcome=outcome)])
+
+    def keep(self, events: Iterable[TrailEvent]) -> None:
+        """Keep on the trail what a request did."""
+        for event in events:
+            self.recorder.note(event)
 
     def set_cookie(self, response: Response, session: str) -> None:
         """Give a browser its session."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,12 +15,14 @@ from citewell.api.bodies.history import ProofResponse
 from citewell.cli.common import Home, Json, opened, print_json, printable
 from citewell.cli.ids import find, part_of
 from citewell.errors import InputError
-from citewell.history import AuditHead
+from citewell.history import AuditHead, TrailFilter
 
 if TYPE_CHECKING:
     from citewell.app import App
 
-app = typer.Typer(help="View and verify the log of all answers.", add_completion=False, no_args_is_help=True)
+app = typer.Typer(
+    help="View and verify the log of all answers and the trail of access.", add_completion=False, no_args_is_help=True
+)
 
 AnswerId = Annotated[
     str, typer.Argument(help="The answer's ID, its first characters, or its hash in a log.", show_default=False)
@@ -135,22 +138,108 @@ def verify(
             help="COUNT:HASH printed by an earlier run. Verifies that everything up to that point is still there."
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file that CITEWELL_TRAIL_TO wrote: every record and head in it must still hold.",
+            show_default=False,
+        ),
+    ] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Verify that no record was changed, removed or moved, and print the head to note for next time."""
+    """Verify that no record of the answers and of the trail of access was changed, removed or moved."""
     try:
-        known = None if head is None else AuditHead.read(head)
+        known = [] if head is None else [AuditHead.read(head)]
     except ValueError as error:
         raise InputError("Enter the head as `citewell audit verify` prints it, like 12:9f….") from error
     with opened(context, home) as library:
-        proof = library.ask_service.audit.verify_chain(library.tenant, known=known)
+        told = {} if against is None else _told_outside(against, library.tenant)
+        proof = library.audit_log.verify_chain(library.tenant, known=[*known, *told.get("answers", ())])
+        access = library.trail.verify_chain(library.tenant, known=told.get("trail", ()))
     if json:
-        print_json(ProofResponse.model_validate(proof))
+        trail = ProofResponse.model_validate(access).model_dump()
+        print_json({**ProofResponse.model_validate(proof).model_dump(), "trail": trail})
     else:
-        for problem in proof.problems:
+        for problem in (*proof.problems, *(f"trail of access: {problem}" for problem in access.problems)):
             typer.echo(f"✗ {problem}", err=True)
         whole = "the chain is intact" if not proof.problems else "the chain is not intact"
         typer.echo(f"{proof.records} on record: {whole}. Head {proof.head}")
-    if proof.problems:
+        whole = "intact" if not access.problems else "not intact"
+        typer.echo(f"Trail of access: {access.records} on record, {whole}. Head {access.head}")
+    if proof.problems or access.problems:
         raise typer.Exit(1)
+
+
+def _told_outside(path: Path, tenant: str) -> dict[str, list[AuditHead]]:
+    """What a file outside the library says of a tenant's logs: every head, and the number and hash of every record."""
+    told: dict[str, list[AuditHead]] = {"answers": [], "trail": []}
+    try:
+        for line in path.read_text("utf-8").splitlines():
+            entry = loads(line)
+            if entry["tenant"] == tenant:
+                count = entry["number"] if entry["log"] == "trail" else entry["count"]
+                told[entry["log"] if entry["log"] == "trail" else entry["of"]].append(
+                    AuditHead(int(count), entry["hash"])
+                )
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{path} holds no lines that CITEWELL_TRAIL_TO wrote. Choose another file.") from error
+    return told
+
+
+@app.command()
+def accept(
+    context: typer.Context,
+    log: Annotated[str, typer.Argument(help="answers or trail: the log whose problems you have looked into.")],
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """After a restored backup: take a log as it stands as the right one. The trail keeps that you did."""
+    if log not in ("answers", "trail"):
+        raise InputError("Enter answers or trail.")
+    with opened(context, home) as library:
+        chain = library.audit_log.chain if log == "answers" else library.trail.chain
+        head = chain.accept(library.tenant)
+    if json:
+        print_json({"log": log, "head": str(head)})
+    else:
+        typer.echo(f"Accepted as it stands: {log}, head {head}. Note the head elsewhere.")
+
+
+@app.command()
+def trail(
+    context: typer.Context,
+    user: Annotated[str | None, typer.Option(help="Only of this user, by ID or email.", show_default=False)] = None,
+    action: Annotated[
+        str | None,
+        typer.Option(help="Only this action, or what begins with it, such as document.", show_default=False),
+    ] = None,
+    object_id: Annotated[str | None, typer.Option("--object", help="Only about this ID.", show_default=False)] = None,
+    limit: Annotated[int, typer.Option(help="Number of records to show, newest first.", min=1)] = 50,
+    before: Annotated[int | None, typer.Option(help="Only records with a lower number.", min=1)] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write all of them to a file as JSON lines, oldest first.", show_default=False)
+    ] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """List who opened, searched, exported or administered what: IDs only."""
+    with opened(context, home) as library:
+        if user is not None and "@" in user:
+            user = library.people.by_email(user, tenant=library.tenant).id
+        sought = TrailFilter(user, action, object_id, None, before, limit=limit)
+        if export is not None:
+            entries = [record.as_json() for record in library.trail.exported(library.tenant, sought)]
+            export.write_text("".join(f"{dumps(entry)}\n" for entry in entries), "utf-8")
+            typer.echo(f"{len(entries)} records written to {export}.")
+            return
+        records = library.trail.records(library.tenant, sought)
+    if json:
+        print_json({"records": [record.as_json() for record in records]})
+        return
+    if not records:
+        typer.echo("No records yet.")
+    for record in records:
+        event = record.event
+        told = f"{record.number:>6}  {event.at:%d %b %Y %H:%M:%S} UTC  {event.user_id or '-':36}  {event.way:7}"
+        typer.echo(printable(f"{told}  {event.outcome:7}  {event.action}  {event.object_id}"))

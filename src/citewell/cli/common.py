@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, is_dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,7 +65,31 @@ def opened(context: typer.Context, home: Path | None) -> Iterator[App]:
     from citewell.app import build
 
     with build(settings(context, home)) as app:
-        yield app
+        try:
+            yield app
+        except BaseException:
+            _note(app, context, "refused")
+            raise
+        _note(app, context, "done")
+
+
+UNRECORDED = ("doctor", "serve", "worker", "status", "verify", "models", "calibrate", "backup", "migrate", "replica")
+"""Verbs that open no document and no person's record for anybody to read."""
+
+
+def _note(app: App, context: typer.Context, outcome: str) -> None:
+    """Keep on the trail which verb was used, with the beginning of the ID that it names; a vault keeps none."""
+    from citewell.history import TrailEvent
+    from citewell.types import OWNER_ID
+
+    words = context.command_path.split()[1:]
+    if not words or words[0] in UNRECORDED or app.library.is_vault:
+        return
+    given = (value for value in context.params.values() if isinstance(value, str))
+    object_id = next((value for value in given if re.fullmatch(r"h?[0-9a-f-]{4,36}", value)), "")
+    with suppress(CitewellError, OSError):
+        now = datetime.now(UTC)
+        app.trail.keep([TrailEvent(app.tenant, OWNER_ID, "cli", ".".join(words), object_id, outcome, now)])
 
 
 def need_documents(app: App) -> None:

@@ -86,7 +86,9 @@ def make_record_service(app: App, facts: FactStore) -> AskService:
         now = make_records_assistant(app, facts)
         return replace(now, search=search_at(now.search, app.library, stamp, only))
 
-    service = make_ask_service(app.library, "records", assistant, past_assistant, _emergency(app))
+    service = make_ask_service(
+        app.library, "records", app.audit_log, assistant, past_assistant, emergency=_emergency(app)
+    )
     return service
 
 

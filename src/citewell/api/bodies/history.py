@@ -86,6 +86,31 @@ class RecordResponse(ResponseBody):
     question: str
 
 
+class TrailRecordResponse(ResponseBody):
+    """One record of the trail of access: IDs only."""
+
+    log: str
+    number: int
+    at: str
+    tenant: str
+    user_id: str
+    """Empty where nobody was signed in."""
+    way: str
+    """session, key, link or cli."""
+    action: str
+    object_id: str
+    """The IDs in the address; a hash in place of what is no ID."""
+    outcome: str
+    """done or refused."""
+    hash: str
+
+
+class TrailResponse(ResponseBody):
+    """Records of the trail, newest first."""
+
+    records: list[TrailRecordResponse]
+
+
 class ProofResponse(ResponseBody):
     """Whether the log is whole; the head can be noted elsewhere and compared later."""
 

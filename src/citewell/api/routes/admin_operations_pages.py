@@ -5,22 +5,26 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 import citewell
 from citewell.adapters.store.document_lists import DocumentFilter, ListOrder
 from citewell.api import document_changes
+from citewell.api.bodies.base import MAX_NUMBER
 from citewell.api.health import Health, is_ready
+from citewell.api.history import names
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Visitor
+from citewell.history import TrailFilter
 from citewell.types import LifecycleState
 
 router = APIRouter(prefix="/admin")
 
 Csrf = Annotated[str, Form()]
+Short = Annotated[str, Query(max_length=200)]
 FAILED_SHOWN = 20
 
 
@@ -59,6 +63,33 @@ def audit(request: Request, _visitor: Governor) -> Response:
     """The log has a page of its own; old links lead there."""
     query = request.url.query
     return RedirectResponse(f"/audit?{query}" if query else "/audit", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.get("/trail")
+def trail(
+    *,
+    request: Request,
+    site: Here,
+    visitor: Governor,
+    user: Short = "",
+    action: Short = "",
+    outcome: Short = "",
+    before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
+) -> Response:
+    """Who opened, searched, exported or administered what."""
+    sought = TrailFilter(user or None, action or None, None, outcome or None, before)
+    records = site.app.trail.records(visitor.tenant, sought)
+    return site.page(
+        "admin_trail.html",
+        visitor,
+        nav="admin",
+        records=records,
+        sought=sought,
+        users=site.people.all(tenant=visitor.tenant),
+        names=names(site, visitor, {record.event.user_id for record in records} - {""}),
+        asked={name: value for name, value in request.query_params.items() if value and name != "before"},
+        proof=site.app.trail.verify_chain(visitor.tenant) if "proof" in request.query_params else None,
+    )
 
 
 @router.get("/health")

@@ -14,6 +14,7 @@ from citewell.adapters.oidc.provider import Identity
 from citewell.adapters.oidc.rights import role_of, values_of
 from citewell.api.guard import PROVIDER, PROVIDER_DONE, SIGN_IN, own_path
 from citewell.api.server_state import Here, ServerState
+from citewell.api.visitor import Visitor
 from citewell.errors import InputError, SignInRefused
 from citewell.types.hashed_ids import logged
 from citewell.web.pages import page
@@ -96,6 +97,7 @@ def _let_in(site: ServerState, who: Identity) -> str:
         tags=tags,
     )
     site.metrics.count("sign_ins", outcome="right")
+    site.note(Visitor.of(user, way="session", csrf=""), "session.open", user.id)
     log.info("user %s signed in through a provider", logged(user.id))
     return session
 

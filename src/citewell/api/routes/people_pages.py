@@ -30,6 +30,7 @@ from citewell.api.people import (
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
+from citewell.api.trail import also
 from citewell.api.visitor import Governor, Reader, Visitor
 from citewell.errors import InputError, ScopeRefused
 from citewell.types import Role
@@ -76,7 +77,7 @@ def add_user(
     """Add a user."""
     require_our_form(request, csrf)
     try:
-        site.people.add(
+        user = site.people.add(
             tenant=visitor.tenant,
             email=email.strip(),
             name=name.strip(),
@@ -86,6 +87,7 @@ def add_user(
         )
     except InputError as error:
         return _page(site, visitor, problem=problem_of(error), typed=email)
+    also("user.add", user.id)
     return RedirectResponse("/admin", status_code=HTTPStatus.SEE_OTHER)
 
 

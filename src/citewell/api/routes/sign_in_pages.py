@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated
@@ -19,7 +21,10 @@ from citewell.api.problem_responses import answer
 from citewell.api.problems import Problem, Refused
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
-from citewell.api.visitor import Reader
+from citewell.api.trail import REFUSED
+from citewell.api.visitor import Reader, Visitor
+from citewell.errors import NotFound
+from citewell.history import TrailEvent
 from citewell.types.hashed_ids import logged
 from citewell.web.pages import page
 
@@ -79,6 +84,7 @@ async def sign_in(
     user = await asyncio.wrap_future(site.hashers.submit(look))
     if user is None:
         site.metrics.count("sign_ins", outcome="wrong")
+        await run_in_threadpool(_note_refusal, site, own, email.strip())
         raise Refused(WRONG)
     site.give_back_try(account, machine)
     if await run_in_threadpool(site.app.second_factors.is_on, user.id):
@@ -104,6 +110,7 @@ def enter_code(
     site.take_try(account, machine)
     if not user.is_active or not site.app.second_factors.takes(user.id, code):
         site.metrics.count("sign_ins", outcome="wrong")
+        _note_refusal(site, user.tenant, user.email)
         response = _code_form(ticket, problem=WRONG_CODE)
         response.status_code = HTTPStatus.UNAUTHORIZED
         return response
@@ -121,9 +128,19 @@ def _code_form(ticket: str, *, problem: Problem | None = None) -> Response:
     return page("sign_in_code.html", ticket=ticket, problem=problem)
 
 
+def _note_refusal(site: ServerState, tenant: str, email: str) -> None:
+    """Keep on the trail for whom a sign-in was tried: the account, or the hash of an address that has none."""
+    user_id, object_id = "", logged(email.lower())
+    with suppress(NotFound):
+        user_id = object_id = site.people.by_email(email, tenant=tenant).id
+    event = TrailEvent(tenant, user_id, "session", "session.open", object_id, REFUSED, datetime.now(UTC))
+    site.keep([event])
+
+
 def _let_in(site: ServerState, user: UserAccount, leads_to: str) -> Response:
     """Open a session for somebody who has shown who they are."""
     session = site.people.open_session(user.id)
+    site.note(Visitor.of(user, way="session", csrf=""), "session.open", user.id)
     site.metrics.count("sign_ins", outcome="right")
     log.info("user %s signed in", logged(user.id))
     clean = own_path(leads_to)
