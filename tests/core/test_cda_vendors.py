@@ -274,6 +274,51 @@ def test_a_reference_into_another_section_names_nothing() -> None:
     assert (fact.generic_name, fact.brand_name, words(found, fact)) == ("Sumatriptan", None, None)
 
 
+def test_a_reference_to_a_whole_table_names_nothing_and_leads_to_no_line() -> None:
+    rows = '<table ID="all"><tbody><tr><td>Codeine</td></tr><tr><td>Latex</td></tr></tbody></table>'
+    entity = '<code nullFlavor="OTH"><originalText><reference value="#all"/></originalText></code>'
+    assert read(section("48765-2", rows, allergy(entity, value='<value nullFlavor="UNK"/>'))).facts == ()
+
+
+def test_ids_in_capitals_on_one_side_are_the_same() -> None:
+    rows = table("Problem | Since", "PROB1#Low mood | 2012", "Gout | 2014")
+    found = read(section("11450-4", rows, problem("Depressive disorder", reference="#prob1")))
+    assert words(found, only(found)) == "Problem: Low mood; Since: 2012"
+
+
+def test_form_and_amount_do_not_make_one_medicine_another() -> None:
+    code = '<code code="1" displayName="acetaminophen-aspirin buffered 250 mg-250 mg oral tablet"/>'
+    found = read(
+        section("10160-0", "<list><item>Lipitor 10 mg oral tablet; Status: Stopped</item></list>", medicine(code))
+    )
+    assert words(found, only(found)) is None
+
+
+def test_a_table_without_heads_may_say_the_status_in_a_cell_of_its_own() -> None:
+    code = '<code code="1" displayName="Lisinopril 20 MG Oral Tablet"/>'
+    rows = "<table><tbody><tr><td>Lisinopril 20 mg</td><td>daily</td><td>Active</td></tr></tbody></table>"
+    fact = only(read(section("10160-0", rows, medicine(code, time=ENDED))))
+    assert isinstance(fact, Medication)
+    assert (fact.status.value, fact.is_verified) == ("active", False)
+
+
+def test_a_section_without_a_code_is_known_by_its_template() -> None:
+    specimen = f"""<procedure moodCode="EVN">{template("14")}<code code="1" displayName="Venipuncture"/></procedure>"""
+    results = section("", "<paragraph>Venipuncture</paragraph>", specimen).replace(
+        '<code code=""/>', '<templateId root="2.16.840.1.113883.10.20.22.2.3.1"/>'
+    )
+    assert read(results).facts == ()
+
+
+@pytest.mark.parametrize("denied", ["true", "1"])
+def test_a_denial_is_one_in_both_ways_in_which_xml_writes_it(denied: str) -> None:
+    entity = '<code code="105590001" displayName="Substance"/>'
+    negation = f'negationInd="{denied}"'
+    fact = only(read(section("48765-2", "<paragraph>None</paragraph>", allergy(entity, negation=negation))))
+    assert isinstance(fact, Allergy)
+    assert (fact.allergen, fact.is_active) == ("No known allergies", False)
+
+
 def test_what_no_line_names_cites_nothing_and_waits() -> None:
     found = read(section("11450-4", "<paragraph>See the list of the practice.</paragraph>", problem("Gout")))
     fact = only(found)

@@ -40,6 +40,8 @@ MAX_LABEL_CHARACTERS = 60
 MOST = 8
 """Names and references of one entry that are looked up."""
 _REST = re.compile(r"\s[-–]\s|[:;(]|\s(?=\d)")
+_AMOUNTS = re.compile(r"(?<=[a-z])\s+(?=\d)", re.IGNORECASE)
+"""Where the amounts and the form of a product begin, which many products share."""
 ENTRIES = ("act", "observation", "procedure", "substanceAdministration", "encounter")
 
 
@@ -206,7 +208,8 @@ def _written(fact: Fact, name: str) -> tuple[str, ...]:
     if not isinstance(fact, Medication):
         return (name,)
     product = read_product(name)
-    return tuple(one for one in (product.generic_name, product.brand_name) if one)
+    generic = product.generic_name if product.ingredients else _AMOUNTS.split(product.generic_name, maxsplit=1)[0]
+    return tuple(part for part in (generic, product.brand_name) if part)
 
 
 def _days(at: PartialDate | None) -> str:

@@ -91,7 +91,7 @@ _COLUMN = re.compile(
 )
 _ASKED = re.compile(r"\b(in)?active\?\s*:\s*(yes|no|y|n|true|false)\b", re.IGNORECASE)
 _ALONE = re.compile(
-    r"(?:^|:)\s*(active|inactive|resolved|discontinued|no longer active|on hold)\W*(?=;|$)", re.IGNORECASE
+    r"(?:^|[:;])\s*(active|inactive|resolved|discontinued|no longer active|on hold)\W*(?=;|$)", re.IGNORECASE
 )
 
 

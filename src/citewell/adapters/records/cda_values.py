@@ -19,8 +19,31 @@ from citewell.types.facts import PartialDate, fact_id
 TEMPLATE = "2.16.840.1.113883.10.20.22.4."
 ALIASES = {"2.16.840.1.113883.10.22.4.78": TEMPLATE + "78"}
 """How the guide itself misprinted the template of a smoking status, and many systems after it."""
+SECTION = "2.16.840.1.113883.10.20.22.2."
+SECTIONS = {
+    "1": "10160-0",
+    "3": "30954-2",
+    "4": "8716-3",
+    "5": "11450-4",
+    "6": "48765-2",
+    "7": "47519-4",
+    "8": "51848-0",
+    "9": "51847-2",
+    "10": "18776-5",
+    "20": "11348-0",
+    "22": "46240-8",
+    "24": "11535-2",
+    "35": "10219-4",
+    "36": "10218-6",
+    "37": "55109-3",
+    "38": "29549-3",
+    "43": "46241-6",
+}
+"""The LOINC code of a section that has none, by its template."""
 Element = etree._Element
 LONG_CELL = 500
+WHOLE = frozenset({"table", "thead", "tbody", "tfoot", "list", "text", "section"})
+"""What holds the words of many entries, and names none of them."""
 MAX_REFERRED_CHARACTERS = 2_000
 """A reference to more than this points at a whole table or section: it says nothing of the entry that holds it."""
 _EMPTY_NAME = re.compile(
@@ -31,17 +54,19 @@ _EMPTY_NAME = re.compile(
 )
 _ABSENCE = re.compile(
     r"^\W*(?:no(?![.\w-]| longer| response)|not|nothing|nk[da]+|denies|there (?:is|are) no|patient (?:has no|denies))\b"
-    r"|\bno (?:known|record)\b|^\W*unknown (?:allerg|medic|problem|procedure|immuni)",
+    r"|\bno (?:known|record)\b|^\W*unknown (?:allerg|medic|problem|procedure|immuni)"
+    r"|(?:[:–-]\s*|\bare\s+|\bis\s+)(?:none|nil|n/?a|unknown)\W*$",
     re.IGNORECASE,
 )
 _UNTOLD = re.compile(
-    r"\bno (?:information|data)\b|\bnone (?:known|recorded|reported|documented|on file)\b"
-    r"|\bnot (?:documented|recorded|available|applicable|indicated|on file|obtained)\b|\bunknown (?:if|whether)\b",
+    r"\bno (?:information|data)\b|\bnone (?:known|recorded|reported|documented|on file|entered|listed|noted|given)\b"
+    r"|\bnot (?:documented|recorded|available|applicable|indicated|on file|obtained|provided|entered|listed|specified|"
+    r"asked|assessed|performed|supplied)\b|\bunknown (?:if|whether)\b|\bnothing (?:recorded|on file|to report)\b",
     re.IGNORECASE,
 )
 _DATED = re.compile(r"\s*\(\d[\d/. -]*\)\s*$")
 """A day in brackets behind a name."""
-_TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?(?:\.\d+)?([+-]\d{4}))?")
+_TIME = re.compile(r"(\d{4})(?:-?(\d\d))?(?:-?(\d\d))?(?:(\d\d)(\d\d)(\d\d)?(?:\.\d+)?([+-]\d{4}))?")
 
 
 def template(element: Element) -> frozenset[str]:
@@ -60,7 +85,7 @@ def templated(element: Element, *numbers: str) -> Iterator[Element]:
 
 def is_denied(element: Element) -> bool:
     """Whether the entry says that something is not so."""
-    return element.get("negationInd") == "true"
+    return element.get("negationInd") in ("true", "1")
 
 
 def all_names_of(code: Element | None) -> list[str]:
@@ -249,16 +274,19 @@ class _NamedElements:
         for descendant in root.iterdescendants():
             if (name := descendant.get("ID")) is not None:
                 self._elements.setdefault(name, descendant)  # the first one where an id is used again
+        self._folded = {name.casefold(): element for name, element in reversed(self._elements.items())}
         self._words: dict[str, str | None] = {}
 
     def element(self, name: str) -> Element | None:
-        """The element with an id."""
-        return self._elements.get(name)
+        """The element with an id; systems that write it in capitals on one side alone mean the same."""
+        return self._elements.get(name, self._folded.get(name.casefold()))
 
     def words(self, name: str) -> str | None:
         """What stands under an id, on one line; nothing where that is too much to be said of one thing."""
         if name not in self._words:
-            element = self._elements.get(name)
+            element = self.element(name)
+            if element is not None and local_name(element) in WHOLE:
+                element = None
             if element is not None and local_name(element) == "tr":  # what a row is about stands in its first cell
                 element = next((cell for cell in element if any(map(str.isalpha, said_within(cell, LONG_CELL)))), None)
             said = "" if element is None else said_within(element, MAX_REFERRED_CHARACTERS)
@@ -308,7 +336,10 @@ def section_code(element: Element) -> str | None:
 @lru_cache(maxsize=256)
 def _code_of_section(section: Element | None) -> str | None:
     """Asked once: to find a child of a section takes longer the more entries it has."""
-    return attribute(child_named(section, "code"), "code")
+    code = attribute(child_named(section, "code"), "code")
+    roots = [(held.get("root") or "").strip() for held in children_named(section, "templateId")]
+    numbers = (root.removeprefix(SECTION).partition(".")[0] for root in roots if root.startswith(SECTION))
+    return code or next((SECTIONS[number] for number in numbers if number in SECTIONS), None)
 
 
 def is_later_release(element: Element) -> bool:
