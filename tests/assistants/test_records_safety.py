@@ -54,7 +54,26 @@ def test_sentences_that_shaped_the_tables_stay_right(name: str) -> None:
 
 def test_the_filter_does_not_get_worse_on_sentences_it_was_never_tuned_on() -> None:
     slipped, alarmed = missed(table("records_sentences_unseen.tsv"))
-    assert (len(slipped) <= 7, len(alarmed) <= 1) == (True, True), (slipped, alarmed)
+    assert (len(slipped) <= 3, len(alarmed) <= 1) == (True, True), (slipped, alarmed)
+
+
+@pytest.mark.parametrize(
+    ("unsafe", "neighbour"),
+    [
+        ("Disregard the hospital's advice.", "The hospital can explain its advice."),
+        ("As your doctor I see no problem.", "Your doctor can say whether there is a problem."),
+        ("There is no time to waste.", "There is no time noted for the visit."),
+        ("The worst is behind you.", "Is the worst of the cough behind you?"),
+        ("Ihr Arzt irrt sich.", "Ihr Arzt kann Ihnen das erklären."),
+        ("Krebs können Sie ausschließen.", "Ob es Krebs ist, kann Ihr Arzt sagen."),
+        ("Lassen Sie das Antibiotikum weg.", "Ihre Unterlagen nennen ein Antibiotikum."),
+        ("N'écoutez pas le cardiologue.", "Parlez-en au cardiologue."),
+        ("Il vous reste six mois.", "Votre dossier ne contient rien des six derniers mois."),
+    ],
+)
+def test_what_no_phrase_of_the_tables_has_is_caught_and_its_neighbour_is_not(unsafe: str, neighbour: str) -> None:
+    outcomes = [isinstance(check_sentence(sentence, NOTHING), SafeText) for sentence in (unsafe, neighbour)]
+    assert outcomes == [False, True]
 
 
 def test_two_more_sets_are_caught_with_one_false_alarm_each() -> None:

@@ -15,7 +15,6 @@ from citewell.assistants.records.boundary_check import (
     Boundary,
     DeclaredReply,
     decide,
-    judge,
     parse_boundary,
     without_lines,
 )
@@ -88,8 +87,6 @@ def _released(
         sentence = without_lines(raw)
         if not sentence:
             continue
-        if judge(sentence) is Boundary.OUT_OF_BOUNDS:
-            return template("boundary", language)
         outcome = check_sentence(sentence, sources)
         if isinstance(outcome, BlockedText):
             tally.findings += outcome.findings

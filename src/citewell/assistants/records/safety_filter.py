@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
+from citewell.assistants.records.boundary_check import Boundary, judge
 from citewell.assistants.records.source_sentences import Sources
 from citewell.assistants.records.tables import rows
 from citewell.assistants.records.unsafe_phrases import Category, UnsafePhrase, bare, filled, find_phrases
@@ -106,12 +107,17 @@ def check_sentence(sentence: str, sources: Sources) -> Outcome:
     """Filter one sentence, as they are released to the screen."""
     if len(sentence) > MAX_SENTENCE:
         return BlockedText(template("boundary", language_of(sentence[:MAX_SENTENCE])), ())
+    if judge(sentence) is Boundary.OUT_OF_BOUNDS:
+        return BlockedText(template("boundary", language_of(sentence)), ())
     findings = find_phrases(sentence, sources)
     if not findings:
         return SafeText(sentence)
     said, left = sentence, findings
     for _ in WORST:  # each round mends one kind of phrase
-        reworded = rephrase(said, min(left, key=lambda phrase: WORST.index(phrase.category)), sources)
+        worst = min(left, key=lambda phrase: WORST.index(phrase.category))
+        reworded = rephrase(said, worst, sources)
+        if reworded is None and worst.category == "diagnostic":  # what the record says itself needs its place alone
+            reworded = rephrase(said, replace(worst, category="unattributed"), sources)
         if reworded is None:
             break
         said, left = reworded, find_phrases(reworded, sources)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
+from citewell.assistants.records.learned_phrases import learned_category
 from citewell.assistants.records.screening import plain_letters, without_invisible
 from citewell.assistants.records.source_sentences import Sources
 from citewell.assistants.records.tables import rows
-from citewell.clinical.languages import Language, languages_in, spelled, whole_words
+from citewell.clinical.languages import Language, language_of, languages_in, spelled, whole_words
 
 Category = Literal["alarming", "prescriptive", "diagnostic", "unattributed"]
 BEFORE = 200
@@ -101,10 +102,18 @@ def find_phrases(sentence: str, sources: Sources) -> tuple[UnsafePhrase, ...]:
         for match in pattern.finditer(plain)
         if not _is_excused(category, plain, match.start())
     ]
+    if not is_placed and all(phrase.category == "unattributed" for phrase in unsafe_phrases):
+        unsafe_phrases += _learned(plain)
     # a place is asked for where nothing worse is said
     return _longest(phrase for phrase in unsafe_phrases if phrase.category != "unattributed") or _longest(
         unsafe_phrases
     )
+
+
+def _learned(plain: str) -> list[UnsafePhrase]:
+    """A sentence of which no phrase is known, and which does by its words what it must not; a question does not."""
+    category = None if plain.rstrip().endswith("?") else learned_category(plain)
+    return [] if category is None else [UnsafePhrase(category, language_of(plain), 0, len(plain))]
 
 
 def _is_excused(category: Category, plain: str, start: int) -> bool:
