@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,25 @@ def test_everything_goes_out_as_fhir_and_comes_in_again(record: Record, tmp_path
     assert (told["document_id"], told["facts"]) == (None, {"added": 0, "changed": 0, "same": 1})
     assert record.json("facts") == {"facts": [fact]}
     assert record("records", "export", str(target))[0] == 1
+    summary = tmp_path / "summary.json"
+    record.json("export", str(summary), "--format", "ips")
+    assert json.loads(summary.read_text())["entry"][0]["resource"]["resourceType"] == "Composition"
+
+
+def test_a_zip_comes_in_at_once_and_says_what_became_of_each_file(record: Record, tmp_path: Path) -> None:
+    target = tmp_path / "export.zip"
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("README.TXT", "Open the files.")
+        archive.writestr("letters/letter.txt", "Dear Maria, please take the tablets with water. Dr Chen")
+        archive.writestr("film.mp4", b"\0\0\0\x18ftypmp42")
+    (told,) = record.json("import", str(target))["imported"]
+    assert [(file["name"], file["is_read"]) for file in told["files"]] == [
+        ("README.TXT", False),
+        ("film.mp4", False),
+        ("letters/letter.txt", True),
+    ]
+    code, output, _ = record("records", "import", str(target))
+    assert (code, "1 of 3 files read" in output) == (0, True)
 
 
 def test_what_cannot_be_done_is_one_sentence(record: Record) -> None:

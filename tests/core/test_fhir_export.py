@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from citewell.adapters.embedding.minilm import MiniLM
+from citewell.adapters.records.fhir_import import read_fhir
+from citewell.adapters.records.fhir_ips_write import write_summary
 from citewell.adapters.records.fhir_write import write_bundle
 from citewell.app import App, build
 from citewell.config import Settings
@@ -156,3 +158,40 @@ def test_a_file_speaks_for_itself_and_never_for_the_person(record: Record, tmp_p
     assert {words(record, fact) for fact in came} == {line_of(fact) for fact in came}
     if has_marker:
         assert {fact.id for fact in came} <= {fact.id for fact in record.facts.unverified(scope)}
+
+
+def test_a_summary_is_a_document_with_its_sections_and_reads_again(record: Record, elsewhere: Record) -> None:
+    told = json.loads(record.summary())
+    composition, patient, *_ = [entry["resource"] for entry in told["entry"]]
+    assert (told["type"], composition["resourceType"], patient["resourceType"]) == (
+        "document",
+        "Composition",
+        "Patient",
+    )
+    assert composition["type"]["coding"][0]["code"] == "60591-5"
+    urls = {entry["fullUrl"] for entry in told["entry"]}
+    sections = {section["code"]["coding"][0]["code"]: section for section in composition["section"]}
+    assert {"10160-0", "48765-2", "11450-4"} <= set(sections)
+    for section in sections.values():
+        assert bool(section.get("entry")) != bool(section.get("emptyReason"))
+        assert {entry["reference"] for entry in section.get("entry", [])} <= urls
+        assert section["text"]["div"].startswith('<div xmlns="http://www.w3.org/1999/xhtml">')
+    imported = elsewhere.import_source(Source(record.summary(), "summary.json"))
+    assert imported.left_out == 0
+    names = {line_of(fact).partition(";")[0] for fact in elsewhere.facts.all(elsewhere.scope, kind="allergy")}
+    active = [fact for fact in record.facts.all(record.scope, kind="allergy") if getattr(fact, "is_active", False)]
+    assert names == {line_of(fact).partition(";")[0] for fact in active}
+
+
+def test_the_summary_of_an_empty_record_says_that_nothing_is_told_and_never_that_there_is_none(record: Record) -> None:
+    empty = json.loads(write_summary("a-record", []))
+    sections = empty["entry"][0]["resource"]["section"]
+    assert [section["emptyReason"]["coding"][0]["code"] for section in sections] == ["unavailable"] * 3
+    assert all("does not mean that there is none" in section["text"]["div"] for section in sections)
+
+
+def test_no_known_allergies_stay_so_in_a_summary() -> None:
+    told = write_summary("a-record", [replace(known, code="716186003", is_active=False, allergen="No known allergies")
+                                      for known in EVERY_KIND if isinstance(known, Allergy)][:1])  # fmt: skip
+    (fact,) = (fact for fact in read_fhir(told).facts if isinstance(fact, Allergy))
+    assert (fact.code, fact.is_active) == ("716186003", False)

@@ -195,6 +195,135 @@ def test_what_fhir_only_prefers_is_read_and_noted() -> None:
     ]
 
 
+def test_a_code_without_a_name_is_read_and_waits() -> None:
+    pulse = without(INR, id="o2", code={"coding": [{"system": "http://loinc.org", "code": "8867-4"}]})
+    bare = without(FIBRILLATION, code={"coding": [{"system": "http://snomed.info/sct", "code": "49436004"}]})
+    facts = {fact.kind: fact for fact in read_fhir(bundle(PATIENT, pulse, bare)).facts}
+    result, diagnosis = facts["result"], facts["diagnosis"]
+    assert isinstance(result, LabResult)
+    assert isinstance(diagnosis, Diagnosis)
+    assert (result.test_name, result.is_verified) == ("Heart rate", True)
+    assert (diagnosis.name, diagnosis.is_verified) == ("SNOMED CT 49436004", False)
+
+
+def test_references_lead_to_what_is_contained_and_past_versions_and_servers() -> None:
+    medication = {"resourceType": "Medication", "id": "m", "code": {"text": "Digoxin 0.25 MG Oral Tablet"}}
+    order = {
+        **without(WARFARIN, "medicationCodeableConcept"),
+        "medicationReference": {"reference": "#m"},
+        "contained": [medication],
+        "requester": {"reference": "https://other.example/r4/Practitioner/d1/_history/2"},
+    }
+    (found,) = (fact for fact in read_fhir(bundle(PATIENT, DOCTOR, order)).facts if isinstance(fact, Medication))
+    assert (found.generic_name, found.prescriber) == ("Digoxin", "Dr. Li Chen")
+
+
+@pytest.mark.parametrize(
+    ("name", "dosage", "expected"),
+    [
+        ("Insulin glargine 100 UNT/ML Injectable Solution", {}, (None, None)),
+        (
+            "Insulin glargine 100 UNT/ML Injectable Solution",
+            {"doseAndRate": [{"doseQuantity": {"value": 20, "unit": "[iU]"}}]},
+            ("20 units", None),
+        ),
+        (
+            "Metformin 500 MG Oral Tablet",
+            {"doseAndRate": [{"doseQuantity": {"value": 2, "unit": "{tablet}"}}], "text": "with food"},
+            ("500 mg", "2 tablets; with food"),
+        ),
+        (
+            "Ibuprofen 200 MG Oral Tablet",
+            {"doseAndRate": [{"doseRange": {"low": {"value": 1, "unit": "tablet"}, "high": {"value": 2}}}]},
+            ("200 mg", "1 to 2 tablets"),
+        ),
+        ("Warfarin 5 MG Oral Tablet", {"doseAndRate": [{"doseQuantity": {"value": 1}}]}, ("5 mg", None)),
+    ],
+)
+def test_the_dose_is_what_is_taken_and_never_a_concentration(
+    name: str, dosage: dict[str, Any], expected: tuple[str | None, str | None]
+) -> None:
+    order = without(WARFARIN, medicationCodeableConcept={"text": name}, dosageInstruction=[dosage])
+    (found,) = (fact for fact in read_fhir(bundle(PATIENT, order)).facts if isinstance(fact, Medication))
+    assert (found.dose, found.instructions) == expected
+
+
+def test_bundles_in_bundles_lines_and_single_resources_are_read() -> None:
+    inner = json.loads(bundle(*ALL))
+    answered = {"resourceType": "Bundle", "type": "batch-response", "entry": [{"resource": inner}, {"response": {}}]}
+    lines = "\n".join(json.dumps(one) for one in ALL).encode()
+    expected = {fact.id for fact in read_fhir(bundle(*ALL)).facts}
+    for data in (json.dumps(answered).encode(), lines):
+        told = read_fhir(data)
+        assert ({fact.id for fact in told.facts}, told.left_out) == (expected, 0)
+    assert sniff(Source(lines, "all.ndjson")) == sniff(Source(json.dumps(PATIENT).encode(), "me.json")) == FHIR
+    assert [fact.kind for fact in read_fhir(json.dumps(INR).encode()).facts] == ["result"]
+
+
+def test_one_person_under_the_ids_of_two_hospitals_is_one() -> None:
+    told = read_fhir(bundle(PATIENT, {**PATIENT, "id": "p2", "name": [{"text": "ROE, ANN"}]}, INR))
+    assert [fact.kind for fact in told.facts] == ["person", "result"]
+
+
+def test_what_a_summary_says_is_not_known_is_no_fact() -> None:
+    def absent(code: str) -> dict[str, Any]:
+        return {"coding": [{"code": code, "display": code.replace("-", " ")}]}
+
+    told = read_fhir(
+        bundle(
+            PATIENT,
+            without(WARFARIN, medicationCodeableConcept=absent("no-medication-info")),
+            without(FIBRILLATION, code=absent("no-known-problems")),
+            without(PENICILLIN, "reaction", code=absent("no-known-allergies")),
+            {**PENICILLIN, "id": "a2", "code": absent("no-allergy-info")},
+        )
+    )
+    assert [fact.kind for fact in told.facts] == ["person", "allergy"]
+    assert [fact.allergen for fact in told.facts if isinstance(fact, Allergy) and not fact.is_active] == [
+        "No known allergies"
+    ]
+
+
+def test_what_phones_and_old_portals_export_is_read_as_the_newer_release() -> None:
+    order = {**without(WARFARIN, "authoredOn", "requester"), "resourceType": "MedicationOrder", "dateWritten": "2015"}
+    allergy = {
+        "resourceType": "AllergyIntolerance",
+        "id": "a3",
+        "substance": {"text": "Latex"},
+        "status": "confirmed",
+        "criticality": "CRITH",
+    }
+    gout = {"resourceType": "Condition", "id": "c3", "code": {"text": "Gout"}, "clinicalStatus": "resolved"}
+    shot = {"resourceType": "Immunization", "id": "i1", "status": "completed", "vaccineCode": {"text": "Tetanus"},
+            "date": "2016-05-01", "wasNotGiven": False}  # fmt: skip
+    refused = {**shot, "id": "i2", "wasNotGiven": True}
+    told = {fact.kind: fact for fact in read_fhir(bundle(PATIENT, order, allergy, gout, shot, refused)).facts}
+    medicine, latex, diagnosis = told["medication"], told["allergy"], told["diagnosis"]
+    assert isinstance(medicine, Medication)
+    assert isinstance(latex, Allergy)
+    assert isinstance(diagnosis, Diagnosis)
+    assert medicine.start is not None
+    assert (medicine.generic_name, medicine.start.text) == ("Warfarin Sodium", "2015")
+    assert (latex.allergen, latex.is_active, diagnosis.status) == ("Latex", True, DiagnosisStatus.RESOLVED)
+    assert "vaccination" in told
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"valueRange": {"low": {"value": 2, "unit": "mg"}, "high": {"value": 4, "unit": "mg"}}}, "2 mg to 4 mg"),
+        ({"valueRatio": {"numerator": {"value": 1}, "denominator": {"value": 128}}}, "1:128"),
+        ({"valueTime": "08:30:00"}, "08:30:00"),
+        ({"valueCodeableConcept": {"coding": [{"system": "http://snomed.info/sct", "code": "10828004"}]}},
+         "SNOMED CT 10828004"),
+    ],
+)  # fmt: skip
+def test_values_that_are_no_quantity_are_told(value: dict[str, Any], words: str) -> None:
+    (result,) = (fact for fact in read_fhir(bundle({**without(INR, "valueQuantity"), **value})).facts)
+    assert isinstance(result, LabResult)
+    assert (result.value, result.value_text) == (None, words)
+
+
 def test_a_second_category_is_read_where_the_first_is_not_known() -> None:
     both = without(INR, category=[{"coding": [{"code": "odd"}, {"code": "vital-signs"}]}])
     (result,) = (fact for fact in read_fhir(bundle(both)).facts if isinstance(fact, LabResult))
@@ -223,7 +352,7 @@ def test_a_broken_person_or_nothing_but_broken_entries_change_nothing(record: Re
         (b'{"resourceType": "Bundle", "entry": [{"fullUrl": "x"}]}', "Entry 1 of the bundle has no resource"),
         (b'{"resourceType": "Bundle", "entry": [7]}', "Entry 1 of the bundle has no resource"),
         (b'{"resourceType": "Bundle", "entry": ' + b"[" * 200_000, "not complete JSON"),
-        (bundle(PATIENT, {**PATIENT, "id": "p2"}), "more than one person"),
+        (bundle(PATIENT, {**PATIENT, "id": "p2", "birthDate": "1950-02-04"}), "more than one person"),
     ],
 )
 def test_a_broken_bundle_says_what_is_wrong(record: Record, data: bytes, why: str) -> None:

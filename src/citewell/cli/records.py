@@ -27,6 +27,7 @@ app = typer.Typer(
     add_completion=False,
 )
 
+FORMATS = ("fhir", "ips")
 Kind = Annotated[str | None, typer.Option(help=f"Only this kind: {', '.join(KINDS)}.", show_default=False)]
 
 
@@ -35,7 +36,11 @@ Kind = Annotated[str | None, typer.Option(help=f"Only this kind: {', '.join(KIND
 def import_files(
     vault: ChosenVault,
     files: Annotated[
-        list[Path], typer.Argument(help="FHIR R4 bundles, C-CDA, PDF, Word, text or pictures.", show_default=False)
+        list[Path],
+        typer.Argument(
+            help="FHIR R4 bundles, C-CDA, PDF, Word, text or pictures; a zip or a folder of them; Apple Health.",
+            show_default=False,
+        ),
     ],
     json: Json = False,
 ) -> None:
@@ -99,11 +104,17 @@ def labs(
 def export(
     vault: ChosenVault,
     target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.", show_default=False)],
+    what: Annotated[
+        str,
+        typer.Option("--format", help="fhir (everything) or ips (a short International Patient Summary)."),
+    ] = FORMATS[0],
     json: Json = False,
 ) -> None:
     """Export everything as a FHIR R4 bundle for a doctor or another program. The file is not encrypted."""
+    if what not in FORMATS:
+        raise InputError(f"--format must be one of {', '.join(FORMATS)}.")
     with vault.opened() as profile:
-        data = profile.record.export()
+        data = profile.record.summary() if what == "ips" else profile.record.export()
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
@@ -136,6 +147,8 @@ def _imported_line(imported: Imported) -> str:
     change, entry = imported.change, imported.added.entry if imported.added else None
     mark = "=" if imported.added and imported.added.was_there else "✓"
     counts = f"{change.added} new facts, {change.changed} changed, {change.same} unchanged"
+    if imported.files:
+        return _export_lines(imported, counts)
     if entry is None:
         return f"{mark} A full record with its documents: {counts}"
     notes = "".join(f"\n    {note}" for note in entry.notes)
@@ -145,3 +158,12 @@ def _imported_line(imported: Imported) -> str:
             "is absent, or are plans that the text does not mention."
         )
     return f"{mark} {entry.title} ({entry.id[:8]}): {counts}{notes}"
+
+
+def _export_lines(imported: Imported, counts: str) -> str:
+    """What became of the files of an export: those that were read as a number, the others by name."""
+    read = [report for report in imported.files if report.is_read]
+    lines = [f"✓ {len(read)} of {len(imported.files)} files read: {counts}"]
+    lines += (f"    {note}" for note in imported.notes)
+    lines += (f"    {report.name}: {report.said}" for report in imported.files if not report.is_read)
+    return "\n".join(lines)

@@ -98,6 +98,11 @@ _PLAIN_ITEM = re.compile(r"^[ \t]*[•·▪◦‣●○・][ \t]+\S", re.MULTILI
 
 _HEAD_CHARACTERS = 256 * 1024
 _BUNDLE = re.compile(r'"resourceType"\s*:\s*"Bundle"')
+_RESOURCE = re.compile(
+    r'"resourceType"\s*:\s*"(?:Patient|Observation|Condition|AllergyIntolerance|Medication(?:Request|Statement|Order)|'
+    r'Immunization|Procedure|Encounter|Appointment|ServiceRequest|DiagnosticReport|CarePlan|Goal|ImagingStudy)"'
+)
+"""A part of a record on its own."""
 _DOCTYPE_NAME = re.compile(r"\s*([\w.:-]+)")
 _ROOT = re.compile(r"<(?:([\w.-]+):)?([A-Za-z_][\w.-]*)")
 
@@ -114,12 +119,27 @@ def sniff(source: Source) -> str:
     at = data.find(b"%PDF-", 0, 1024)
     if at == 0 or (at > 0 and b"endobj" in data):
         return PDF
-    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if is_zip(data):
         return _sniff_zip(data)
     if data.startswith(OLE_SIGNATURE):
         _refuse_ole(data)
     _refuse_signatures(data)
     return _sniff_text(decode(data)[0], source.name.lower())
+
+
+def is_zip(data: bytes) -> bool:
+    """Whether bytes are a zip, of whatever content."""
+    return data.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+
+
+def is_archive(data: bytes) -> bool:
+    """Whether bytes are a zip of files, and no document that is made as one."""
+    return is_zip(data) and not any(sign in data for sign in (b"word/document", *(sign for sign, _, _ in ZIP_CONTENTS)))
+
+
+def is_apple_health(data: bytes) -> bool:
+    """Whether bytes are the export of Apple Health, which opens with a description of itself."""
+    return data[:200].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and b"<HealthData" in data[:_HEAD_CHARACTERS]
 
 
 def _refuse_signatures(data: bytes) -> None:
@@ -170,7 +190,8 @@ def _sniff_text(text: str, name: str) -> str:
         return HTML
     if tag == "ClinicalDocument":
         return CDA
-    if text.lstrip("\ufeff \t\r\n").startswith("{") and '"entry"' in text and _BUNDLE.search(text):
+    is_bundle = '"entry"' in text and _BUNDLE.search(text)
+    if text.lstrip("\ufeff \t\r\n").startswith("{") and (is_bundle or _RESOURCE.search(text)):
         return FHIR
     if tag in JATS_ROOTS and JATS_SIGNS.search(text, position, position + _HEAD_CHARACTERS):
         return JATS

@@ -20,6 +20,18 @@ class FactCounts:
     changed: int = 0
     same: int = 0
 
+    def __add__(self, other: FactCounts) -> FactCounts:
+        return FactCounts(self.added + other.added, self.changed + other.changed, self.same + other.same)
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What became of one file of an export."""
+
+    name: str
+    is_read: bool
+    said: str
+
 
 @dataclass(frozen=True, slots=True)
 class RecordSettings:

@@ -24,12 +24,14 @@ from citewell.ingest.library_changes import AddedDocument, check_embedder, unwat
 from citewell.ingest.media_types import CDA, FHIR, sniff
 from citewell.ingest.parse import checked, safe_name
 from citewell.ingest.parse_cut_embed import Step
-from citewell.ports.records import FactCounts, Paper, PaperKind, RecordSettings
+from citewell.ports import ParsedFile
+from citewell.ports.records import FactCounts, FileReport, Paper, PaperKind, RecordSettings
 from citewell.types import OWNER_ID, Document, Filing, LibraryEntry, LifecycleState, Scope, Source
 from citewell.types.facts import Allergy, Fact, FactOrigin, LabResult, Medication, RecordOwner, Symptom, fact_id
 from citewell.types.facts_json import read_fact
 
 if TYPE_CHECKING:
+    from citewell.adapters.records.archives import Files, Part
     from citewell.adapters.records.imported_facts import ImportedFacts
     from citewell.app import App
     from citewell.assistants.records.alerts import Alert
@@ -57,6 +59,21 @@ class Imported:
     change: FactCounts
     left_out: int = 0
     """Coded entries that became no fact."""
+    files: tuple[FileReport, ...] = ()
+    """Of an export of many files: what became of each."""
+    notes: tuple[str, ...] = ()
+    """Of an export of many files: what else is to be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PartRead:
+    """A document of an export that is ready to be kept, or is there already."""
+
+    part: Part
+    source: Source
+    coded: ImportedFacts | None
+    was_there: LibraryEntry | None
+    parsed: ParsedFile | None
 
 
 class Record:
@@ -112,12 +129,20 @@ class Record:
         self._own.give_feedback(answer_id, is_helpful=is_helpful, scope=self.scope)
 
     def import_file(self, path: Path, *, watch: Callable[[Step], None] = unwatched) -> Imported:
-        """Take a file in: as a document, and where it is coded, as facts."""
+        """Take a file in: as a document, and where it is coded, as facts; a folder as one export."""
+        if path.is_dir():
+            from citewell.adapters.records.archives import FolderFiles
+
+            return self._import_export(FolderFiles(path, self._app.settings.limits), path.name, watch)
         return self.import_source(read_source(path, self._app.settings.limits.max_bytes), watch=watch)
 
     def import_source(self, source: Source, *, watch: Callable[[Step], None] = unwatched) -> Imported:
         """The same of bytes in memory: document and facts in one transaction, or nothing."""
+        from citewell.adapters.records.archives import files_of, holds_many
+
         source = _readable(Source(source.data, safe_name(source.name)))
+        if holds_many(source):
+            return self._import_export(files_of(source, self._app.settings.limits), source.name, watch)
         watch = partial(self._awake, watch)
         watch(Step("reading"))
         coded = self._read_coded(source)
@@ -131,12 +156,66 @@ class Record:
             change = self.facts.put(coded.read_from(entry.id), scope=self.scope)
             return Imported(AddedDocument(entry, was_there=True), change, coded.left_out)
         check_embedder(library, self._app.embedder.fingerprint)
-        document = checked(coded.document, source.name, self._app.settings.limits)
-        reading = self._app.reader.embedded(document, chunking=None, watch=watch)
+        reading = self._parsed(source, coded, watch)
         with writing(library.engine, library.path) as connection:
             entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
             change = self.facts.put_within(connection, coded.read_from(entry.id), self.scope)
         return Imported(AddedDocument(entry, was_there=False), change, coded.left_out)
+
+    def _import_export(self, files: Files, name: str, watch: Callable[[Step], None]) -> Imported:
+        """All files of an export in one transaction; one that is damaged is reported, another person refuses all."""
+        from citewell.adapters.records.archives import NOT_OF_THE_RECORD, unpacked
+
+        watch = partial(self._awake, watch)
+        watch(Step("reading"))
+        library, made = self._app.library, unpacked(files)
+        check_embedder(library, self._app.embedder.fingerprint)
+        reports, notes, change, left_out = list(made.unread), list[str](), FactCounts(), 0
+        read = [held for part in made.parts if (held := self._read_part(part, reports, watch)) is not None]
+        if not read:
+            why = next((report.said for report in reports if report.said != NOT_OF_THE_RECORD), "")
+            raise InputError(f"Nothing in {name} could be read, so nothing was added. {why}".strip())
+        people: list[Fact] = []
+        for coded in (held.coded for held in read if held.coded is not None):
+            self._refuse_another_person(coded, people)
+            people += (fact for fact in coded.facts if isinstance(fact, RecordOwner))
+        with writing(library.engine, library.path) as connection:
+            for held in read:
+                entry = held.was_there
+                if entry is None:
+                    assert held.parsed is not None
+                    filing = Filing(subject=SUBJECT)
+                    entry = library.add_within(connection, held.source, held.parsed, filing=filing, scope=self.scope)
+                if held.coded is not None:
+                    change += self.facts.put_within(connection, held.coded.read_from(entry.id), self.scope)
+                    left_out += held.coded.left_out
+                    notes += (held.part.placed(note) for note in held.coded.document.notes)
+                notes += held.part.notes
+                said = "Already in this record." if held.was_there else "Read."
+                reports += (FileReport(file, is_read=True, said=said) for file in held.part.files)
+        return Imported(None, change, left_out, tuple(sorted(reports, key=lambda report: report.name)), tuple(notes))
+
+    def _read_part(self, part: Part, reports: list[FileReport], watch: Callable[[Step], None]) -> _PartRead | None:
+        """One document of an export, before anything is written; one that cannot be read is reported."""
+        try:
+            source = _readable(part.source)
+            coded = self._read_coded(source)
+            there = self._app.library.same(source, subject=SUBJECT, scope=self.scope)
+            if there is not None:
+                return _PartRead(part, source, coded, there, None)
+            return _PartRead(part, source, coded, None, self._parsed(source, coded, watch))
+        except InputError as error:
+            if part.counts:  # entries that many files share
+                raise
+            reports += (FileReport(file, is_read=False, said=f"Not read: {error}") for file in part.files)
+            return None
+
+    def _parsed(self, source: Source, coded: ImportedFacts | None, watch: Callable[[Step], None]) -> ParsedFile:
+        """A document cut and embedded."""
+        if coded is None:
+            return self._app.reader.read(source, chunking=None, watch=watch)
+        document = checked(coded.document, source.name, self._app.settings.limits)
+        return self._app.reader.embedded(document, chunking=None, watch=watch)
 
     def _awake(self, watch: Callable[[Step], None], step: Step) -> None:
         self._touch()
@@ -190,6 +269,12 @@ class Record:
             if entry.id in read or (entry.is_current and entry.state is LifecycleState.COMPLETED)
         ]
         return write_bundle(self.scope.tenant, facts, papers)
+
+    def summary(self) -> bytes:
+        """What a doctor elsewhere needs first, as an International Patient Summary, not encrypted."""
+        from citewell.adapters.records.fhir_ips_write import write_summary
+
+        return write_summary(self.scope.tenant, self.facts.all(self.scope))
 
     # ----------------------------------------------------------------------------------------- alerts and own words
 
@@ -256,9 +341,10 @@ class Record:
             return read_cda(source, self._app.settings.limits)
         return None
 
-    def _refuse_another_person(self, coded: ImportedFacts) -> None:
+    def _refuse_another_person(self, coded: ImportedFacts, others: Sequence[Fact] = ()) -> None:
         """A record is about one person: another day of birth is another person, or another given name."""
-        known = [fact for fact in self.facts.all(self.scope, kind=RecordOwner.kind) if fact.id == fact_id("person")]
+        kept = [fact for fact in self.facts.all(self.scope, kind=RecordOwner.kind) if fact.id == fact_id("person")]
+        known = [*kept, *others]
         for now in (fact for fact in coded.facts if isinstance(fact, RecordOwner)):
             for before in known:
                 assert isinstance(before, RecordOwner)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-import struct
-import zipfile
-import zlib
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import PurePosixPath
 
 from lxml import etree
@@ -36,9 +32,10 @@ from citewell.adapters.parsers.markup_flow import (
     walk,
 )
 from citewell.adapters.parsers.markup_line import Inline
+from citewell.adapters.parsers.safe_zip import SafeZip, ZipWords
 from citewell.adapters.parsers.table_rows import Cell, guess_header_rows, table_lines
 from citewell.adapters.parsers.xml_tree import read_tree
-from citewell.errors import DamagedFile, EncryptedFile, TooLarge
+from citewell.errors import DamagedFile
 from citewell.types import Document, Metadata, ParseLimits, Source
 
 SKIPPED = frozenset(
@@ -208,29 +205,16 @@ def _is_placeholder(element: etree._Element, name: str) -> bool:
     return name == "sdt" and child_named(child_named(element, "sdtPr"), "showingPlcHdr") is not None
 
 
-MAX_ENTRIES = 10_000
-MAX_DIRECTORY_BYTES = 4 * 1024 * 1024
-MAX_RATIO = 200
-"""Text packs about ten to one and repetitive tables fifty to one; only a bomb packs better than this."""
-RATIO_FREE_BYTES = 8 * 1024 * 1024
 MAIN_PART = "word/document.xml"
-_END_RECORD = b"PK\x05\x06"
-_LARGE_END_RECORD = b"PK\x06\x07"
 _ASK_AGAIN = "Open it in Word, save it again, and add that copy."
-_UNSAFE = "The Word file may be unsafe and was not added. Ask the sender for a new copy."
+_WORDS = ZipWords("Word file", "Download or copy it again, then add it.", _ASK_AGAIN)
 
 
 class Package:
     """The parts of a Word document."""
 
     def __init__(self, data: bytes, limits: ParseLimits) -> None:
-        _check_directory(data)
-        try:
-            self._zip = zipfile.ZipFile(BytesIO(data))
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-            raise DamagedFile(f"The Word file is incomplete or damaged. {_ASK_AGAIN}") from error
-        self._budget = limits.max_unpacked_bytes
-        self._entries = _checked_entries(self._zip, limits)
+        self._zip = SafeZip(data, _WORDS, max_unpacked_bytes=limits.max_unpacked_bytes)
         self.main_part = self._related("", "officeDocument") or MAIN_PART
 
     def main(self) -> etree._Element:
@@ -247,8 +231,7 @@ class Package:
 
     def part(self, name: str) -> etree._Element | None:
         """The root of a part, or None when there is no such part."""
-        entry = self._entries.get(name)
-        return None if entry is None else read_tree(self._read(entry))[0]
+        return read_tree(self._zip.read(name))[0] if name in self._zip.entries else None
 
     def _related(self, part: str, kind: str) -> str | None:
         folder, name = posixpath.split(part)
@@ -259,50 +242,6 @@ class Package:
                 if relation.get("TargetMode") != "External":
                     return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
         return None
-
-    def _read(self, entry: zipfile.ZipInfo) -> bytes:
-        """Unpack one part; what the directory says of its size is not believed."""
-        try:
-            with self._zip.open(entry) as stream:
-                data = stream.read(self._budget + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-            raise DamagedFile(f"Part of the Word file could not be unpacked. {_ASK_AGAIN}") from error
-        self._budget -= len(data)
-        if self._budget < 0:
-            raise TooLarge("The Word file is over the max_unpacked_bytes limit when unpacked. Split it.")
-        return data
-
-
-def _check_directory(data: bytes) -> None:
-    """Look at the size of the zip's directory before a library reads all of it."""
-    at = data.rfind(_END_RECORD, max(0, len(data) - 22 - 65_535))
-    if at < 0 or len(data) - at < 22:
-        raise DamagedFile("The Word file is incomplete. Download or copy it again, then add it.")
-    if data[max(0, at - 20) : max(0, at - 16)] == _LARGE_END_RECORD:
-        raise DamagedFile(_UNSAFE)
-    entries, size = struct.unpack("<HI", data[at + 10 : at + 16])
-    if entries > MAX_ENTRIES or size > MAX_DIRECTORY_BYTES:
-        raise DamagedFile(_UNSAFE)
-
-
-def _checked_entries(package: zipfile.ZipFile, limits: ParseLimits) -> dict[str, zipfile.ZipInfo]:
-    entries: dict[str, zipfile.ZipInfo] = {}
-    unpacked = 0
-    for entry in package.infolist():
-        name = entry.filename
-        if entry.flag_bits & 1:
-            raise EncryptedFile("The Word file is password-protected. Save it without a password and add that.")
-        if name.startswith("/") or "\\" in name or ":" in name or ".." in name.split("/"):
-            raise DamagedFile(_UNSAFE)
-        if name in entries:
-            raise DamagedFile(_UNSAFE)
-        if entry.file_size > RATIO_FREE_BYTES and entry.file_size > MAX_RATIO * max(1, entry.compress_size):
-            raise TooLarge(_UNSAFE)
-        unpacked += entry.file_size
-        entries[name] = entry
-    if unpacked > limits.max_unpacked_bytes:
-        raise TooLarge("The Word file is over the max_unpacked_bytes limit when unpacked. Split it.")
-    return entries
 
 
 MAX_BOLD_HEADING_CHARACTERS = 100

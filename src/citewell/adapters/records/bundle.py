@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from citewell.adapters.records.fhir_earlier import as_r4
 from citewell.errors import CitewellError, DamagedFile
 
 Json = Mapping[str, Any]
@@ -19,6 +20,9 @@ FACT_EXTENSION = "urn:citewell:fact"
 DOCUMENT_EXTENSION = "urn:citewell:document"
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 """Where JSON spells one half of a character."""
+BOM = b"\xef\xbb\xbf"
+MOST_NESTED = 3
+"""Bundles in bundles that are read."""
 MISTAKEN = frozenset({"entered-in-error", "refuted"})
 
 
@@ -56,11 +60,15 @@ class Bundle:
         """The entries of these kinds that hold, in the order of the file."""
         return [entry for entry in self.entries if entry.kind in kinds and not entry.is_mistaken]
 
-    def referred(self, reference: Any) -> BundleEntry | None:
-        """What a reference leads to; None where it leads out of the file, as it may."""
-        if not isinstance(reference, Mapping) or not isinstance(reference.get("reference"), str):
+    def referred(self, reference: Any, *, within: Json | None = None) -> BundleEntry | None:
+        """What a reference leads to, in the file or in the resource itself; None where it leads out, as it may."""
+        name = reference.get("reference") if isinstance(reference, Mapping) else None
+        if not isinstance(name, str):
             return None
-        return self.called.get(reference["reference"])
+        if name.startswith("#"):
+            return _contained(within or {}, name.removeprefix("#"))
+        plain = name.partition("/_history/")[0]
+        return self.called.get(name) or self.called.get(plain) or self.called.get("/".join(plain.split("/")[-2:]))
 
     def is_outside(self, entry: BundleEntry) -> bool:
         """Whether an entry refers by a name that only something in the file can have, and that nothing there has."""
@@ -73,20 +81,63 @@ class Bundle:
         return False
 
 
+def _contained(resource: Json, name: str) -> BundleEntry | None:
+    """A resource that stands inside another one."""
+    held = resource.get("contained")
+    inside = [one for one in (held if isinstance(held, list) else []) if isinstance(one, Mapping)]
+    return next(
+        (BundleEntry(0, str(one.get("resourceType")), name, one) for one in inside if one.get("id") == name), None
+    )
+
+
+def read_json(data: bytes) -> Any:
+    """A bundle, a resource on its own, or one resource in each line, as a bundle."""
+    try:
+        told = _json(data)
+    except ValueError:
+        lines = [line for line in data.removeprefix(BOM).splitlines() if line.strip()]
+        if len(lines) < 2 or not all(line.lstrip().startswith(b"{") for line in lines):
+            raise
+        told = [_json(line) for line in lines]
+    if isinstance(told, dict) and told.get("resourceType") not in (None, "Bundle"):
+        told = [told]
+    if isinstance(told, list):
+        return {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": one} for one in told]}
+    return told
+
+
+def _json(data: bytes) -> Any:
+    told = json.loads(data, parse_constant=_refuse)
+    if _HALF.search(data) and not _is_text(told):
+        raise DamagedFile("The bundle contains an invalid character (a lone surrogate). Export it again and add that.")
+    return told
+
+
+def flat_entries(entries: Sequence[Any], depth: int = 0) -> Iterator[Any]:
+    """The entries of a bundle and of bundles in it; one that only answers or deletes holds nothing to read."""
+    for entry in entries:
+        resource = entry.get("resource") if isinstance(entry, dict) else None
+        inner = (
+            resource.get("entry") if isinstance(resource, dict) and resource.get("resourceType") == "Bundle" else None
+        )
+        if isinstance(inner, list) and depth < MOST_NESTED:
+            yield from flat_entries(inner, depth + 1)
+        elif resource is not None or not isinstance(entry, dict) or not {"request", "response"} & entry.keys():
+            yield entry
+
+
 def read_bundle(data: bytes) -> Bundle:
     """The bundle in a file; one that is broken says which entry is wrong."""
     try:
-        told = json.loads(data, parse_constant=_refuse)
+        told = read_json(data)
     except (ValueError, RecursionError) as error:
         raise DamagedFile("The bundle is not complete JSON. Export it again and add that.") from error
-    if _HALF.search(data) and not _is_text(told):
-        raise DamagedFile("The bundle contains an invalid character (a lone surrogate). Export it again and add that.")
     if not isinstance(told, dict) or told.get("resourceType") != "Bundle" or not isinstance(told.get("entry"), list):
         raise DamagedFile("The file is not a FHIR bundle with entries. Export the whole record as one bundle.")
     identifier = told.get("identifier")
     is_own = isinstance(identifier, dict) and identifier.get("system") == RECORD_SYSTEM
     entries, refused, called = list[BundleEntry](), list[str](), dict[str, BundleEntry]()
-    for number, one in enumerate(told["entry"], 1):
+    for number, one in enumerate(flat_entries(told["entry"]), 1):
         try:
             entry = _entry(number, one)
             _call(entry, one.get("fullUrl"), called)
@@ -98,10 +149,6 @@ def read_bundle(data: bytes) -> Bundle:
             entries.append(entry)
     if refused and not entries:
         raise DamagedFile(f"{refused[0]} Nothing was imported. Export it again.")
-    if len({entry.id for entry in entries if entry.kind == "Patient"}) > 1:
-        raise DamagedFile(
-            "The bundle contains more than one person. Nothing was imported. Export one person at a time."
-        )
     return Bundle(tuple(entries), called, is_own, tuple(refused))
 
 
@@ -149,7 +196,8 @@ def _entry(number: int, entry: Any) -> BundleEntry:
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
         raise DamagedFile(f"Entry {number} of the bundle has no resource.")
     name = resource.get("id") or entry.get("fullUrl") or json.dumps(resource, sort_keys=True)
-    return BundleEntry(number, resource["resourceType"], str(name).removeprefix("urn:uuid:"), resource)
+    told = as_r4(resource)
+    return BundleEntry(number, str(told["resourceType"]), str(name).removeprefix("urn:uuid:"), told)
 
 
 @contextmanager

@@ -16,35 +16,12 @@ from citewell.adapters.records.cda_values import (
     says_nothing,
     templated,
 )
+from citewell.adapters.records.dosage_words import COUNTED, EVENTS, UNITS, dose_and_count
 from citewell.adapters.records.fhir_values import how_often
 from citewell.adapters.records.product_names import Product
 
 FREE_TEXT_SIG = "147"
 PERIODS = frozenset({"h", "d", "wk", "min", "mo"})
-EVENTS = {
-    "HS": "at bedtime",
-    "WAKE": "on waking",
-    "AC": "before meals",
-    "ACM": "before breakfast",
-    "ACD": "before lunch",
-    "ACV": "before dinner",
-    "C": "with meals",
-    "CM": "with breakfast",
-    "CD": "with lunch",
-    "CV": "with dinner",
-    "PC": "after meals",
-    "PCM": "after breakfast",
-    "PCD": "after lunch",
-    "PCV": "after dinner",
-    "IC": "between meals",
-}
-"""HL7: the events of a day that a medicine is taken at."""
-UNITS = {"[iu]": "units", "iu": "units", "u": "units", "unt": "units", "unit": "units", "ug": "mcg", "tab": "tablet"}
-"""Units as people write them, by how systems do."""
-COUNTED = re.compile(
-    r"\b(tablet|capsule|puff|drop|spray|patch|suppository|lozenge|ampule|vial|teaspoon|tablespoon)", re.IGNORECASE
-)
-"""What is counted when it is taken."""
 _PIECE = re.compile(r"\b(?:tablet|capsule|suppository|patch|lozenge)\b", re.IGNORECASE)
 MOST_PIECES = 10
 """More at a time than anybody takes: a number above it is an amount without its unit."""
@@ -69,12 +46,7 @@ def dose_of(element: Element, product: Product, name: str) -> tuple[str | None, 
     quantity = child_named(element, "doseQuantity")
     told = None if quantity is None else _many(quantity)
     unit = (_unit(element, quantity) or _pieces(quantity, product, name)) if told else None
-    is_of_fluid = any(set("/%") & set(part.strength or "") for part in product.ingredients)
-    strength = None if is_of_fluid else product.dose
-    amount = f"{told} {_plural(unit, told)}" if told and unit else None
-    if amount and strength and COUNTED.fullmatch(unit or ""):
-        return strength, amount
-    return amount or strength, None
+    return dose_and_count(product, told, unit)
 
 
 def _many(quantity: Element) -> str | None:
@@ -106,15 +78,6 @@ def _pieces(quantity: Element | None, product: Product, name: str) -> str | None
     strengths = " ".join(part.strength or "" for part in product.ingredients).split()
     is_count = value is not None and value <= MOST_PIECES and f"{value:g}" not in strengths
     return form.group().lower() if form and is_count and (attribute(quantity, "unit") or "1") == "1" else None
-
-
-def _plural(unit: str | None, told: str) -> str:
-    unit = unit or ""
-    if told == "1":
-        return unit.removesuffix("s") if unit in ("units", "puffs", "tablets", "capsules", "drops", "sprays") else unit
-    if not COUNTED.fullmatch(unit):
-        return unit
-    return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}es" if unit.endswith("ch") else f"{unit}s"
 
 
 def frequency_of(element: Element) -> str | None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from citewell.adapters.records.bundle import Bundle, BundleEntry, Json
+from citewell.adapters.records.cda_values import is_untold
+from citewell.adapters.records.dosage_words import COUNTED, UNITS, dose_and_count
 from citewell.adapters.records.fhir_statuses import (
     ALLERGY_STATES,
     CONDITION_STATES,
@@ -22,6 +25,7 @@ from citewell.adapters.records.fhir_values import (
     ending,
     first,
     how_often,
+    is_named,
     known,
     moment,
     must_name,
@@ -53,7 +57,25 @@ from citewell.types.facts import (
     professional_id,
 )
 
+NO_ALLERGIES, NO_KNOWN_IN_IPS = "716186003", "no-known-allergies"
+ABSENCES = frozenset(
+    f"no-{what}"
+    for kind in ("allergy", "medication", "problem", "immunization", "procedure", "device")
+    for what in (f"{kind}-info", f"known-{kind}s")
+) | {"no-known-allergies", "no-known-medication-allergies", "no-known-environmental-allergies"}
+"""The codes by which a patient summary says that there is nothing, or that nothing is known."""
+WORDS = ("valueString", "valueDateTime", "valueTime")
+SPREADS = (
+    ("valueRange", ("low", "high"), " to "),
+    ("valuePeriod", ("start", "end"), " to "),
+    ("valueRatio", ("numerator", "denominator"), ":"),
+)
 CATEGORIES = {category.value: category for category in ResultCategory}
+
+
+def is_absence(concept: Any) -> bool:
+    """Whether a code says that nothing is known, or that there is nothing."""
+    return code_of(concept) in ABSENCES or is_untold(name_of(concept) or "")
 
 
 def read_professional(entry: BundleEntry) -> Iterator[Professional]:
@@ -82,39 +104,55 @@ def _medication(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     if (status := known(states, one.get("status"), "status")) is None:
         return None
     concept = one.get("medicationCodeableConcept")
-    if concept is None and (held := bundle.referred(one.get("medicationReference"))) is not None:
+    if concept is None and (held := bundle.referred(one.get("medicationReference"), within=one)) is not None:
         concept = held.resource.get("code")
-    product = read_product(must_name(concept or one.get("medicationReference")))
+    if is_absence(concept):
+        return None
+    product = read_product(must_name(concept or _shown(one.get("medicationReference"))))
     dosage = first(one, "dosageInstruction") or first(one, "dosage") or {}
-    reason = name_of(first(one, "reasonCode")) or about(bundle, first(one, "reasonReference"))
+    dose, count = dose_and_count(product, *_amount(dosage))
+    told = dosage.get("patientInstruction") or dosage.get("text")
+    reason = name_of(first(one, "reasonCode")) or about(bundle, first(one, "reasonReference"), within=one)
     return Medication(
         id=_id(entry),
         origin=NOT_YET,
-        is_verified=one.get("status") not in UNSURE,
+        is_verified=one.get("status") not in UNSURE and (concept is None or is_named(concept)),
         generic_name=product.generic_name,
         brand_name=product.brand_name,
         code=code_of(concept),
-        dose=_dose(dosage) or product.dose,
+        dose=dose,
         frequency=how_often(dosage.get("timing")),
         frequency_type=_frequency_type(dosage),
         route=name_of(dosage.get("route")) or product.route,
-        prescriber=called(bundle, one.get("requester") or one.get("informationSource")),
+        prescriber=called(bundle, one.get("requester") or one.get("informationSource"), within=one),
         start=moment(one, "authoredOn", "effectivePeriod", "effectiveDateTime", "dateAsserted"),
         end=ending(one, "effectivePeriod"),
         reason_start=reason,
         reason_stop=name_of(one.get("statusReason")) if isinstance(one.get("statusReason"), Mapping) else None,
         status=status,
-        instructions=dosage.get("patientInstruction") or dosage.get("text"),
+        instructions="; ".join(part for part in (count, told) if part) or None,
         ingredients=product.ingredients,
     )
 
 
-def _dose(dosage: Json) -> str | None:
-    """An amount with a unit; a bare number of tablets says nothing about the dose."""
-    quantity = (first(dosage, "doseAndRate") or {}).get("doseQuantity") or {}
-    if quantity.get("value") is None or not quantity.get("unit"):
-        return None
-    return f"{quantity['value']:g} {quantity['unit']}"
+def _shown(reference: Any) -> Json | None:
+    """What a reference itself says about what it leads to."""
+    return {"text": reference.get("display")} if isinstance(reference, Mapping) else None
+
+
+def _amount(dosage: Json) -> tuple[str | None, str | None]:
+    """How much at a time, and in what unit; a bare number says nothing about the dose."""
+    given = first(dosage, "doseAndRate") or dosage  # the amount stood in the dosage itself before R4
+    quantity, band = given.get("doseQuantity") or {}, given.get("doseRange") or {}
+    low, high = band.get("low") or {}, band.get("high") or {}
+    parts = [quantity] if quantity else [part for part in (low, high) if part.get("value") is not None]
+    unit = next((str(found) for part in parts if (found := part.get("unit") or part.get("code"))), "1")
+    plain = unit.strip("{}").removesuffix("(s)")
+    if plain == "1" or not parts or any(part.get("value") is None for part in parts):
+        return None, None
+    counted = COUNTED.match(plain)
+    unit = counted.group().lower() if counted else UNITS.get(plain.casefold(), plain)
+    return " to ".join(f"{part['value']:g}" for part in parts), unit
 
 
 def _frequency_type(dosage: Json) -> FrequencyType | None:
@@ -125,6 +163,11 @@ def _frequency_type(dosage: Json) -> FrequencyType | None:
 
 def _allergy(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
     one = entry.resource
+    if code_of(one.get("code")) == NO_KNOWN_IN_IPS:
+        code = {"coding": [{"code": NO_ALLERGIES}], "text": "No known allergies"}
+        one = {**one, "code": code}
+    elif is_absence(one.get("code")):
+        return None
     reactions = [
         name for held in one.get("reaction", []) for each in held.get("manifestation", []) if (name := name_of(each))
     ]
@@ -138,7 +181,7 @@ def _allergy(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
     return Allergy(
         id=_id(entry),
         origin=NOT_YET,
-        is_verified=_is_sure(one),
+        is_verified=_is_sure(one) and is_named(one.get("code")),
         allergen=must_name(one.get("code")),
         code=code_of(one.get("code")),
         reaction=", ".join(reactions) or None,
@@ -151,13 +194,15 @@ def _allergy(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
 
 def _diagnosis(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     one = entry.resource
+    if is_absence(one.get("code")):
+        return None
     state = code_of(one.get("clinicalStatus"))
     ended = moment(one, "abatementDateTime", "abatementPeriod")
     guessed = DiagnosisStatus.RESOLVED if ended else DiagnosisStatus.ACTIVE
     return Diagnosis(
         id=_id(entry),
         origin=NOT_YET,
-        is_verified=_is_sure(one) and state is not None,
+        is_verified=_is_sure(one) and state is not None and is_named(one.get("code")),
         name=must_name(one.get("code")),
         code=code_of(one.get("code")),
         dated=moment(one, "onsetDateTime", "onsetPeriod", "recordedDate"),
@@ -177,7 +222,7 @@ def _result(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     return LabResult(
         id=_id(entry),
         origin=NOT_YET,
-        is_verified=one.get("status") not in UNSURE,
+        is_verified=one.get("status") not in UNSURE and is_named(one.get("code")),
         test_name=must_name(one.get("code")),
         code=code_of(one.get("code")),
         category=next((CATEGORIES[code] for code in categories(one) if code in CATEGORIES), None),
@@ -230,12 +275,29 @@ def _value(entry: Json) -> tuple[float | None, str | None, str | None]:
         return float(number), None, None
     if (truth := entry.get("valueBoolean")) is not None:
         return None, "yes" if truth else "no", None
-    words = name_of(entry.get("valueCodeableConcept")) or entry.get("valueString") or entry.get("valueDateTime")
-    return None, words or name_of(entry.get("dataAbsentReason")), None
+    concept = entry.get("valueCodeableConcept")
+    words = must_name(concept) if concept else next((entry[name] for name in WORDS if entry.get(name)), None)
+    return None, words or _spread(entry) or name_of(entry.get("dataAbsentReason")), None
+
+
+def _spread(entry: Json) -> str | None:
+    """A value that is a range, a ratio or a time from one moment to another."""
+    for name, sides, mark in SPREADS:
+        if isinstance(held := entry.get(name), Mapping):
+            parts = [held.get(side) for side in sides]
+            told = [_plain(part) if isinstance(part, Mapping) else str(part) for part in parts if part]
+            return mark.join(told) or None
+    return None
+
+
+def _plain(quantity: Json) -> str:
+    return " ".join(str(part) for part in (quantity.get("value"), quantity.get("unit")) if part is not None)
 
 
 def _procedure(entry: BundleEntry, bundle: Bundle) -> Fact | None:
     one = entry.resource
+    if is_absence(one.get("code")):
+        return None
     performer = (first(one, "performer") or {}).get("actor")
     return Procedure(
         id=_id(entry),
@@ -256,6 +318,8 @@ def _vaccination(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
     if one.get("status") == "not-done":
         return None
     concept = one.get("vaccineCode")
+    if is_absence(concept):
+        return None
     given = moment(one, "occurrenceDateTime")
     return Vaccination(id=_id(entry), origin=NOT_YET, name=must_name(concept), code=code_of(concept), given=given)
 

@@ -7,12 +7,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from citewell.adapters.records.bundle import FACT_EXTENSION, Bundle, BundleEntry, Json, in_entry, read_bundle
 from citewell.adapters.records.fhir_facts import READERS, read_professional, unknown_categories
-from citewell.adapters.records.fhir_values import ending, first, moment, must_name, name_of
+from citewell.adapters.records.fhir_values import ending, first, moment, must_name, name_of, person_name
 from citewell.adapters.records.imported_facts import ImportedFacts
+from citewell.adapters.records.person_names import NO_NAME, is_another_name
 from citewell.errors import DamagedFile
 from citewell.ingest.canonical import Canonical
 from citewell.types import Document, Metadata, Source
@@ -50,6 +51,7 @@ def read_fhir(data: bytes) -> ImportedFacts:
     A broken file, a broken person and a broken record that Citewell wrote import nothing.
     """
     bundle = read_bundle(data)
+    _refuse_several_people(bundle)
     refused = list(bundle.refused)
     facts = {fact.id: fact for fact in _facts(bundle, refused)}
     if refused and not facts:
@@ -73,6 +75,22 @@ def read_fhir(data: bytes) -> ImportedFacts:
     )
     papers = tuple(_papers(bundle)) if bundle.is_own else None
     return ImportedFacts(document, tuple(facts.values()), spans, left_out=len(refused), papers=papers)
+
+
+def _refuse_several_people(bundle: Bundle) -> None:
+    """Refuse a bundle about several people; each hospital has an id of its own for the same person."""
+    patients = {entry.id: entry for entry in bundle.entries if entry.kind == "Patient"}
+    known = [*patients.values()]
+    for before, other in pairwise(known):
+        with in_entry(other):
+            people = [entry.resource for entry in (before, other)]
+            births = {str(held.get("birthDate")) for held in people}
+            names = [person_name(held) or NO_NAME for held in people]
+            is_same = len(births) == 1 and births != {"None"} and not is_another_name(*names)
+        if not is_same:
+            raise DamagedFile(
+                "The bundle contains more than one person. Nothing was imported. Export one person at a time."
+            )
 
 
 def _facts(bundle: Bundle, refused: list[str]) -> Iterator[Fact]:

@@ -6,10 +6,23 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from citewell.adapters.records.bundle import Bundle, Json
+from citewell.adapters.records.dosage_words import EVENTS
+from citewell.adapters.records.usual_names import USUAL_NAMES
 from citewell.types.coded_names import plain_name
 from citewell.types.facts import PartialDate
 
 Value = TypeVar("Value")
+SYSTEMS = {
+    "http://loinc.org": "LOINC",
+    "http://snomed.info/sct": "SNOMED CT",
+    "http://www.nlm.nih.gov/research/umls/rxnorm": "RxNorm",
+    "http://hl7.org/fhir/sid/icd-10": "ICD-10",
+    "http://hl7.org/fhir/sid/icd-10-cm": "ICD-10-CM",
+    "http://hl7.org/fhir/sid/icd-9-cm": "ICD-9-CM",
+    "http://hl7.org/fhir/sid/cvx": "CVX",
+    "http://hl7.org/fhir/sid/ndc": "NDC",
+    "http://www.whocc.no/atc": "ATC",
+}
 _UNITS = {"s": "second", "min": "minute", "h": "hour", "d": "day", "wk": "week", "mo": "month", "a": "year"}
 _TIMES = {1: "once", 2: "twice"}
 
@@ -28,11 +41,32 @@ def name_of(concept: Any) -> str | None:
 
 
 def must_name(concept: Any) -> str:
-    """The same where a resource is worth nothing without a name."""
-    name = name_of(concept)
+    """The same where a resource is worth nothing without a name; a code without one is told as the code.
+
+    >>> must_name({"coding": [{"system": "http://loinc.org", "code": "8867-4"}]})
+    'Heart rate'
+    >>> must_name({"coding": [{"system": "http://snomed.info/sct", "code": "38341003"}]})
+    'SNOMED CT 38341003'
+    """
+    name = name_of(concept) or _coded_name(concept)
     if name is None:
         raise ValueError("it does not say what it is about")
     return name
+
+
+def _coded_name(concept: Any) -> str | None:
+    """What a code without a name is called: the usual name of a measurement, else the system and the code."""
+    for coding in concept.get("coding", []) if isinstance(concept, Mapping) else []:
+        if code := coding.get("code"):
+            system = SYSTEMS.get(str(coding.get("system")), "Code")
+            return USUAL_NAMES.get(str(code), (f"{system} {code}",))[0]
+    return None
+
+
+def is_named(concept: Any) -> bool:
+    """Whether a code has a name, or one that everybody uses; a bare code waits for a person."""
+    name = name_of(concept)
+    return name is not None or any(_coded_name(concept) == usual[0] for usual in USUAL_NAMES.values())
 
 
 def code_of(concept: Any) -> str | None:
@@ -89,22 +123,22 @@ def person_name(resource: Json) -> str | None:
     return " ".join(part for part in parts if part) or name.get("text") or None
 
 
-def called(bundle: Bundle, reference: Any) -> str | None:
+def called(bundle: Bundle, reference: Any, *, within: Json | None = None) -> str | None:
     """The name of a person or an organisation that is referred to."""
-    entry = bundle.referred(reference)
+    entry = bundle.referred(reference, within=within)
     if entry is None:
         shown = reference.get("display") if isinstance(reference, Mapping) else None
         return shown if isinstance(shown, str) and shown.strip() else None
     if entry.kind == "PractitionerRole":
-        return called(bundle, entry.resource.get("practitioner"))
+        return called(bundle, entry.resource.get("practitioner"), within=within)
     return person_name(entry.resource)
 
 
-def about(bundle: Bundle, reference: Any) -> str | None:
+def about(bundle: Bundle, reference: Any, *, within: Json | None = None) -> str | None:
     """What a condition or an observation that is referred to is called."""
     if isinstance(reference, Mapping) and isinstance(reference.get("display"), str):
         return plain_name(reference["display"])
-    entry = bundle.referred(reference)
+    entry = bundle.referred(reference, within=within)
     return None if entry is None else name_of(entry.resource.get("code"))
 
 
@@ -120,7 +154,9 @@ def how_often(timing: Any) -> str | None:
         return None
     repeat = timing.get("repeat")
     if not isinstance(repeat, Mapping) or "period" not in repeat or "periodUnit" not in repeat:
-        return name_of(timing.get("code"))
+        events = repeat.get("when") if isinstance(repeat, Mapping) else None
+        named = [EVENTS[event] for event in (events if isinstance(events, list) else []) if event in EVENTS]
+        return name_of(timing.get("code")) or ", ".join(named) or None
     unit = known(_UNITS, repeat["periodUnit"], "unit of time")
     frequency, period = int(repeat.get("frequency", 1)), float(repeat["period"])
     each = f"a {unit}" if unit != "hour" else "an hour"

@@ -14,7 +14,7 @@ from citewell.api.bodies.base import Id, RequestBody, ResponseBody
 from citewell.api.bodies.documents import RefusedFileResponse
 from citewell.assistants.records.alerts import Alert
 from citewell.clinical.languages import Language
-from citewell.ports.records import FactCounts, PaperKind
+from citewell.ports.records import FactCounts, FileReport, PaperKind
 from citewell.vaults.health_record import Imported
 from citewell.vaults.idle_lock import MAX_LOCK_MINUTES
 from citewell.vaults.vaults import OpenVault
@@ -218,6 +218,8 @@ class ImportedResponse(ResponseBody):
     facts: FactCounts
     left_out: int
     notes: list[str]
+    files: tuple[FileReport, ...] = ()
+    """Of an export of many files: what became of each."""
 
 
 def imported_json(imported: Imported, **file: str) -> dict[str, Any]:
@@ -230,7 +232,8 @@ def imported_json(imported: Imported, **file: str) -> dict[str, Any]:
         "was_there": imported.added.was_there if imported.added else False,
         "facts": imported.change,
         "left_out": imported.left_out,
-        "notes": entry.notes if entry else [],
+        "notes": entry.notes if entry else imported.notes,
+        "files": imported.files,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
@@ -191,6 +191,8 @@ def progress(_visitor: Owner, safe: Vaulted, vault: Known) -> object:
 
 
 @router.get("/export", response_class=Response, responses={200: {"content": {BUNDLE: {}}}})
-def export(_visitor: Owner, room: Opened) -> Response:
-    """Everything as one FHIR R4 bundle, which is not encrypted and can be imported again."""
-    return Response(room.record.export(), media_type=BUNDLE)
+def export(
+    _visitor: Owner, room: Opened, what: Annotated[Literal["fhir", "ips"], Query(alias="format")] = "fhir"
+) -> Response:
+    """Everything as one FHIR R4 bundle, or a short International Patient Summary (`ips`); neither is encrypted."""
+    return Response(room.record.summary() if what == "ips" else room.record.export(), media_type=BUNDLE)

@@ -80,6 +80,13 @@ def export(_visitor: Owner, room: Opened) -> Response:
     return Response(room.record.export(), media_type=BUNDLE, headers=headers)
 
 
+@router.post("/export/summary", dependencies=FORM)
+def summary(_visitor: Owner, room: Opened) -> Response:
+    """A short International Patient Summary; the file is not encrypted."""
+    headers = {"Content-Disposition": disposition(f"{room.profile.vault.label} summary.json")}
+    return Response(room.record.summary(), media_type=BUNDLE, headers=headers)
+
+
 @router.post("/copy", dependencies=FORM)
 def copy(*, visitor: Owner, room: Opened, safe: Vaulted, passphrase: Secret = "") -> Response:
     """The whole vault as one file, still encrypted; it opens with the same passphrase."""
