@@ -246,3 +246,37 @@ def test_the_ask_page_offers_the_tags_that_a_person_holds_and_looks_only_there(a
         assert re.findall(r'value="([a-z]+)" checked', page) == [tag for tag in tags if tag != "board"]
     whole = boss.post("/api/v1/ask", json={"question": WARFARIN}).json()
     assert whole["scope"] == {"tags": ["*"], "journey": None, "subject": None, "document": None, "documents": 4}
+
+
+def test_nothing_is_handed_on_without_a_word_and_greetings_never(knock: Knock) -> None:
+    ann, boss = knock("ann"), knock("boss", Role.ADMIN)
+    asked = ann.post("/api/v1/ask", json={"question": WARFARIN, "hand_on": False}).json()
+    greeting = ann.post("/api/v1/ask", json={"question": "hello"}).json()
+    assert (asked["action"], asked["inbox_id"], greeting["inbox_id"]) == ("ROUTE", None, None)
+    assert "not sent to anyone" in asked["text"]
+    assert boss.get("/api/v1/inbox").json()["questions"] == []
+    sent = ann.post("/api/v1/inbox", json={"answer_id": asked["id"]})
+    again = ann.post("/api/v1/inbox", json={"answer_id": asked["id"]})
+    assert (sent.status_code, again.json()["id"]) == (201, sent.json()["id"])
+    assert ann.post("/api/v1/inbox", json={"answer_id": greeting["id"]}).status_code == 422
+    assert boss.post("/api/v1/inbox", json={"answer_id": asked["id"]}).json()["asked_by"] != ann.user_id  # type: ignore[attr-defined]
+    assert knock("bob").post("/api/v1/inbox", json={"answer_id": asked["id"]}).status_code == 404
+    at_once = ann.post("/api/v1/ask", json={"question": WARFARIN}).json()
+    assert at_once["inbox_id"]
+
+
+def test_one_document_is_asked_by_those_who_may_read_it(app: App, knock: Knock) -> None:
+    leaflet = next(entry for entry in app.entries() if entry.name.endswith(".html"))
+    hidden = next(entry for entry in app.entries() if entry.name.endswith(".docx"))
+    app.library.refile(hidden.id, filing=Filing(tags=frozenset({"board"})), scope=Scope.owner("local"))
+    ann = knock("ann")
+    question = "I missed a dose of my blood thinner"
+    asked = ann.post("/api/v1/ask", json={"question": question, "document": leaflet.id}).json()
+    assert {one["document_id"] for one in asked["evidence"]} == {leaflet.id}
+    assert (asked["scope"]["document"], asked["scope"]["documents"]) == (leaflet.lineage, 1)
+    assert ann.post("/api/v1/ask", json={"question": question, "document": hidden.id}).status_code == 404
+    again = ann.post(f"/api/v1/audit/{asked['id']}/replay").json()
+    assert again["is_same"]
+    export = ann.get(f"/api/v1/audit/{asked['id']}/export")
+    assert export.text.startswith("# I missed a dose")
+    assert "## References" in export.text

@@ -24,6 +24,7 @@ from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.vault_sessions import AllVaults, OpenVaults, asked
 from citewell.api.visitor import Governor, Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
+from citewell.history import HistoryPage
 from citewell.types import AskOptions, LibraryEntry
 from citewell.types.tags import RESERVED_TAGS
 from citewell.web.answers import ShownTurn
@@ -213,10 +214,17 @@ def _failed(site: ServerState, visitor: Visitor, safe: OpenVaults, filled: Fille
 
 
 @router.get("/conversations")
-def conversations(site: Here, visitor: Member, part: Paging) -> Response:
-    """The conversations of the visitor."""
-    listed = site.ask_service().conversations.page(visitor.asker(), limit=part.limit, after=part.after)
-    return site.page("conversations.html", visitor, nav="ask", found=listed.items, next=listed.next, after=part.after)
+def conversations(site: Here, visitor: Member, part: Paging, q: str = "") -> Response:
+    """The conversations of the visitor; those whose first question has the words, where some are given."""
+    kept, words = site.ask_service().conversations, q.casefold().split()
+    if words:
+        matching = [one for one in kept.all(visitor.asker()) if all(word in one.title.casefold() for word in words)]
+        listed = HistoryPage(tuple(matching), None)
+    else:
+        listed = kept.page(visitor.asker(), limit=part.limit, after=part.after)
+    return site.page(
+        "conversations.html", visitor, nav="ask", wanted=q, found=listed.items, next=listed.next, after=part.after
+    )
 
 
 @router.post("/conversations/{conversation_id}/delete")

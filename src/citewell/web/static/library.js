@@ -186,6 +186,7 @@ function choose(files) {
 
 if (form) {
   submit.textContent = "Choose files";
+  form.elements.files.tabIndex = -1; // the button opens it
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const files = chosen.splice(0);
