@@ -56,7 +56,7 @@ def answer(page: Page) -> None:
 def assessment(page: Page) -> None:
     """Compare the example patient with the guideline of the samples, and open a recommendation."""
     page.click(".rail >> text=Guidelines")
-    page.click("summary")
+    page.click("main summary")
     page.fill("[name=pasted]", (DOCS / "examples" / "patient.json").read_text())
     press(page, "#check button")
     open_page(page, page.locator(".hit .opens").first.click)
