@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # The tests start many processes: each must find the modules compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test tests test-postgres lock locked sbom check format lint types contracts fast soak faults-many bench samples vocabulary screenshot system audit docs clean
+.PHONY: help run test tests test-postgres lock locked sbom check format lint types contracts dist fast soak faults-many bench samples vocabulary screenshot system audit docs clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -100,6 +100,12 @@ locked: ## Install exactly what requirements.lock names into .venv, each file ch
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -q --no-deps --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install -q --no-deps -e .
+
+dist: .venv/run ## Build one wheel that holds the model files too: dist/citewell-*.whl needs nothing but its dependencies
+	@rm -rf dist
+	@CITEWELL_MODEL_FILES="$$($(BIN)/python -c 'from citewell.minilm.weights import model_file; print(model_file("tokenizer.json").parent)')" \
+		$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist .
+	@ls dist/*.whl
 
 sbom: .venv/dev ## Write the software bill of materials to build/sbom.cdx.json (CycloneDX, with hashes and licences)
 	@$(BIN)/python scripts/make_sbom.py

@@ -33,6 +33,7 @@ EXTRAS = (
     "workers",
     "s3",
     "oidc",
+    "mcp",
     "qdrant",
     "pdf",
 )

