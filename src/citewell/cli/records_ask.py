@@ -46,6 +46,8 @@ def ask(
         where = f", page {citation.page}" if citation.page else ""
         typer.echo(printable(f"  [{citation.n}] {citation.document}{where}"))
     typer.echo(f"To continue: --conversation {done.conversation_id}")
+    if topic := done.answer.notes.get("topic"):
+        typer.echo(printable(f"To ask without “{topic}”: leave out --conversation"))
     if done.answer.emergency is None:
         typer.echo(f"Did it help? citewell records feedback {done.answer.id} helpful")
 

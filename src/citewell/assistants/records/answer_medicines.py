@@ -153,7 +153,7 @@ def _for_it(asked: FactQuery) -> GatheredFacts | None:
     if for_it := _given_for(asked):
         return told(f"{RECORD} lists {count(for_it, 'medicine')} for this:", for_it)
     if asked.about:
-        return not_mentioned(asked, among="your medicines")
+        return not_mentioned(asked, among="your medicines", others=asked.known.taken)
     days = {day.date() for one in asked.named if isinstance(one, Diagnosis) and (day := when(one)) is not None}
     begun = [one for one in asked.known.of(Medication) if (day := when(one)) is not None and day.date() in days]
     lacking = f"{RECORD} does not say which medicine is for this"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from citewell.assistants.records.fact_query import (
     RECORD,
     FactQuery,
@@ -78,12 +80,22 @@ def reason(asked: FactQuery) -> GatheredFacts | None:
     given = [
         medicine
         for medicine in medicines
-        if (medicine.reason_stop if is_past else medicine.reason_start or medicine.condition)
+        if (medicine.reason_stop if is_past else medicine.reason_start or medicine.condition or _says_why(medicine))
     ]
     if given:
         return told(f"{RECORD} gives a reason for this:", given)
     what = "was stopped" if is_past else "is taken"
     return denied(f"{RECORD} does not say why this {what}", beside="It has this:", facts=medicines)
+
+
+def _says_why(medicine: Medication) -> bool:
+    """Whether the instructions say what it is for: “as needed for joint pain”."""
+    return _WHAT_FOR.search(medicine.instructions or "") is not None
+
+
+_WHAT_FOR = re.compile(
+    r"\bfor (?!\d|the (?:next|first)|one|two|three|a (?:day|week|month)|up to)[a-z]{4,}", re.IGNORECASE
+)
 
 
 def together(asked: FactQuery) -> GatheredFacts:

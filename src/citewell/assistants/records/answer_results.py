@@ -112,7 +112,9 @@ def results(asked: FactQuery) -> GatheredFacts | None:
     if older := _older(asked):
         return older
     if not asked.names_nothing:
-        return not_mentioned(asked, among="" if asked.unknown else "your results")
+        return not_mentioned(
+            asked, among="" if asked.unknown else "your results", others=asked.known.latest(asked.known.of(LabResult))
+        )
     tests = [
         lab_result
         for lab_result in asked.inside(asked.known.of(LabResult))
@@ -169,7 +171,7 @@ def diagnoses(asked: FactQuery) -> GatheredFacts | None:
     if any(not isinstance(fact, LabResult | Professional) for fact in asked.named):
         return None  # a medicine, a procedure: told as what it is
     if asked.about or asked.unknown:
-        return not_mentioned(asked, among="your conditions")
+        return not_mentioned(asked, among="your conditions", others=asked.known.of(Diagnosis))
     wanted = DiagnosisStatus.RESOLVED if Intent.PAST in asked.wanted else DiagnosisStatus.ACTIVE
     active = [diagnosis for diagnosis in asked.inside(asked.known.of(Diagnosis)) if diagnosis.status is wanted]
     word = "that have resolved" if wanted is DiagnosisStatus.RESOLVED else "as active"
@@ -197,7 +199,7 @@ def listing(kind: type[T], one: str, many: str) -> Callable[[FactQuery], Gathere
         if not found and asked.named and not any(isinstance(fact, Professional) for fact in asked.named):
             return None
         if not found and (asked.about or asked.unknown):
-            return not_mentioned(asked, among=many)
+            return not_mentioned(asked, among=many, others=asked.known.of(kind))
         listed = found or asked.inside(asked.known.of(kind))
         if Intent.LATEST in asked.wanted and listed:
             return told(f"The latest {one} in your record:", listed[:1])

@@ -96,7 +96,14 @@ MOST_ROWS = 8
 """Rows of a section that one answer quotes."""
 BEHIND = 0.2
 """How far behind the nearest row of a section another may be that is meant too."""
-NO_FAMILY = f"{RECORD} does not include anything about your family"
+IN_PLANS = frozenset({Intent.DUE, Intent.NEXT, Intent.SAID})
+"""Wishes that a plan may answer."""
+LACKING = {
+    Intent.FAMILY: "does not include anything about your family",
+    Intent.DIRECTIVES: "does not include a living will or another advance decision",
+    Intent.INSURANCE: "does not include anything about your insurance",
+}
+"""What is said where there is no such section."""
 POLICY = Policy(threshold=0.0, min_relevance=0.0)
 """A patient has nobody to be handed to: what is found is shown for what it is."""
 PAPERS_NAMED = 3
@@ -587,8 +594,13 @@ def _outside_facts(
         return None
     held = under_headings(wanted, every)
     if not held:
-        is_denied = Intent.FAMILY in turn.wanted.all - turn.wanted.likely  # “my mother” may be whose record it is
-        return (denied(NO_FAMILY), []) if is_denied else None
+        asked = turn.wanted.all - turn.wanted.likely  # “my mother” may be whose record it is
+        lacking = next((words for wish, words in LACKING.items() if wish in asked), None)
+        if lacking is None:
+            return None
+        gathered, places = _before_a_no(turn, names, None, known, every)
+        told = gathered if gathered is not None and Intent.FAMILY not in asked else None
+        return (told, _quotes(places, turn)) if told is not None else (denied(f"{RECORD} {lacking}"), [])
     held = _most_alike(turn, held)
     quoted = {(row.place.document_id, row.place.start) for row in held}
     tests = known.of(LabResult) if Intent.LIFESTYLE in wanted else []
@@ -623,14 +635,24 @@ def _before_a_no(
     """What stands under the heading that is asked for, or is nearest in meaning in all of the record."""
     every = [row for row in exported if not row.is_read]
     if gathered is not None and not names.names_something:
-        return gathered, [row.place for row in under_headings(turn.wanted, every)[:MOST_ROWS]]
-    if turn.records.alike is None:
+        return gathered, [row.place for row in _of_kind(turn, every)]
+    if turn.records.alike is None or (gathered is not None and names.among(gathered.facts)):
         return gathered, []
     missing, about = names.unknown(known.facts), names.about(())
     near = nearest(turn.text, [*dict.fromkeys([*missing, *about])], known, every, turn.records.alike)
     if missing:  # what tables know by its name is of one kind: a test is no medicine
         near = [match for match in near if match.row is not None or any(map(names.may_be, match.facts))]
-    return with_nearest(gathered, about, near, known, is_known_name=bool(missing))
+    is_known_name = bool(missing or names.vaccines or names.concepts)
+    return with_nearest(gathered, about, near, known, is_known_name=is_known_name)
+
+
+def _of_kind(turn: RecordExchange, every: Sequence[SectionRow]) -> list[SectionRow]:
+    """The rows under the headings of a kind; of plans, which hold much else, only what is near to the question."""
+    held = under_headings(turn.wanted, every)
+    if not held or not turn.wanted.all & IN_PLANS or turn.records.alike is None:
+        return held[:MOST_ROWS]
+    scores = turn.records.alike(plain_question(turn.text).text, [row.words for row in held])
+    return [row for row, score in zip(held, scores, strict=True) if score >= NEAR][:MOST_ROWS]
 
 
 def _mentioned(

@@ -13,6 +13,8 @@ from citewell.types.facts_line import line_of
 
 MAX_SHOWN = 400
 """Facts of one answer; what is left out is counted."""
+MOST_OTHERS = 15
+"""Facts of a kind that are shown beside a “no”; more tell nothing."""
 NEAR = 4
 """Letters above which a word inside another tells something."""
 RECORD, FACTS = "Your record", "Your list of facts"
@@ -37,6 +39,8 @@ class GatheredFacts:
     """Whether the answer says that nothing in the record has the name used in the question."""
     is_guess: bool = False
     """Whether nothing but a name led to it: passages that speak of the same tell more."""
+    others: tuple[Fact, ...] = ()
+    """All of the kind that was asked for, where they are few: shown beside a “no” that nothing is near to."""
     is_near: bool = False
     """Whether it is but the nearest in meaning."""
     is_letter: bool = False
@@ -108,7 +112,9 @@ def denied(sentence: str, *, beside: str = "", facts: Sequence[Fact] = (), after
     )
 
 
-def not_mentioned(asked: FactQuery, *, among: str = "", after: str = "") -> GatheredFacts | None:
+def not_mentioned(
+    asked: FactQuery, *, among: str = "", after: str = "", others: Sequence[Fact] = ()
+) -> GatheredFacts | None:
     """What is said of something that no fact has; what has its word inside a name stands beside."""
     missing = list(asked.unknown or asked.about)
     if not missing:
@@ -121,7 +127,8 @@ def not_mentioned(asked: FactQuery, *, among: str = "", after: str = "") -> Gath
         facts=near,
         after=after,
     )
-    return replace(absence, is_absence=not set(missing) & set(asked.said))  # a medicine is called by its name
+    is_absence = not set(missing) & set(asked.said)  # a medicine is called by its name
+    return replace(absence, is_absence=is_absence, others=tuple(others) if len(others) <= MOST_OTHERS else ())
 
 
 def _near(asked: FactQuery) -> list[Fact]:

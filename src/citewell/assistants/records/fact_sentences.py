@@ -17,6 +17,7 @@ from citewell.types.facts import (
     Diagnosis,
     DiagnosisStatus,
     Fact,
+    Flag,
     LabResult,
     Medication,
     MedicationStatus,
@@ -263,6 +264,8 @@ def _result(fact: LabResult) -> str:
     low, high = (None if one is None else number_name(one) for one in (fact.range_low, fact.range_high))
     band = f"range {low} to {high}" if low and high else _if("range ", low, " or above") or _if("range up to ", high)
     flag = fact.flag and FLAGS[fact.flag]
+    if fact.flag is Flag.NORMAL:
+        flag, band = f"within {band or 'range'}", ""
     exact = value_of(fact, is_exact=True)
     aside = f"recorded as {exact}" if exact != value_of(fact) else None
     details = _joined([flag, band, aside])

@@ -82,6 +82,7 @@ def _after(question: str, before: Understood, lexicon: Lexicon, read: Read) -> U
     names = Names.of(question, lexicon)
     if not before.text or not leans(question, names, wanted):
         return Understood(question, wanted)
+    wanted = replace(wanted, all=wanted.all - wanted.likely, likely=frozenset())  # what it is about is known
     topic = _subject(before, lexicon)
     plain = _JOINER.sub("", plain_question(question).text)
     text = _POINTER.sub(lambda _match: topic, plain, count=1) if topic else plain

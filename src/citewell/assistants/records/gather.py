@@ -206,7 +206,7 @@ _KINDS: Mapping[Intent, type[Fact]] = {
 def _fitting(wanted: Intents, named: Sequence[Fact]) -> Intents:
     """Without wishes that no cue tells, where what is named is of another kind."""
     kinds = tuple(_KINDS[wish] for wish in wanted.likely if wish in _KINDS)
-    if not named or not kinds or any(isinstance(fact, kinds) for fact in named):
+    if not named or not kinds or all(isinstance(fact, kinds) for fact in named):
         return wanted
     return replace(wanted, all=wanted.all - wanted.likely, likely=frozenset())
 

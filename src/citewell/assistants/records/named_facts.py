@@ -231,14 +231,16 @@ class Names:
 
     def _misspelt(self, fact: Fact) -> list[tuple[str, str]]:
         """Words of the question beside those of a fact that they are but for a letter."""
-        held = long_words(names_of(fact))
+        held = long_words(names_of(fact)) - COMMON
         if not held or held & self.words:
             return []
         odd = [word for word in sorted(self.words) if isinstance(fact, NAMED_BY_PEOPLE) or not is_word(word)]
         return [(word, other) for word in odd for other in sorted(held) if is_misspelling(word, other)]
 
     def may_be(self, fact: Fact) -> bool:
-        """Whether a fact is of a kind that the names which tables know may mean."""
+        """Whether a fact is of a kind that the names which tables know may mean; a known medicine is no other one."""
+        if isinstance(fact, Medication | Allergy) and (self.medicines or self.classes):
+            return not any(medicines(name) for name in names_of(fact))
         kinds: tuple[type[Fact], ...] = (LabResult,) if self.tests else ()
         kinds += (Medication, Allergy) if self.medicines or self.classes else ()
         return bool(self.lay) or not kinds or isinstance(fact, kinds)

@@ -60,13 +60,15 @@ def mentions(names: Names, wanted: Intents, papers: Sequence[Paper]) -> list[Pap
     """The sentences of papers that name what a question names; else those of the kind, or of the day, it asks for."""
     if wanted.all & BY_CUE and (paper_mentions := _found(_kind(wanted), papers)):
         return paper_mentions
+    written = [paper for paper in papers if not is_coded(paper[0])]  # exports: by headings and meaning (sections.py)
     if not names.names_something:
-        return _of_time(wanted, papers) if wanted.since else _found(_kind(wanted), papers)
+        return _of_time(wanted, papers) if wanted.since else _found(_kind(wanted), written)
     allergies = (
         [_has_cue(Intent.ALLERGIES)] if Intent.ALLERGIES in wanted else []
     )  # those are told whatever is asked for
-    written = [paper for paper in papers if not is_coded(paper[0])]  # one word of an export's row tells nothing
-    return _found([*_named(names), *allergies], papers) or _found(_in_part(names), written)
+    loosely = [*map(_has_terms, names.about(())), *allergies]
+    named = [*_found(_named(names), papers), *_found(loosely, written)][:MOST]
+    return list(dict.fromkeys(named)) or _found(_in_part(names), written)
 
 
 def _of_time(wanted: Intents, papers: Sequence[Paper]) -> list[PaperMention]:
@@ -104,7 +106,7 @@ def quotes_of(wish: str, papers: Sequence[Paper]) -> list[PaperQuote]:
 
 def spoken_of(names: Names) -> list[Spoken]:
     """How a sentence speaks of what a question names, in whole or in part."""
-    return [*_named(names), *_in_part(names)]
+    return [*_named(names), *map(_has_terms, names.about(())), *_in_part(names)]
 
 
 def on_topic(hits: Sequence[Hit], names: Names) -> list[Hit]:
@@ -132,7 +134,7 @@ def _named(names: Names) -> list[Spoken]:
         if not any(words in of_class for of_class, _ in names.class_words):
             spoken += _test(words, test)
     plain = [_speaks_plainly(words, pattern) for words, pattern in names.lay]
-    return [*spoken, *plain, *map(_has_terms, names.about(())), *map(_has_words, names.also)]
+    return [*spoken, *plain, *map(_has_words, names.also)]
 
 
 def _in_part(names: Names) -> list[Spoken]:

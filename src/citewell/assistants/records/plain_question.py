@@ -21,6 +21,8 @@ _SHORT = (
     (re.compile(r"\b(?:wat|wot)\b", re.IGNORECASE), "what"),
     (re.compile(r"\bdoc\b", re.IGNORECASE), "doctor"),
     (re.compile(r"\bdocs\b", re.IGNORECASE), "doctors"),
+    (re.compile(r"\bbp\b", re.IGNORECASE), "blood pressure"),
+    (re.compile(r"\bmeds\b", re.IGNORECASE), "medicines"),
 )
 _SAID_BY = re.compile(
     r"\b(?:she|he) (?:\w+ )?(?:say|said|tell|told|prescribe|give|gave|write|wrote|find|found|think|decide|suggest"
