@@ -362,7 +362,7 @@ def test_a_list_of_medicines_quotes_a_newer_paper_that_names_some(asked: Callabl
 
 def test_what_happened_in_a_month_is_told_from_a_paper_of_it(asked: Callable[[str], str]) -> None:
     text = asked("What happened in October 2026?")
-    assert text.startswith("Your list of facts has no entry from October 2026, but your documents have this:")
+    assert text.startswith("Your documents have this, which is not among your facts:")
     assert "I have stopped it." in text
 
 

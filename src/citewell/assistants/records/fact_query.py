@@ -18,6 +18,7 @@ MOST_OTHERS = 15
 NEAR = 4
 """Letters above which a word inside another tells something."""
 RECORD, FACTS = "Your record", "Your list of facts"
+MENTIONED = "Your documents have this, which is not among your facts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +100,10 @@ def denied(sentence: str, *, beside: str = "", facts: Sequence[Fact] = (), after
 
     >>> found = denied("Your record does not mention inr")
     >>> found.lead, found.if_mentioned
-    ('Your record does not mention inr.', 'Your list of facts does not mention inr, but your documents have this:')
+    ('Your record does not mention inr.', 'Your documents have this, which is not among your facts:')
     """
     end = f". {beside}" if beside and facts else "." if not facts else ":"
-    mentioned = f"{sentence.replace(RECORD, FACTS, 1)}, but your documents have this"
+    mentioned = MENTIONED
     return GatheredFacts(
         sentence + end,
         tuple(facts[:MAX_SHOWN]),
