@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from citewell.adapters.store.library import NEVER_READ, SqlLibrary
 from citewell.config import Settings
-from citewell.errors import CitewellError, InputError, NotFound
+from citewell.errors import CitewellError, DoesNotFit, InputError, NotFound
 from citewell.ingest.file_bytes import read_source
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import (
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from citewell.adapters.index.tenant_indexes import TenantIndex
     from citewell.adapters.store.audit import SqlAudit
     from citewell.adapters.store.document_lists import SqlCatalogue
+    from citewell.adapters.store.holds import SqlHolds
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.second_factor import SqlSecondFactors
     from citewell.adapters.store.trail import SqlTrail
@@ -354,6 +355,13 @@ class App:
         return make_audit(self.library, self.outside)
 
     @cached_property
+    def holds(self) -> SqlHolds:
+        """What must not be erased."""
+        from citewell.adapters.store.holds import SqlHolds
+
+        return SqlHolds(self.library.engine, self.library.path, lambda: open_seal(self.library))
+
+    @cached_property
     def trail(self) -> SqlTrail:
         """Who opened, searched, exported or administered what."""
         return make_trail(self.library, self.outside)
@@ -365,7 +373,15 @@ class App:
             now = assistant()
             return replace(now, search=search_at(now.search, self.library, stamp, only))
 
-        return make_ask_service(self.library, name, self.audit_log, assistant, past_assistant, emergency=self.emergency)
+        return make_ask_service(
+            self.library,
+            name,
+            self.audit_log,
+            assistant,
+            past_assistant,
+            emergency=self.emergency,
+            keep_days=None if self.library.is_vault else self.settings.conversation_days,
+        )
 
     @cached_property
     def guidelines(self) -> GuidelineService:
@@ -570,6 +586,7 @@ class App:
             if self.library.is_erased(document_id, scope, by=by):
                 return []
             raise
+        self.holds.refuse(tenant=scope.tenant, lineage=entry.lineage, person=entry.subject)
         if entry.state not in NEVER_READ and has_sealed(self.library):
             everything = self.library.entries(Scope.owner(scope.tenant))
             self.ask_service.ledger.erase(
@@ -621,11 +638,14 @@ class App:
 
     def replay(self, answer_id: str, *, asker: User | None = None) -> Replay:
         """Ask again what is on record, on the versions that answered then; nothing is recorded."""
+        from citewell.answer.audit import ERASED_PERSON
         from citewell.assistants.consult.signed_record import is_consult
         from citewell.assistants.guidelines.saved_assessments import is_assessment
 
         asker = asker or self.owner()
         record = self.ask_service.audit.read(answer_id, asker)
+        if record.words["question"] == ERASED_PERSON:
+            raise DoesNotFit("This answer was about a person whose data was erased. It cannot be asked again.")
         if is_assessment(record):
             return self.guidelines.replay(record, asker)
         if is_consult(record):

@@ -156,6 +156,12 @@ class Settings(BaseSettings):
     )
     backup_hours: float = Field(default=24, gt=0, description="Hours between scheduled backups.")
     backup_keep: int = Field(default=14, ge=1, description="Number of scheduled backups to keep.")
+    conversation_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days without a message after which a conversation is deleted, unless `citewell holds` keeps it. "
+        "If unset, conversations are kept. The audit log keeps its answers.",
+    )
     chat_days: int = Field(default=30, ge=1, description="Days without a message after which a chat is deleted.")
 
     lock_minutes: int = Field(default=15, ge=1, le=24 * 60, description="Idle minutes after which a vault is locked.")

@@ -329,3 +329,7 @@ class Ledger(Protocol):
     def erase(self, document_ids: Collection[str], tenant: str) -> None:
         """Take the words of erased documents out of all that is kept; the log still proves whole."""
         ...
+
+    def erase_person(self, person: str, tenant: str) -> int:
+        """Take what was asked about a person out of all that is kept; how many conversations went with it."""
+        ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -202,6 +203,9 @@ class Documents(Protocol):
 ERASED = "(words of a document that was erased)"
 """What stands in the place of words that are gone."""
 
+ERASED_PERSON = "(about a person whose data was erased)"
+"""What stands in the place of a question about such a person."""
+
 MIN_CHARACTERS = 12
 """Shorter words are no quote: to take them out everywhere would break other sentences."""
 
@@ -209,6 +213,31 @@ KEPT = frozenset(("question", "query", "scope", "asker", "setup", "library", "id
 """Parts of a record that hold no words of a document's text: the question, and what it stands for, is the asker's."""
 
 Fingerprint = Callable[[str], str]
+
+
+def is_about(words: Mapping[str, Any], person: str) -> bool:
+    """Whether a record is of a question about a person, or of an assessment of this patient.
+
+    >>> is_about({"scope": {"subject": "maria"}}, "maria"), is_about({"assessment": {"patient": {"id": "7"}}}, "maria")
+    (True, False)
+    """
+    patient = (words.get("assessment") or {}).get("patient") or {}
+    return person in ((words.get("scope") or {}).get("subject"), patient.get("id"))
+
+
+def without_person(words: Mapping[str, Any], *, fingerprint: Fingerprint) -> dict[str, Any]:
+    """The record of a question without anything that was said in it; a fingerprint of the whole stays.
+
+    >>> words = {"question": "Can maria take it?", "scope": {"tenant": "t", "subject": "maria"}, "claims": ["Yes."]}
+    >>> without_person(words, fingerprint=len)["question"]
+    '(about a person whose data was erased)'
+    """
+    whole = json.dumps(words, sort_keys=True)
+    emptied: dict[str, Any] = {"question": ERASED_PERSON, "history": [], "evidence": [], "claims": [], "answer": None}
+    kept = {name: part for name, part in words.items() if name in (*emptied, "ended", "asker", "library", "setup")}
+    scope = {**words.get("scope", {}), "subject": None}
+    erased = [*words.get("erased", ()), {"fingerprint": fingerprint(whole)}]
+    return {**kept, **emptied, "scope": scope, "erased": erased}
 
 
 def quoted_words(words: Mapping[str, Any], document_ids: Collection[str]) -> dict[str, str]:

@@ -40,3 +40,10 @@ class SqlLedger:
             gone = self._audit.erase(connection, tenant, document_ids)
             if gone:
                 self._conversations.erase_words(connection, tenant, gone)
+
+    def erase_person(self, person: str, tenant: str) -> int:
+        """Take what was asked about a person out of all that is kept; how many conversations went with it."""
+        with writing(self._engine, self._path) as connection:
+            answer_ids = self._audit.erase_person(connection, tenant, person)
+            self._inbox.erase(connection, tenant, answer_ids)
+            return self._conversations.erase_with(connection, tenant, answer_ids)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, select, update
 
 from citewell.adapters.store.chain import EMPTY, Anchor, HashChain
 from citewell.adapters.store.encryption import TextCipher
@@ -18,7 +18,7 @@ from citewell.adapters.store.engine import reading
 from citewell.adapters.store.row_mapping import hashed, now
 from citewell.adapters.store.schema import answers, audit_heads, conversations, messages, routed
 from citewell.adapters.store.sealed_answers import unbound
-from citewell.answer.audit import quoted_words, without_words
+from citewell.answer.audit import is_about, quoted_words, without_person, without_words
 from citewell.errors import LibraryError, NotFound
 from citewell.history import AuditEntry, AuditHead, AuditRecord, KeptOutcome, Proof
 from citewell.types import User
@@ -127,6 +127,33 @@ class SqlAudit:
             mine = and_(answers.c.tenant == tenant, answers.c.number == entry.pop("number"))
             connection.execute(update(answers).where(mine).values(**entry))
         return {text: gone[text] for text in sorted(gone, key=len, reverse=True)}
+
+    def about(self, person: str, *, tenant: str) -> list[AuditRecord]:
+        """The questions asked about a person and the assessments of this patient, oldest first."""
+        query = select(answers).where(answers.c.tenant == tenant).order_by(answers.c.number)
+        with reading(self._engine, self._path) as connection:
+            return [record for _, record in self._about(connection, query, person)]
+
+    def erase_person(self, connection: Connection, tenant: str, person: str) -> list[str]:
+        """Take all words out of the records about a person inside a transaction; the ids of these answers."""
+        query = select(answers).where(answers.c.tenant == tenant).order_by(answers.c.number)
+        found = list(self._about(connection, query, person))
+        for row, record in found:
+            emptied = without_person(record.words, fingerprint=self._seal.fingerprint)
+            sealed = self._seal.close(json.dumps(emptied), about=f"answer:{row.id}")
+            mine = and_(answers.c.tenant == tenant, answers.c.number == row.number)
+            kept = {"record": sealed, "record_hash": row.record_hash or hashed(row.record)}
+            connection.execute(update(answers).where(mine).values(**kept))
+        return [row.id for row, _ in found]
+
+    def _about(self, connection: Connection, query: Select[Any], person: str) -> Iterator[tuple[Row[Any], AuditRecord]]:
+        for row in connection.execute(query).all():
+            try:
+                record = self._opened(row)
+            except LibraryError:
+                continue  # `verify_chain` tells of it
+            if is_about(record.words, person):
+                yield row, record
 
     def verify_chain(self, tenant: str, *, known: Iterable[AuditHead] = ()) -> Proof:
         """Walk a tenant's log from the first record to the last, then hold its end against what was said of it."""

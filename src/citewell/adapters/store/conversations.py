@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, timedelta
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, se
 from citewell.adapters.store import paging
 from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.engine import reading, writing
+from citewell.adapters.store.holds import is_everything_held
 from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import answers, conversations, messages
 from citewell.adapters.store.sealed_answers import CHANGED, close_message, is_answer_to, open_message
@@ -122,6 +123,12 @@ class SqlConversations:
             place = (messages.c.conversation_id == conversation_id) & (messages.c.position == position)
             connection.execute(update(messages).where(place).values(text=sealed))
 
+    def erase_with(self, connection: Connection, tenant: str, answer_ids: Sequence[str]) -> int:
+        """Remove the conversations that hold one of these answers, of every assistant; how many there were."""
+        holding = select(messages.c.conversation_id).where(messages.c.answer_id.in_(answer_ids))
+        theirs = (conversations.c.tenant == tenant) & conversations.c.id.in_(holding)
+        return connection.execute(delete(conversations).where(theirs)).rowcount
+
     # -------------------------------------------------------------------------------------------------------- inside
 
     def _newest(self, asker: User) -> Select[Any]:
@@ -145,10 +152,11 @@ class SqlConversations:
             conversations.c.changed_at < now() - timedelta(days=self._keep_days)
         )
         with reading(self._engine, self._path) as connection:
-            if connection.execute(select(conversations.c.id).where(old).limit(1)).first() is None:
-                return
-        with writing(self._engine, self._path) as connection:
-            connection.execute(delete(conversations).where(old))
+            tenants = connection.execute(select(conversations.c.tenant).where(old).distinct()).scalars().all()
+            free = [tenant for tenant in tenants if not is_everything_held(connection, tenant)]
+        if free:
+            with writing(self._engine, self._path) as connection:
+                connection.execute(delete(conversations).where(old, conversations.c.tenant.in_(free)))
 
     def _start(self, connection: Connection, question: str, asker: User) -> str:
         conversation_id = str(uuid.uuid4())

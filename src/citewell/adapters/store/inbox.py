@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, delete, func, insert, or_, select, update
 
 from citewell.adapters.store import paging
 from citewell.adapters.store.encryption import TextCipher
@@ -34,6 +34,11 @@ class SqlInbox:
     def put(self, connection: Connection, route: Route, ending: KeptOutcome) -> str:
         """Pass a question on inside a transaction; its id in the inbox."""
         return self._put(connection, route, ending.answer_id, ending.asker)
+
+    def erase(self, connection: Connection, tenant: str, answer_ids: Sequence[str]) -> None:
+        """Remove the items of these answers, with their replies, inside a transaction."""
+        theirs = and_(routed.c.tenant == tenant, routed.c.answer_id.in_(answer_ids))
+        connection.execute(delete(routed).where(theirs))
 
     def file(self, answer_id: str, route: Route, asker: User) -> str:
         """Pass a question on that this person asked; its id in the inbox, the same one the second time."""
