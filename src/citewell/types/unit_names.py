@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 
 _UNIT_CODES = {
     "Cel": "°C",
@@ -59,6 +60,7 @@ _KEPT = frozenset({"FEU", "DDU"})
 _SURFACE = ("1.73_m2", "1.73m2", "1.73.m2", "1.73 m2")
 
 
+@lru_cache(maxsize=1024)
 def unit_name(code: str | None) -> str:
     """A unit as people write it; what only annotates is left out, and what is no code stays as it is.
 

@@ -30,6 +30,7 @@ T = TypeVar("T")
 FEW = 5
 """Rows of each part; the page behind it has all of them."""
 MOST_ALERTS = 3
+MOST_ON_SHEET = 40
 PASSED = "this day has passed"
 NONE_OF = {kind.slug: kind.none for kind in THING_KINDS}
 
@@ -127,6 +128,8 @@ class SheetGroup:
     rows: tuple[Thing, ...] = ()
     lines: tuple[FactLine, ...] = ()
     none: str = ""
+    more: int = 0
+    """Lines that do not stand on the sheet; allergies and medicines all do."""
 
 
 def sheet_groups(facts: Iterable[Fact], beside: UnreadPapers = NOTHING_BESIDE) -> list[SheetGroup]:
@@ -155,4 +158,13 @@ def sheet_groups(facts: Iterable[Fact], beside: UnreadPapers = NOTHING_BESIDE) -
         ),
         SheetGroup("unread", "Documents with no facts taken from them", lines=beside.papers),
     ]
-    return [group for group in groups if group.rows or group.lines or group.none]
+    return [_fitting(group) for group in groups if group.rows or group.lines or group.none]
+
+
+def _fitting(group: SheetGroup) -> SheetGroup:
+    """A part of the sheet as it can be read in a visit."""
+    if group.id in ("allergies", "medicines"):
+        return group
+    rows, lines = group.rows[:MOST_ON_SHEET], group.lines[:MOST_ON_SHEET]
+    more = len(group.rows) + len(group.lines) - len(rows) - len(lines)
+    return replace(group, rows=rows, lines=lines, more=more)

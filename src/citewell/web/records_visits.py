@@ -143,11 +143,13 @@ def _days(known: KnownFacts) -> list[Day]:
 
     def of(moment: PartialDate) -> Day:
         name = moment.text[:FULL_DATE]
-        begun, words = next(
-            ((stay, words) for stay, end, words in stays if len(name) == FULL_DATE and stay <= name <= end),
-            (name, shown(moment)),
-        )
-        return days.setdefault(begun, Day(begun, words if len(name) == FULL_DATE else f"{words}, day not recorded"))
+        is_exact = len(name) == FULL_DATE
+        stay = next((stay for stay in stays if is_exact and stay[0] <= name <= stay[1]), None)
+        begun = name if stay is None else stay[0]
+        if begun not in days:
+            words = shown(moment) if is_exact else f"{shown(moment)}, day not recorded"
+            days[begun] = Day(begun, words if stay is None else stay[2])
+        return days[begun]
 
     for visit in reversed(known.of(Appointment)):
         if visit.at is not None and visit.status is not VisitStatus.PLANNED:

@@ -165,13 +165,14 @@ def series_of(results: Iterable[LabResult]) -> list[ResultSeries]:
     known: dict[tuple[str, str | None], str] = {}
     for result in with_pressures(ordered):
         for single in _singles(result):
-            keys = [(key, _unit(single)) for key in _keys(single)]
+            unit = _unit(single)
+            keys = [(key, unit) for key in _keys(single)]
             # Words such as “not done” or “< 5” have no unit, and belong to the numbers of their test.
             anyhow = [(key, None) for key, _ in keys]
             found = next(
                 (known[key] for key in (*keys, *(anyhow if single.value is None else ())) if key in known), None
             )
-            name = found or fact_id("test", keys[-1][0], keys[-1][1] or "")
+            name = found or fact_id("test", keys[-1][0], unit)
             known |= dict.fromkeys(keys, name) | {key: known.get(key, name) for key in anyhow}
             by_test.setdefault(name, []).append(single)
     series = [ResultSeries(name, tuple(some)) for name, some in by_test.items()]

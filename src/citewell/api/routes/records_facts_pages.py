@@ -25,7 +25,7 @@ from citewell.web.result_series import GROUP_TITLES, Reading, ResultGroup, Resul
 
 router = APIRouter(prefix="/records/{vault}")
 
-THINGS_ON_A_PAGE = 40
+THINGS_ON_A_PAGE = 30
 TESTS_ON_A_PAGE = 60
 READINGS_ON_A_PAGE = 100
 WAITING_ON_A_PAGE = 15

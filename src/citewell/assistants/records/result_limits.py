@@ -59,10 +59,9 @@ def beyond_limits(known: Sequence[Fact]) -> list[LabResult]:
     """The newest result of each test that is beyond a limit and that no laboratory judged; adults only."""
     all_of_them = KnownFacts(tuple(known))
     newest = all_of_them.latest(all_of_them.of(LabResult))
-    open_ones = [
-        lab_result for lab_result in newest if lab_result.flag not in JUDGED and is_adult(all_of_them, when(lab_result))
-    ]
-    return [lab_result for lab_result in open_ones if any(limit.is_passed(lab_result) for limit in limits().values())]
+    unjudged = [lab_result for lab_result in newest if lab_result.flag not in JUDGED]
+    passed = [lab_result for lab_result in unjudged if any(limit.is_passed(lab_result) for limit in limits().values())]
+    return [lab_result for lab_result in passed if is_adult(all_of_them, when(lab_result))]
 
 
 def is_adult(known: KnownFacts, at: datetime | None) -> bool:
