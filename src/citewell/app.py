@@ -101,6 +101,7 @@ if TYPE_CHECKING:
 
     AnyAssistant = TypeVar("AnyAssistant", bound=LibraryAssistant)
 
+MAX_PROBLEM_CHARACTERS = 500
 SURE_FROM = 0.5
 """Confidence below which it is low: an answer that does not name the subject of a question is passed on, and any other
 says that it may not be one."""
@@ -668,6 +669,23 @@ class App:
         answer = self.ask_service.audit.read(answer_id, asker).words.get("answer") or {}
         scope = replace(asker.scope, journey=EVERY)
         return references(answer.get("citations", ()), lambda document_id: self.library.entry(document_id, scope))
+
+    def report(self, answer_id: str, problem: str, *, asker: User | None = None) -> str:
+        """Tell the owner of what an answer rests on that something is wrong with it; its id in the inbox."""
+        from citewell.answer.route_to_owner import route
+
+        asker, problem = asker or self.owner(), " ".join(problem.split())
+        if not problem or len(problem) > MAX_PROBLEM_CHARACTERS:
+            raise InputError(f"Say what is wrong, in 1 to {MAX_PROBLEM_CHARACTERS} characters.")
+        answer = self.ask_service.audit.read(answer_id, asker).words.get("answer") or {}
+        scope, cited = replace(asker.scope, journey=EVERY), []
+        for citation in answer.get("citations", ()):
+            with suppress(NotFound):
+                cited.append(self.library.entry(citation["document_id"], scope))
+        reason = f"Reported by the person who asked: {problem}"
+        admin = self.admin_email(asker.tenant)
+        to = route(reason, cited, scope=asker.scope, owners=self.people, admin_email=admin)
+        return self.ask_service.inbox.file(answer_id, to, asker)
 
     def check(
         self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None

@@ -280,3 +280,21 @@ def test_one_document_is_asked_by_those_who_may_read_it(app: App, knock: Knock) 
     export = ann.get(f"/api/v1/audit/{asked['id']}/export")
     assert export.text.startswith("# I missed a dose")
     assert "## References" in export.text
+
+
+def test_a_wrong_answer_is_reported_to_the_owner_of_its_sources(app: App, knock: Knock) -> None:
+    ann, olga, bob = knock("ann", tags=("wards",)), knock("olga", Role.EDITOR, tags=("wards",)), knock("bob")
+    for entry in app.entries():
+        app.library.refile(entry.id, filing=Filing(tags=frozenset({"wards"})), scope=Scope.owner("local"))
+    app.people.set_owner("wards", tenant="local", owner_id=olga.user_id)  # type: ignore[attr-defined]
+    asked = ann.post("/api/v1/ask", json={"question": ORS}).json()
+    assert asked["action"] in ("CITE", "QUALIFY")
+    assert ann.post("/api/v1/inbox", json={"answer_id": asked["id"]}).status_code == 422
+    sent = ann.post("/api/v1/inbox", json={"answer_id": asked["id"], "problem": "Out of date: it is 80 ml/kg now."})
+    assert sent.status_code == 201
+    (waiting,) = olga.get("/api/v1/inbox").json()["questions"]
+    assert "Out of date: it is 80 ml/kg now." in waiting["reason"]
+    assert bob.post("/api/v1/inbox", json={"answer_id": asked["id"], "problem": "x"}).status_code == 404
+    olga.post(f"/api/v1/inbox/{waiting['id']}/reply", json={"text": "Thank you. The new edition is in."})
+    page = ann.get(f"/conversations/{asked['conversation_id']}").text
+    assert "The new edition is in." in page

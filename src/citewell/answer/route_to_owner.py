@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Protocol
 
 from citewell.ports import Owners
-from citewell.types import EVERY, Hit, Route, Scope
+from citewell.types import EVERY, Route, Scope
 
 UNROUTED = frozenset({"public", "system"})
 """Tags that say nothing about who knows."""
@@ -23,7 +24,14 @@ OWN_TAG = "you answer for tag “{tag}” yourself"
 _OWN_TAG = re.compile(r"; you answer for tag “([^”]*)” yourself$")
 
 
-def route(reason: str, hits: Sequence[Hit], *, scope: Scope, owners: Owners, admin_email: str | None) -> Route:
+class Tagged(Protocol):
+    """A passage or a document, with the tags that it carries."""
+
+    @property
+    def tags(self) -> tuple[str, ...]: ...
+
+
+def route(reason: str, hits: Sequence[Tagged], *, scope: Scope, owners: Owners, admin_email: str | None) -> Route:
     """The owner of the tag that most of the passages carry and the asker holds, else an administrator, if any.
 
     Of tags that occur equally often the one of the better passage wins, then the alphabet.

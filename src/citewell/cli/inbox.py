@@ -75,13 +75,16 @@ def show(context: typer.Context, question: RoutedId, home: Home = None, json: Js
 def send(
     context: typer.Context,
     answer: AnswerId,
+    problem: Annotated[str | None, typer.Option(help="What is wrong with the answer.", show_default=False)] = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Send a question of yours that was not answered to the right person."""
+    """Send a question of yours that was not answered, or answered wrongly, to the right person."""
     with opened(context, home) as library:
         service, asker = library.ask_service, library.owner()
-        item = service.inbox.one(service.hand_on(answer_id(library, answer), asker), asker)
+        known = answer_id(library, answer)
+        item_id = library.report(known, problem) if problem else service.hand_on(known, asker)
+        item = service.inbox.one(item_id, asker)
     if json:
         print_json(item)
     else:

@@ -61,7 +61,7 @@ def guidelines_box(days: str) -> AskBox:
         f"These conversations are deleted {days} after the last message.",
         field="message",
         conversation_field="session_id",
-        placeholder="Ask about a symptom, test, term or recommendation",
+        placeholder="Ask the guidelines",
         can_delete=True,
     )
 

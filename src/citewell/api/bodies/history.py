@@ -8,13 +8,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody
+from citewell.app import MAX_PROBLEM_CHARACTERS
 from citewell.history import AuditEntry, ListedQuestion
 
 
 class HandOnRequest(RequestBody):
-    """An unanswered question to send to a person, by the id of its answer."""
+    """A question to send to a person, by the id of its answer: one that was not answered, or one answered wrongly."""
 
     answer_id: Id
+    problem: Annotated[str | None, Field(min_length=1, max_length=MAX_PROBLEM_CHARACTERS, pattern=SEEN)] = None
+    """What is wrong with the answer; needed where there is one."""
 
 
 class ReplyRequest(RequestBody):

@@ -34,6 +34,7 @@ router = APIRouter()
 
 Csrf = Annotated[str, Form()]
 Back = Annotated[str, Form(pattern=r"^[\w-]*$", max_length=64)]
+Problems = Annotated[str, Form()]
 Tags = Annotated[tuple[str, ...], Query(alias="tag")]
 
 
@@ -202,6 +203,16 @@ def hand_on(
     require_our_form(request, csrf)
     site.ask_service().hand_on(answer_id, visitor.asker())
     return RedirectResponse(f"/conversations/{back}#last" if back else "/asked", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.post("/ask/{answer_id}/report")
+def report(
+    *, request: Request, site: Here, visitor: Member, answer_id: str, problem: Problems = "", csrf: Csrf = ""
+) -> Response:
+    """Tell the owner of the sources that an answer is wrong, and why."""
+    require_our_form(request, csrf)
+    site.app.report(answer_id, problem, asker=visitor.asker())
+    return RedirectResponse("/asked", status_code=HTTPStatus.SEE_OTHER)
 
 
 def _failed(site: ServerState, visitor: Visitor, safe: OpenVaults, filled: Filled, problem: Problem) -> Response:

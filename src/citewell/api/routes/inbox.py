@@ -28,9 +28,11 @@ def waiting(site: Here, visitor: Member, part: Paging) -> HistoryPage[ListedQues
 
 @router.post("/inbox", status_code=HTTPStatus.CREATED, dependencies=[Depends(our_request)])
 def hand_on(site: Here, visitor: Member, given: HandOnRequest) -> RoutedQuestion:
-    """Send a question of yours that was not answered to the right person; repeating it is safe."""
+    """Send a question of yours that was not answered, or answered wrongly, to the right person; repeating is safe."""
     service, asker = site.ask_service(), visitor.asker()
-    return service.inbox.one(service.hand_on(given.answer_id, asker), asker)
+    if given.problem is None:
+        return service.inbox.one(service.hand_on(given.answer_id, asker), asker)
+    return service.inbox.one(site.app.report(given.answer_id, given.problem, asker=asker), asker)
 
 
 @router.get("/asked", response_model=RoutedListResponse)
