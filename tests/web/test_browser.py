@@ -47,7 +47,7 @@ WIDTHS = (390, 1000, 1280, 1920)
 
 def search(page: Page, question: str) -> None:
     if "/search" not in page.url:
-        follow(page, ".rail >> text=Ask")
+        follow(page, '.side a:visible:has-text("Ask")')
         follow(page, ".tabs >> text=Search")
     page.fill("#q", question)
     with page.expect_navigation():  # the page's own scripts have run when it ends
