@@ -47,7 +47,7 @@ SHAPED_TABLES = ("records_sentences_last.tsv", "records_sentences_traps.tsv", "r
 DRAWN = 8
 """Sentences for each line."""
 PARTS = 5
-THRESHOLD = 0.3
+THRESHOLD = 0.5
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"@[a-z]+")
 
@@ -107,7 +107,7 @@ def vectors(sentences: list[Drawn]) -> np.ndarray:
     return rows
 
 
-def fitted(rows: np.ndarray, wanted: np.ndarray, epochs: int = 20) -> tuple[np.ndarray, float]:
+def fitted(rows: np.ndarray, wanted: np.ndarray, epochs: int = 30) -> tuple[np.ndarray, float]:
     """Logistic regression by AdaGrad, both sides weighing the same."""
     share = wanted.mean()
     weights, bias = np.zeros(FEATURES, np.float32), 0.0
@@ -118,11 +118,11 @@ def fitted(rows: np.ndarray, wanted: np.ndarray, epochs: int = 20) -> tuple[np.n
         for batch in np.array_split(order.permutation(len(rows)), max(1, len(rows) // 128)):
             told = 1 / (1 + np.exp(-(rows[batch] @ weights + bias)))
             error = (told - wanted[batch]) * balance[batch]
-            slope = rows[batch].T @ error / len(batch) + 1e-4 * weights
+            slope = rows[batch].T @ error / len(batch) + 1e-5 * weights
             squares += slope**2
-            weights -= 0.5 * slope / np.sqrt(squares)
+            weights -= slope / np.sqrt(squares)
             bias_squares += float(error.mean()) ** 2
-            bias -= 0.5 * float(error.mean()) / bias_squares**0.5
+            bias -= float(error.mean()) / bias_squares**0.5
     return weights, bias
 
 

@@ -116,7 +116,7 @@ def check_sentence(sentence: str, sources: Sources) -> Outcome:
     for _ in WORST:  # each round mends one kind of phrase
         worst = min(left, key=lambda phrase: WORST.index(phrase.category))
         reworded = rephrase(said, worst, sources)
-        if reworded is None and worst.category == "diagnostic":  # what the record says itself needs its place alone
+        if reworded is None and worst.category != "unattributed":  # what the record says needs its place alone
             reworded = rephrase(said, replace(worst, category="unattributed"), sources)
         if reworded is None:
             break
