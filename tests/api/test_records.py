@@ -277,6 +277,9 @@ def test_a_record_that_is_exported_comes_in_again_as_the_same(client: httpx.Clie
         return [{name: value for name, value in one.items() if name != "origin"} for one in found]
 
     assert told(other) == told(vault)
+    summary = client.get(f"/api/v1/records/{vault}/export?format=ips").json()
+    assert (summary["type"], summary["entry"][0]["resource"]["resourceType"]) == ("document", "Composition")
+    assert client.get(f"/api/v1/records/{vault}/export?format=pdf").status_code == 422
 
 
 def test_each_file_has_its_own_outcome_and_none_touches_a_disk(

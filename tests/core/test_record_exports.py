@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -205,3 +206,40 @@ def test_an_export_that_cannot_be_kept_leaves_nothing(record: Record, monkeypatc
         record.import_source(zipped({"d.txt": b"Dear Ann, all is well. Dr Chen", "a.xml": a_summary()}))
     monkeypatch.undo()
     assert nothing(record)
+
+
+def test_of_files_of_two_people_that_come_at_once_one_is_kept(app: App) -> None:
+    record, barrier, refused = Record(app), threading.Barrier(2), list[str]()
+    record.import_source(Source(b"Dear Ann, all is well. Dr Chen", "letter.txt"))
+
+    def bring(source: Source) -> None:
+        barrier.wait()
+        try:
+            record.import_source(source)
+        except InputError as error:
+            refused.append(str(error))
+
+    sources = (Source(bundle(PATIENT, INR), "a.json"), Source(bundle(SOMEBODY, PENICILLIN), "b.json"))
+    threads = [threading.Thread(target=bring, args=(source,)) for source in sources]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ["does not match this record" in reason for reason in refused] == [True]
+    assert (len(record._app.entries()), len(record.facts.all(record.scope))) == (2, 2)
+
+
+def test_the_same_file_at_once_twice_is_kept_once(app: App) -> None:
+    record, barrier = Record(app), threading.Barrier(2)
+
+    def bring() -> None:
+        barrier.wait()
+        record.import_source(zipped({"a.json": bundle(*ALL), "b.txt": b"Dear Ann, all is well. Dr Chen"}))
+
+    threads = [threading.Thread(target=bring) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    alone = {fact.id for fact in record.facts.all(record.scope)}
+    assert (len(record._app.entries()), len(alone)) == (2, 6)

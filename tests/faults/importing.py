@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 from citewell.config import Settings
@@ -42,18 +45,28 @@ def opened(home: Path) -> OpenVault:
     return profile
 
 
-def import_for_ever(home: Path, first: int) -> None:
-    """Import one bundle after another."""
+def export(number: int) -> Source:
+    """A zip of a bundle and two letters."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as target:
+        target.writestr(f"{number}.json", bundle(number).data)
+        for letter in ("a", "b"):
+            target.writestr(f"{number}{letter}.txt", f"Letter {letter} of {number}: all is well.")
+    return Source(made.getvalue(), f"{number}.zip")
+
+
+def import_for_ever(home: Path, first: int, made: Callable[[int], Source]) -> None:
+    """Import one bundle or one export after another."""
     profile = opened(home)
     _ = profile.app.reader
     say("ready")
     number = first
     while True:
         say("begin", number)
-        profile.record.import_source(bundle(number))
+        profile.record.import_source(made(number))
         say("done", number)
         number += 1
 
 
 if __name__ == "__main__":
-    import_for_ever(Path(sys.argv[1]), int(sys.argv[2]))
+    import_for_ever(Path(sys.argv[1]), int(sys.argv[2]), {"bundle": bundle, "export": export}[sys.argv[3]])

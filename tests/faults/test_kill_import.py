@@ -20,9 +20,9 @@ from tests.faults.importing import PASSPHRASE, RESULTS, opened
 KILLS = int(os.environ.get("CITEWELL_KILLS", "2"))
 
 
-def kill_at_random(home: Path, seed: int, first: int) -> list[list[str]]:
+def kill_at_random(home: Path, seed: int, first: int, kind: str) -> list[list[str]]:
     """Let it import for a moment, kill it, and return what it said."""
-    command = [sys.executable, "-m", "tests.faults.importing", str(home), str(first)]
+    command = [sys.executable, "-m", "tests.faults.importing", str(home), str(first), kind]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
@@ -42,7 +42,7 @@ def test_an_import_is_whole_or_not_there(tmp_path: Path) -> None:
     done: set[str] = set()
     number = 1
     for seed in range(KILLS):
-        said = kill_at_random(tmp_path, seed, number)
+        said = kill_at_random(tmp_path, seed, number, "bundle")
         done |= {f"{name}.json" for phase, name in said if phase == "done"}
         begun = {f"{name}.json" for phase, name in said if phase == "begin"}
         number += len(begun) + 1
@@ -57,3 +57,28 @@ def test_an_import_is_whole_or_not_there(tmp_path: Path) -> None:
     vaults.close()
     folder = next(tmp_path.glob("vaults/*"))
     assert {path.name for path in folder.iterdir()} == {"vault.json", "vault.db"}
+
+
+@pytest.mark.slow
+def test_an_export_of_many_files_is_whole_or_not_there(tmp_path: Path) -> None:
+    vaults = Vaults(Settings(home=tmp_path))
+    vaults.create("me", PASSPHRASE)
+    number, done = 1, set[str]()
+    for seed in range(KILLS):
+        said = kill_at_random(tmp_path, seed, number, "export")
+        done |= {name for phase, name in said if phase == "done"}
+        begun = {name for phase, name in said if phase == "begin"}
+        number += len(begun) + 1
+        with opened(tmp_path) as profile:
+            names = {entry.id: entry.name for entry in profile.app.entries()}
+            there = {name.removesuffix(".json") for name in names.values() if name.endswith(".json")}
+            assert done <= there <= done | begun
+            assert sorted(names.values()) == sorted(
+                name for export in there for name in (f"{export}.json", f"{export}a.txt", f"{export}b.txt")
+            )
+            facts = Counter(fact.origin.document_id for fact in profile.record.facts.all(profile.record.scope))
+            assert facts == {document: RESULTS for document, name in names.items() if name.endswith(".json")}
+            assert profile.app.library.verify().problems == ()
+            done = there
+    assert done
+    vaults.close()

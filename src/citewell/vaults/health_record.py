@@ -158,6 +158,7 @@ class Record:
         check_embedder(library, self._app.embedder.fingerprint)
         reading = self._parsed(source, coded, watch)
         with writing(library.engine, library.path) as connection:
+            self._refuse_another_person(coded)  # again: another import may have come first
             entry = library.add_within(connection, source, reading, filing=Filing(subject=SUBJECT), scope=self.scope)
             change = self.facts.put_within(connection, coded.read_from(entry.id), self.scope)
         return Imported(AddedDocument(entry, was_there=False), change, coded.left_out)
@@ -176,10 +177,10 @@ class Record:
             why = next((report.said for report in reports if report.said != NOT_OF_THE_RECORD), "")
             raise InputError(f"Nothing in {name} could be read, so nothing was added. {why}".strip())
         people: list[Fact] = []
-        for coded in (held.coded for held in read if held.coded is not None):
-            self._refuse_another_person(coded, people)
-            people += (fact for fact in coded.facts if isinstance(fact, RecordOwner))
         with writing(library.engine, library.path) as connection:
+            for coded in (held.coded for held in read if held.coded is not None):
+                self._refuse_another_person(coded, people)
+                people += (fact for fact in coded.facts if isinstance(fact, RecordOwner))
             for held in read:
                 entry = held.was_there
                 if entry is None:

@@ -140,13 +140,15 @@ def _take(element: etree._Element, read: _Read) -> None:
 
 
 def _moment(written: str) -> str | None:
-    """A time as FHIR has it.
+    """A time as FHIR has it; one without its zone is none.
 
     >>> _moment("2023-05-01 08:30:00 +0200")
     '2023-05-01T08:30:00+02:00'
     """
+    if len(written) < len("2023-05-01 08:30:00 +0200"):
+        return None
     try:
-        return datetime.strptime(written, "%Y-%m-%d %H:%M:%S %z").isoformat()
+        return datetime.fromisoformat(written.replace(" +", "+").replace(" -", "-")).isoformat()
     except ValueError:
         return None
 
