@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from citewell.types import ParseLimits, Role
+from citewell.work import WorkLimits
 
 
 class CdsClient(BaseModel):
@@ -234,6 +236,44 @@ class Settings(BaseSettings):
     max_streams: int = Field(
         default=16, ge=1, description="Maximum answers written at the same time. Others wait their turn."
     )
+
+    max_processor_s: float = Field(
+        default=1.5,
+        gt=0,
+        description="Maximum processor time of one request, in seconds. What takes more is cut or refused, and says "
+        "so; what brings a file or a whole record may take longer.",
+    )
+    max_active: int | None = Field(
+        default=None,
+        ge=1,
+        le=256,
+        description="Maximum requests worked on at the same time; others wait, and people who have used little come "
+        "first. If unset, one per core and at least four, or `CITEWELL_MAX_STREAMS` where a language model writes.",
+    )
+    max_waiting: int = Field(default=256, ge=1, description="Maximum waiting requests of one person. More are refused.")
+
+    max_connections: int | None = Field(
+        default=None,
+        ge=16,
+        le=65_536,
+        description="Maximum open connections; the one that was idle longest is closed for another. If unset, three "
+        "quarters of the files that the process may open, at most 8,192.",
+    )
+    max_header_s: float = Field(
+        default=10.0, gt=0, description="Time limit for the head of a request to arrive, in seconds."
+    )
+    log_file: Path | None = Field(
+        default=None,
+        description="File for the log of `serve`; older lines move to numbered files beside it. If unset, warnings "
+        "go to standard error.",
+    )
+    log_mb: int = Field(default=10, ge=1, description="Maximum size of that file, in MiB; five older ones are kept.")
+
+    @property
+    def work(self) -> WorkLimits:
+        """What requests may ask of the processor."""
+        usual = max(4, os.cpu_count() or 1) if self.model == "extractive" else self.max_streams
+        return WorkLimits(processor_s=self.max_processor_s, at_once=self.max_active or usual, waiting=self.max_waiting)
 
     @property
     def limits(self) -> ParseLimits:

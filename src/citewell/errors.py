@@ -8,12 +8,14 @@ CitewellError
 │   ├── TooLarge             over a limit in the settings
 │   ├── EmptyFile            no text to read
 │   ├── AlreadyThere         a name that something else has
-│   └── DoesNotFit           as things stand it cannot be done
+│   ├── DoesNotFit           as things stand it cannot be done
+│   └── TooMuchWork          more processor time than one request may take
 ├── NotFound                 no such thing in this scope
 ├── ScopeRefused             a scope without a tenant or tags, or a tag the caller may not use
 ├── ChangedMeanwhile         somebody else changed it since it was read
 ├── SignInRefused            a sign-in provider's word was not enough
 ├── TookTooLong              work went on for longer than its size allows
+├── ClientGone               nobody waits for the answer any more
 ├── LibraryError             the library cannot be read or written
 │   ├── LibraryBusy          another process holds the write lock
 │   ├── DiskFull             what was to be kept was not
@@ -127,6 +129,14 @@ class ChangedMeanwhile(CitewellError):
 
 class TookTooLong(CitewellError):
     """Work went on for longer than its size allows."""
+
+
+class TooMuchWork(InputError):
+    """More processor time than one request may take; the work was stopped."""
+
+
+class ClientGone(CitewellError):
+    """Nobody waits for the answer any more; the work was stopped."""
 
 
 class LibraryError(CitewellError):

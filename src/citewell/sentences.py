@@ -10,6 +10,7 @@ from functools import lru_cache
 import Stemmer
 
 from citewell.vocabulary.uk_us_spelling import us_spelling
+from citewell.work import spend
 
 ABBREVIATIONS = frozenset(
     """e.g i.e etc vs cf al approx ca no nos fig figs eq eqs ref refs sec ch vol pp ed eds dr mr mrs ms prof st inc ltd
@@ -31,7 +32,7 @@ _END = re.compile(
     rf"""|\n{{2,}}|\n(?=[^\S\n]*+(?:[{re.escape(BULLETS)}]|\(?[a-z0-9]{{1,3}}[.)])\s)"""
 )
 """Where a sentence may end; possessive, so that a line of dots costs no more than its length."""
-_LAST_WORD = re.compile(r"([A-Za-z][A-Za-z.]*|[A-Za-z])$")
+_LAST_WORD = re.compile(r"(?<![A-Za-z])([A-Za-z][A-Za-z.]{0,40})$")
 _OPENS = re.compile(r"""\s*["'“‘(\[]*([^\W_])""")
 
 
@@ -51,6 +52,7 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[i
     >>> [text[a:b] for a, b in sentences(text)]
     ['It fell to 30 mL/min.', 'Stop it.', 'See no. 5.', 'Wait 10 min. before that.']
     """
+    spend()
     end = len(text) if end is None else end
     found: list[tuple[int, int]] = []
     begin = start
@@ -138,6 +140,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     >>> word_spans("2.5 or 1,500")
     [(0, 3), (4, 6), (7, 12)]
     """
+    spend()
     return [match.span() for match in _WORD.finditer(text)]
 
 
@@ -151,6 +154,7 @@ def terms(text: str) -> list[str]:
     >>> terms("2.5 to 1,500 ng/L")
     ['2.5', '1500', 'ng', 'l']
     """
+    spend()
     return [term for word in _WORD.findall(text) for term in word_terms(word)]
 
 

@@ -12,18 +12,18 @@ from citewell.types import Citation, Evidence, EvidenceSpan, SentenceCheck, Verd
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NAMED = (
-    rf"(?:(?:SourceId\s*:\s*)?{_UUID}:\d+|Doc(?:\s+ID)?\s*:\s*{_UUID}(?:\s*,\s*Date\s*:\s*[^\],;]*)?"
+    rf"(?:(?:SourceId\s*:\s*)?{_UUID}:\d+|Doc(?:\s+ID)?\s*:\s*{_UUID}(?:\s*,\s*Date\s*:\s*+[^\],;]*+)?"
     r"|Sources?\s+\d+\b|S\s?\d+\b|\d{1,3}\b)"
 )
 _BETWEEN = r"(?:\s*[,;]\s*(?:and\s+)?|\s+(?:and\s+)?)"
-MARK = re.compile(rf"\s*\[\s*(?P<body>{_NAMED}(?:{_BETWEEN}{_NAMED})*)\s*[,;]?\s*\]", re.IGNORECASE)
+MARK = re.compile(rf"(?:(?<!\s)\s+)?\[\s*+(?P<body>{_NAMED}(?:{_BETWEEN}{_NAMED})*)\s*+(?:[,;]\s*+)?\]", re.IGNORECASE)
 """A mark in any of the grammars: [S1], [S1, S2], [SourceId: uuid:0, uuid:1], [Doc: uuid, Date: d], [Source 1], [1]."""
 
-BROKEN = re.compile(r"\s*\[\s*(?:SourceId|Doc(?:\s+ID)?|Source|S\d)\b[^\]\n]{0,120}\]", re.IGNORECASE)
+BROKEN = re.compile(r"(?:(?<!\s)\s+)?\[\s*(?:SourceId|Doc(?:\s+ID)?|Source|S\d)\b[^\]\n]{0,120}\]", re.IGNORECASE)
 """A mark that means to cite but names nothing in any grammar."""
 
 _ITEM = re.compile(
-    rf"(?P<source>{_UUID}:\d+)|Doc(?:\s+ID)?\s*:\s*(?P<document>{_UUID})(?:\s*,\s*Date\s*:\s*[^\],;]*)?"
+    rf"(?P<source>{_UUID}:\d+)|Doc(?:\s+ID)?\s*:\s*(?P<document>{_UUID})(?:\s*,\s*Date\s*:\s*+[^\],;]*+)?"
     r"|(?:Sources?\s+|S\s?)?(?P<number>\d{1,3})",
     re.IGNORECASE,
 )

@@ -11,6 +11,7 @@ from citewell.clinical import Lexicon, NameHit, Tag, fold
 from citewell.clinical.medicines import class_names, medicines, members, subclass_names
 from citewell.clinical.spelling_correction import corrections
 from citewell.vocabulary.uk_us_spelling import other_spelling
+from citewell.work import spend
 
 Reason = Literal["spelling", "abbreviation", "lay word", "synonym", "class", "member", "misspelling"]
 
@@ -71,6 +72,7 @@ def expand(question: str, *, lexicon: Lexicon, to_answer: bool = False) -> tuple
     >>> [(added.phrase, added.reason) for added in expand("hemoptysis in COPD", lexicon=Lexicon.load())][:2]
     [('haemoptysis', 'spelling'), ('chronic obstructive pulmonary disease', 'abbreviation')]
     """
+    spend()
     question = question[:MAX_CHARACTERS]
     asked = {word.casefold() for word in _WORD.findall(question)}
     phrases = [

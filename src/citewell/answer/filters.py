@@ -36,7 +36,7 @@ from citewell.types.consult import Patient, Polarity
 _NON = re.compile(r"\bnon-?(?=[a-z]{4})", re.IGNORECASE)
 """What makes the other kind of a word; “non-steroidal” is one only where somebody asks for what is steroidal."""
 _LETTERS = re.compile(r"[^\W\d_]+")
-_CHOICE = re.compile(r"\b(?:[\w-]+ )or [\w-]+(?=\W*$|\W*[?.])", re.IGNORECASE)
+_CHOICE = re.compile(r"(?<![\w-])(?=-*\w)[\w-]+ or [\w-]++(?=\W*$|\W*[?.])", re.IGNORECASE)
 """Two words to choose from at the end of a question: “urgent or routine?”."""
 
 

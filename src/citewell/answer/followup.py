@@ -135,7 +135,7 @@ MAX_WORDS = 10
 MAX_PHRASE_WORDS = 5
 MAX_OBJECT_WORDS = 4
 
-_END = re.compile(r"(?:[\s,]+(?:then|too|as well|instead|please))*[\s?.!]*$", re.IGNORECASE)
+_END = re.compile(r"(?:[\s,]{1,20}(?:then|too|as well|instead|please)){0,8}[\s?.!]{0,40}$", re.IGNORECASE)
 _IT_IS = re.compile(
     r"^(?:if|when)\s+(?:it|this|that|they|he|she)(?:['’]s|['’]re|\s+(?:is|are|was|were))\s+", re.IGNORECASE
 )
@@ -147,7 +147,7 @@ _OWN_WORD = re.compile(r"[\w’'-]+")
 _SMALL = frozenset("a an the my our your one ones is are it its who has have patients patient people person".split())
 _CLAUSE = re.compile(rf"^(?:{'|'.join(PREPOSITIONS)}|if|when|while|unless|once)\s", re.IGNORECASE)
 _PREPOSITION = rf"(?:{'|'.join(PREPOSITIONS)})"
-_DONE = re.compile(r"\s+(?:\w{3,}ed|given|taken|done|found|known|shown|seen|safe|common)$", re.IGNORECASE)
+_DONE = re.compile(r"(?<!\s)\s+(?:\w{3,}ed|given|taken|done|found|known|shown|seen|safe|common)$", re.IGNORECASE)
 """The verb at the end of “How is bleeding on warfarin treated?”."""
 _OBJECT = re.compile(
     rf"^(?:can|may|could|should|must|do|does|shall)\s+(?:i|we|you|they|he|she|people|patients)\s+\w+\s+"

@@ -33,6 +33,7 @@ from citewell.types import (
     SentenceCheck,
     Verdict,
 )
+from citewell.work import is_nearly_spent
 
 # ---------------------------------------------------------------------------------------------- what the gate must know
 
@@ -474,19 +475,39 @@ def why_withheld(verdicts: Iterable[str], *, is_routed: bool = False) -> str:
 
 
 MAX_CHECKED_CHARACTERS = 50_000
+MAX_CHECKED_SENTENCES = 1_000
+UNCHECKED = SentenceCheck(
+    Verdict.NOT_FOUND,
+    ("not checked: the text takes more work than one request may. Send the rest again by itself",),
+    None,
+    0.0,
+    is_vetoed=True,
+)
+"""What is said of the sentences that were left when the allowance of the request was nearly used up."""
+NO_WORDS = SentenceCheck(Verdict.NOT_FOUND, ("there are no words to check",), None, 0.0, is_vetoed=True)
 
 Find = Callable[[str], Sequence[EvidenceSpan]]
 """The words that a sentence should be held against."""
 
 
 def check(text: str, *, find: Find, verify: Verify) -> list[tuple[str, SentenceCheck]]:
-    """Every sentence of a text with its verdict."""
+    """Every sentence of a text with its verdict; equal sentences are checked once."""
     if not text.strip():
         raise InputError("There is nothing to check. Enter a sentence or a paragraph.")
     if len(text) > MAX_CHECKED_CHARACTERS:
         raise InputError(f"The text is too long. You can check up to {MAX_CHECKED_CHARACTERS:,} characters at a time.")
     parts = [text[start:end] for start, end in sentences(text)]
-    return [(part, verify(part, find(part))) for part in parts]
+    if len(parts) > MAX_CHECKED_SENTENCES:
+        raise InputError(f"Too many sentences. You can check up to {MAX_CHECKED_SENTENCES:,} at a time.")
+    checks: dict[str, SentenceCheck] = {}
+    for part in parts:
+        if part not in checks:
+            checks[part] = _checked(part, find, verify) if not is_nearly_spent() else UNCHECKED
+    return [(part, checks[part]) for part in parts]
+
+
+def _checked(sentence: str, find: Find, verify: Verify) -> SentenceCheck:
+    return verify(sentence, find(sentence)) if any(map(str.isalnum, sentence)) else NO_WORDS
 
 
 PEOPLE = "the guideline is about people in general, and the record does not say this of this patient"

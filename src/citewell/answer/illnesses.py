@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from citewell import vocabulary
 from citewell.clinical import fold, joins
+from citewell.work import spend
 
 NONE = "-"
 """The row of phrases that look like an illness and are none."""
@@ -86,6 +87,7 @@ def illnesses(text: str) -> tuple[Illness, ...]:
     >>> [found.name for found in illnesses("SEVERE MALARIA. In hepatitis, a biopsy.")]
     ['malaria', 'hepatitis']
     """
+    spend()
     table = _table()
     spans = [match.span() for match in _WORD.finditer(text)]
     words = [_as_read(text[start:end]) for start, end in spans]

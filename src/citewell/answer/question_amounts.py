@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from citewell.clinical.quantities import unit_named
 from citewell.sentences import stem
+from citewell.work import spend
 
 MAX_TIMES = 10.0
 """A limit is not meant for an amount more than so many times as large: “over 70” is no word on 1,500."""
@@ -71,6 +72,7 @@ def amounts(question: str) -> tuple[Amount, ...]:
     >>> amounts("Blood pressure of 190/125: what now?")
     (Amount(value=190.0, unit='', text='190/125'),)
     """
+    spend()
     pressures = [Amount(_value(pressure["systolic"]), "", pressure.group()) for pressure in _pressures(question)]
     rest = _PRESSURE.sub(lambda one: " " * len(one.group()), question) if pressures else question
     return (*pressures, *(_given(match, rest) for match in _GIVEN.finditer(rest)))

@@ -16,6 +16,7 @@ from citewell.clinical.medicines import Medicine, medicines, members
 from citewell.clinical.populations import Group, age_groups, asked_for
 from citewell.clinical.severity_grades import GradedIllness, asked_grades, says_grade
 from citewell.types import Citation, Claim, Evidence
+from citewell.work import spend
 
 KEY_SUBJECTS = 2
 """How many subjects of a question must stand together, the rarest ones: a long story is not held against itself."""
@@ -99,6 +100,7 @@ def subjects(question: str, *, lexicon: Lexicon) -> tuple[Subject, ...]:
     >>> [subject.text for subject in subjects("Is metformin safe in renal failure?", lexicon=Lexicon.load())]
     ['metformin', 'renal failure']
     """
+    spend()
     named = medicines(question)
     found = [
         (medicine.start, medicine.end, Subject(question[medicine.start : medicine.end], (), medicine))

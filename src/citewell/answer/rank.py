@@ -253,7 +253,7 @@ CONTROLS = Controls()
 ANSWERING = Controls(to_answer=True)
 
 _BACK_MATTER = re.compile(
-    r"""(?:\d[\d.]*\s+)? (?: (?:references|bibliography|further\ reading|(?:table\ of\ )?contents|tables|figures
+    r"""(?:\d[\d.]*\s++)? (?: (?:references|bibliography|further\ reading|(?:table\ of\ )?contents|tables|figures
     | (?:list\ of\ )?abbreviations|acknowledge?ments?|contributors|guideline\ development\ group)$
     | © | updating\ the\ (?:recommendations?|guidelines?)\b
     | .*\b(?:declar\w+\ (?:of\ )?interests?|conflicts?\ of\ interests?)\b )""",
@@ -261,7 +261,7 @@ _BACK_MATTER = re.compile(
 )
 """Titles of sections in which a document speaks of itself."""
 EXPLAINS = re.compile(
-    r"""(?:\d[\d.]*\s+)? (?: why\b | rationale\b | justification\b
+    r"""(?:\d[\d.]*\s++)? (?: why\b | rationale\b | justification\b
     | how\ the\ recommendations?\ (?:might|may)\ affect\b | evidence\ (?:review|behind|to\ decision)\b
     | certainty\ of\b | update\ information\b | recommendations?\ for\ (?:further\ )?research\b
     | (?:guideline-relevant\ |areas\ for\ |further\ )*research

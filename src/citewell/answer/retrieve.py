@@ -18,6 +18,7 @@ from citewell.ports import Embedder, Index, Library, RankedCandidate, Vector
 from citewell.sentences import terms, word_spans, word_terms
 from citewell.types import Hit, Scope
 from citewell.vocabulary.uk_us_spelling import us_spelling
+from citewell.work import spend
 
 MAX_QUESTION_CHARACTERS = 4_000
 EXPANSION_WEIGHT = 0.25
@@ -107,6 +108,7 @@ def retrieve_all(
     terms the hits do not say which words of the question they hold; that costs more than finding them. What `choose`
     leaves of the orders of all questions is read.
     """
+    spend()
     refuse_misfit(search.library.embedder(), search.embedder.fingerprint)
     calibration = search.calibration
     queries = _index_queries(questions, search, to_answer=controls.to_answer)

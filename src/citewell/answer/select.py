@@ -22,6 +22,7 @@ from citewell.clinical.medicines import Medicine
 from citewell.clinical.result_bands import as_bands, given_results, is_within
 from citewell.sentences import terms
 from citewell.types import Claim, Context, Evidence, EvidenceSpan, Hit, Near
+from citewell.work import spend
 
 # ---------------------------------------------------------------------------------------- statements and their features
 
@@ -266,7 +267,7 @@ class QuestionWords:
 WEIGHTS = Path(__file__).with_name("select.json")
 """What each feature counts; `bench/reader/fit_select.py` fits it."""
 
-REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[a-h]?[.)])\s|\[[^\]]*\]")
+REFERENCE_NUMBERS = re.compile(r"^\s*(?:\d+(?:\.\d+)+|\d{1,3}[a-h]?[.)])\s|\[[^\]]{0,400}\]")
 """Numbers that name a recommendation, an item or a year of review."""
 
 
@@ -316,6 +317,7 @@ def select(
     room: AnswerSize = ANSWER_SIZE,
 ) -> list[Statement]:
     """The statements that answer a question, best first; none where nothing does."""
+    spend()
     weights = loaded(is_read=reader is not None)
     judged = [
         replace(candidate, chance=weights.chance(candidate.features))
@@ -345,6 +347,7 @@ def rerank(
     question: str, hits: Sequence[Hit], *, reader: AnswerScorer, expansions: Sequence[Expansion], limit: int
 ) -> tuple[Hit, ...]:
     """The passages whose statements answer best, first."""
+    spend()
     weights = loaded(is_read=True)
     evidence = [Evidence(number, hit, hit.start, hit.end) for number, hit in enumerate(hits, 1)]
     best: dict[str, float] = {}

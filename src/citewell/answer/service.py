@@ -48,6 +48,7 @@ from citewell.types import (
     Scope,
     User,
 )
+from citewell.work import uncounted
 
 HISTORY_TURNS = 24
 """The newest turns that are looked at; how many of them the writer sees is a matter of tokens."""
@@ -285,7 +286,7 @@ class AskSession:
             return
         ended = type(error).__name__ if isinstance(error, CitewellError) else "stopped"
         claims = [self._shown[index] for index in sorted(self._shown)]
-        with suppress(LibraryError):  # what went wrong first is what the person must hear of
+        with suppress(LibraryError), uncounted():  # what went wrong first is what the person must hear of
             words = record(self._audit_payload(), claims, None, ended=ended)
             answer_id = str(uuid.uuid4())
             self._service.ledger.keep(

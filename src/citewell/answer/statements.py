@@ -14,6 +14,7 @@ from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import populations
 from citewell.sentences import BULLETS, list_mark, sentences
 from citewell.types import Evidence
+from citewell.work import spend
 
 Kind = Literal["sentence", "term", "list", "item", "row", "recommendation"]
 Piece = tuple[int, int]
@@ -36,7 +37,7 @@ _NUMBERED = re.compile(r"\d{1,2}(?:(?:\.\d{1,3}){1,4}\.?|[a-h]\.)\s+[A-Z]")
 _AMOUNT_FIRST = re.compile(
     r"\W*\d[\d.,]*\s?(?:[-–]\s?[\d.,]+\s?)?(?![-–]?\s?(?:year|month|week|day)s?\b)[a-zµμ%]", re.IGNORECASE
 )
-_LEADS_IN = re.compile(r":\s*(?:\[[^\]\n]{1,40}\])?\s*\Z")
+_LEADS_IN = re.compile(r":\s*+(?:\[[^\]\n]{1,40}\]\s*+)?\Z")
 _ITEM_OPENS = re.compile(r"\S+\s+[A-Z0-9“\"]")
 _IS_RECOMMENDATION = re.compile(
     r"\S+\s+(?:The |This )?(?:WHO|We|NICE|guideline|committee|panel) (?:strongly |conditionally )?"
@@ -45,7 +46,7 @@ _IS_RECOMMENDATION = re.compile(
 )
 """An item that is a recommendation by itself: “• WHO suggests …”."""
 _ENDS = re.compile(r"[.!?;:]['\"”’)\]]*\s*(?:\[[^\]\n]{1,40}\]\s*)*\Z")
-_ENDS_IN_NUMBER = re.compile(r";.*: \d{1,2}[a-h]?\.\Z")
+_ENDS_IN_NUMBER = re.compile(r"(?:\A|\n)[^;\n]*+;.*: \d{1,2}[a-h]?\.\Z")
 _CAPTION = re.compile(r"(?:table|figure|fig\.|box|panel|chart)\s+[\w.-]{1,8}\s*[:.]\s", re.IGNORECASE)
 _LEANS = re.compile(
     r"(?:It|They|He|She|Its|Their|Otherwise|Instead|Then|Afterwards)\b|If (?:it|they|so|not|this|these)\b"
@@ -125,6 +126,7 @@ class Statement:
 
 def statements(evidence: Evidence) -> list[Statement]:
     """The statements of a passage, in reading order; headings, references and boilerplate are none."""
+    spend()
     if any(_BACK_MATTER.search(title) for title in evidence.hit.section[1:]):
         return []
     cut: list[Statement] = []

@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import aclosing, suppress
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -64,7 +65,7 @@ def asker_of(
 
 async def in_turn(site: ServerState, work: Callable[[], T]) -> T:
     """Do long work where answers are written: so many at a time, and short requests are not held up."""
-    return await asyncio.wrap_future(site.writers.submit(work))
+    return await asyncio.wrap_future(site.writers.submit(copy_context().run, work))
 
 
 async def answered(site: ServerState, events: Iterator[Event]) -> AnswerDone:
@@ -111,7 +112,8 @@ async def begun(site: ServerState, asking: Asking) -> Iterator[Event]:
 
 async def streamed(site: ServerState, events: Iterator[Event], *, marks: Marks = Marks.NUMBER) -> AsyncIterator[bytes]:
     """An answer as server-sent events, its text cited as it was asked for."""
-    sending = sent(events, threads=site.writers, with_withheld=True, marks=marks, watch=counted(site))
+    end_turn = await site.turns.begin()
+    sending = sent(events, threads=site.writers, with_withheld=True, marks=marks, watch=counted(site), ended=end_turn)
     site.metrics.move("streams", 1)
     try:
         async with aclosing(sending):
@@ -157,6 +159,7 @@ async def sent(
     marks: Marks = Marks.NUMBER,
     watch: Callable[[Event], None],
     beat_s: float = BEAT_S,
+    ended: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[bytes]:
     """The events of an answer as they are sent."""
     async with aclosing(as_it_comes(answer, threads=threads, watch=watch, beat_s=beat_s)) as events:
@@ -176,7 +179,8 @@ async def as_it_comes(
         with suppress(RuntimeError):  # the loop is closed: the server stops
             loop.call_soon_threadsafe(events.put_nowait, event)
 
-    writing = threads.submit(_written, answer, pass_on, gone)
+    writing = threads.submit(copy_context().run, _written, answer, pass_on, gone)
+    writing.add_done_callback(lambda _: ended())
     try:
         while True:
             try:

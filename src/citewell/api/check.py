@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextvars import copy_context
 from dataclasses import dataclass
 
 from citewell.answer.gate import MAX_CHECKED_CHARACTERS
@@ -45,7 +46,7 @@ async def checked(site: ServerState, visitor: Visitor, asked: Checking) -> list[
             site.note_check((time.perf_counter() - started) * 1000, len(results))
             return results
 
-        running = site.writers.submit(work)
+        running = site.writers.submit(copy_context().run, work)
     except BaseException:
         site.checks.end(name)
         raise

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from http import HTTPStatus
+from typing import TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citewell.adapters.store.users import KEY_PREFIX, UserAccount
 from citewell.api.addresses import is_own_host, is_same_origin
+from citewell.api.fair_turns import ASKING, Asking, Person
 from citewell.api.problem_responses import answer
 from citewell.api.problems import Problem, Refused, problem_of
 from citewell.api.rate_limits import too_often
@@ -25,7 +29,10 @@ from citewell.api.server_state import ServerState
 from citewell.api.token_signer import is_equal
 from citewell.api.trail import NOTED, REFUSED, requested
 from citewell.api.visitor import VISITOR, Visitor
-from citewell.errors import TooLarge
+from citewell.errors import ClientGone, TooLarge
+from citewell.work import WorkAllowance, bounded
+
+T = TypeVar("T")
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEALTH = "/api/v1/health"
@@ -76,6 +83,8 @@ FOREIGN = Problem(
 
 BODY_S = 30.0
 """So long a body may take to arrive: a client that sends a byte now and then must not hold a place for ever."""
+SLOWEST = 2_048
+"""Bytes of a file that arrive in a second, at least."""
 TOO_SLOW = Problem(
     HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The request did not arrive within 30 seconds. Send it again."
 )
@@ -88,6 +97,10 @@ UPLOADS = re.compile(
 """The routes that take files."""
 BUNDLES = re.compile("/consult|/api/v1/consults/[^/]+/record|/cds-services/[^/]+")
 """The routes that take a patient's record within their body."""
+STREAMS = re.compile("/stream$")
+"""The routes that send an answer as it is written."""
+GONE: Message = {"type": "http.disconnect"}
+LEFT = "The client left before its turn came."
 MAX_BUNDLE_BYTES = 32 * 1024 * 1024
 
 
@@ -124,10 +137,7 @@ class Guard:
         try:
             asked = HTTPConnection(scope)
             response = await self._looked_at(asked)
-            if response is None and not is_upload(scope["method"], scope["path"]):
-                usual = self._site.app.settings.max_request_kb * 1024
-                receive = await buffered(receive, max_bytes=limit_of(scope["path"], usual))
-            await (response or self._app)(scope, receive, send_with_headers)
+            await self._answered(response, scope, receive, send_with_headers)
         except Exception as error:
             problem = problem_of(error)
             if begun:
@@ -135,6 +145,40 @@ class Guard:
                 raise ConnectionResetError("an answer broke off") from None
             refusal = answer(scope["path"], problem, form=self._site.door.form, visitor=scope.get(VISITOR))
             await refusal(scope, receive, send_with_headers)
+
+    async def _answered(self, response: Response | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request within its allowance and in its turn; the work ends when the client goes."""
+        if response is not None:
+            await response(scope, receive, send)
+            return
+        path, brings_file = scope["path"], is_upload(scope["method"], scope["path"])
+        limits, visitor = self._site.work, scope.get(VISITOR)
+        is_long = brings_file or BUNDLES.fullmatch(path) is not None
+        with bounded(limits.file_processor_s if is_long else limits.processor_s) as allowance:
+            if brings_file:
+                await self._app(scope, paced(receive), send)
+                return
+            channel = Channel(await buffered(receive, max_bytes=limit_of(path, self._usual_bytes)), receive, allowance)
+            async with channel.watched():
+                if visitor is None:
+                    await self._app(scope, channel.receive, send)
+                    return
+                ASKING.set(Asking(Person(visitor.tenant, visitor.user_id), allowance))
+                end_turn = await channel.unless_gone(self._site.turns.begin())
+
+                async def send_in_turn(message: Message) -> None:
+                    if message["type"] == "http.response.start" and STREAMS.search(path):
+                        end_turn()  # who writes on takes a turn for that: who reads slowly holds none
+                    await send(message)
+
+                try:
+                    await self._app(scope, channel.receive, send_in_turn)
+                finally:
+                    end_turn()
+
+    @property
+    def _usual_bytes(self) -> int:
+        return self._site.app.settings.max_request_kb * 1024
 
     async def _looked_at(self, asked: HTTPConnection) -> Response | None:
         """The answer to a request that goes no further, or None."""
@@ -255,8 +299,8 @@ def is_upload(method: str, path: str) -> bool:
     return method == "POST" and UPLOADS.fullmatch(path) is not None
 
 
-async def buffered(receive: Receive, *, max_bytes: int) -> Receive:
-    """The same channel with its body read; what comes after the body is passed on as it comes."""
+async def buffered(receive: Receive, *, max_bytes: int) -> Message:
+    """What the client sent, its body read as a whole; or that it left."""
     try:
         async with asyncio.timeout(BODY_S):
             return await _buffered(receive, max_bytes)
@@ -264,25 +308,81 @@ async def buffered(receive: Receive, *, max_bytes: int) -> Receive:
         raise Refused(TOO_SLOW) from None
 
 
-async def _buffered(receive: Receive, max_bytes: int) -> Receive:
+async def _buffered(receive: Receive, max_bytes: int) -> Message:
     parts: list[bytes] = []
     size, ended = 0, False
     while not ended:
         message = await receive()
         if message["type"] != "http.request":
-            return _replayed(message, receive)
+            return message
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > max_bytes:
             raise TooLarge(TOO_LARGE)
         ended = not message.get("more_body", False)
-    return _replayed({"type": "http.request", "body": b"".join(parts), "more_body": False}, receive)
+    return {"type": "http.request", "body": b"".join(parts), "more_body": False}
 
 
-def _replayed(first: Message, receive: Receive) -> Receive:
-    waiting = [first]
+def paced(receive: Receive) -> Receive:
+    """The same channel for a file: whoever sends it more slowly than a very slow line does is refused."""
+    started_s, size, is_whole = time.monotonic(), 0, False
 
     async def next_message() -> Message:
-        return waiting.pop() if waiting else await receive()
+        nonlocal size, is_whole
+        if is_whole:
+            return await receive()
+        try:
+            async with asyncio.timeout(BODY_S):
+                message = await receive()
+        except TimeoutError:
+            raise Refused(TOO_SLOW) from None
+        size += len(message.get("body", b""))
+        is_whole = not message.get("more_body", False)
+        if time.monotonic() - started_s > BODY_S + size / SLOWEST:
+            raise Refused(TOO_SLOW)
+        return message
 
     return next_message
+
+
+class Channel:
+    """What a client sent, and after that whether it is still there."""
+
+    def __init__(self, first: Message, receive: Receive, allowance: WorkAllowance) -> None:
+        self._waiting, self._receive, self._allowance = [first], receive, allowance
+        self._gone = asyncio.Event()
+
+    async def receive(self) -> Message:
+        """The body, then that the client left."""
+        if self._waiting:
+            return self._waiting.pop()
+        await self._gone.wait()
+        return GONE
+
+    @asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """End the work of the request when its client goes."""
+        watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            continue
+        self._allowance.stop()
+        self._gone.set()
+
+    async def unless_gone(self, waiting: Coroutine[None, None, T]) -> T:
+        """Wait for something as long as the client does."""
+        turn, gone = asyncio.ensure_future(waiting), asyncio.ensure_future(self._gone.wait())
+        try:
+            await asyncio.wait({turn, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not turn.done():
+                raise ClientGone(LEFT)
+            return await turn
+        finally:
+            gone.cancel()
+            if not turn.done():
+                turn.cancel()

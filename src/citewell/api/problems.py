@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 PROBLEM = "application/problem+json"
 
 _ADDRESS = re.compile(r" at [a-z]+://[^\s,;)]*[^\s,;).:]")
-_FOLDER = re.compile(r" \(/[^)]*\)| (?:in|at) /[^\s,;:()]*[^\s,;:().]")
+_FOLDER = re.compile(r" \(/[^)]{0,200}\)| (?:in|at) /[^\s,;:()]*[^\s,;:().]")
 
 STATUS: dict[type[Exception], HTTPStatus] = {
     errors.InputError: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -48,6 +48,7 @@ STATUS: dict[type[Exception], HTTPStatus] = {
     errors.VaultLocked: HTTPStatus.LOCKED,
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.RAGServiceError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.ClientGone: HTTPStatus.REQUEST_TIMEOUT,
     errors.MissingExtra: HTTPStatus.NOT_IMPLEMENTED,
     errors.CitewellError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }

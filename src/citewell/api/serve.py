@@ -7,18 +7,23 @@ import logging
 import os
 import secrets
 import socket
+import sys
 from pathlib import Path
 
 import uvicorn
 
 from citewell.api.addresses import is_loopback
 from citewell.api.app import create_app
+from citewell.api.connections import ACCEPTED_AT_ONCE, ConnectionLimits, bounded_protocol, own_limit
+from citewell.api.log_lines import write_log
 from citewell.app import App
 from citewell.config import Settings
 from citewell.errors import InputError, LibraryReadOnly
 
 TOKEN_FILE = "web-token"  # noqa: S105 -- the name of a file
 TOKEN_BYTES = 32
+SWITCH_S = 0.001
+"""After so long a thread that computes lets another one go on, so that short requests are not held up by long ones."""
 KEEP_ALIVE_S = 30
 """How long an idle connection is kept: well over the 5 s of usual clients, so that none sends into one that closes."""
 NO_ADMINISTRATOR = (
@@ -104,11 +109,15 @@ def server(app: App, bound: socket.socket, *, token: str) -> uvicorn.Server:
         lifespan="on",
         timeout_graceful_shutdown=5,
         timeout_keep_alive=KEEP_ALIVE_S,
+        backlog=ACCEPTED_AT_ONCE,
+        http=bounded_protocol(ConnectionLimits(app.settings.max_connections or own_limit(), app.settings.max_header_s)),
     )
     return uvicorn.Server(config)
 
 
 def run(app: App, bound: socket.socket, *, token: str) -> None:
     """Serve until it is stopped."""
+    sys.setswitchinterval(SWITCH_S)
+    write_log(app.settings.log_file, max_mb=app.settings.log_mb)
     with bound:
         server(app, bound, token=token).run(sockets=[bound])

@@ -25,6 +25,7 @@ from citewell.adapters.store.identities import SqlIdentities
 from citewell.adapters.store.single_tenant import tenants
 from citewell.answer.service import AskService
 from citewell.api.doors.cds_clients import CdsClients
+from citewell.api.fair_turns import FairTurns
 from citewell.api.metrics import Metrics
 from citewell.api.problems import Refused
 from citewell.api.progress import Progress, Stopwatch
@@ -138,6 +139,9 @@ class ServerState:
         self.metrics = Metrics()
         self.recorder = Recorder(lambda: app.trail)
         settings = app.settings
+        self.work = settings.work
+        self.turns = FairTurns(self.work.at_once, self.work.waiting)
+        """Whose request is worked on: health and sign-in wait for nobody."""
         self.requests = RateLimit(settings.requests_per_minute)
         self.asks = RateLimit(settings.asks_per_minute)
         self.checks = Running(CHECKS_AT_ONCE)

@@ -23,13 +23,15 @@ from citewell.minilm.forward import Array, hidden_states
 from citewell.minilm.tokenizer import CLASSIFIER, SEPARATOR, WordPiece
 from citewell.minilm.weights import Tensors
 from citewell.types.consult import Polarity
+from citewell.work import spend
 
 Kind = Literal["symptom", "condition", "medicine", "allergen", "test", "procedure", "lifestyle"]
 
 ADAPTER = Path(__file__).parent / "reader.npz"
 SHA256 = "bade7eae5a639d57ef3f0ef6ebbd3f458046938074a84b2f68d2cf1b9d715b70"
 REMEMBERED = 2_000
-LONGEST_REMEMBERED = 2_000
+LONGEST_REMEMBERED = 4_000
+CHARACTERS_REMEMBERED = 1_000_000
 STATUSES = tuple(map(Polarity, ("present", "absent", "unclear", "past", "family", "other", "hypothetical", "intended")))
 LIKELY = 0.02
 """The share from which something is named among what words may mean."""
@@ -131,6 +133,7 @@ class AssertionContext:
         >>> [read_context(text).assertion(*place).status.value for place in ((0, 7), (17, 20))]
         ['absent', 'present']
         """
+        spend()
         if tested := _TESTED.match(self.text, end):
             return Assertion(Polarity.ABSENT if tested["absent"] else Polarity.PRESENT, 1.0)
         inside = (self.starts < end) & (self.ends > start)
@@ -253,7 +256,8 @@ class ClinicalReader:
         known = {text: context for text in texts if (context := remembered.get(text)) is not None}
         new = [text for text in dict.fromkeys(texts) if text not in known]
         known |= dict(zip(new, self._read(new), strict=True))
-        if len(self._remembered) + len(new) > REMEMBERED:
+        is_full = sum(map(len, (*self._remembered, *new))) > CHARACTERS_REMEMBERED
+        if is_full or len(self._remembered) + len(new) > REMEMBERED:
             self._remembered = {}
         self._remembered.update((text, known[text]) for text in new if len(text) <= LONGEST_REMEMBERED)
         return [known[text] for text in texts]

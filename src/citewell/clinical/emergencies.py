@@ -18,12 +18,12 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
 from typing import cast
 
-from citewell.clinical.assertion import read_context, read_danger
+from citewell.clinical.assertion import read_context, read_contexts, read_danger
 from citewell.clinical.languages import Language, language_of, spelled_with_places
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import ages
-from citewell.clinical.reader_windows import segments
+from citewell.clinical.reader_windows import LONGEST_AT_ONCE, segments
 from citewell.clinical.tables import rows
 from citewell.types.consult import Polarity
 from citewell.types.emergencies import Emergency
@@ -168,6 +168,8 @@ def _sensed(text: str, sensed: Sense, *, at_once: bool = True) -> dict[str, floa
         parts = [text[start:end] for start, end in segments(text)]
     else:
         parts = list(_messages(text)) if len(text.split()) > MESSAGE else [text]
+    if sensed is read_danger:
+        read_contexts([part for part in parts if len(part) <= LONGEST_AT_ONCE])  # together: that takes far less
     worst = min(map(sensed, parts), key=lambda shares: shares[NO_DANGER])
     return {kind: share for kind, share in worst.items() if kind != NO_DANGER}
 
@@ -371,7 +373,7 @@ _NUMBER = (
     r"[<>~≥≤]? ?(?![12]?\d ?/(?:7|52|12|24)\b)(?P<value>\d{1,3}(?:[.,]\d{1,2})?)(?![\d.,]*\d)"
     r"(?: ?°? ?(?P<unit>g/l|mg/dl|f(?:ahrenheit)?\b))?"
 )
-_UNIT = re.compile(r"(?P<name>[^=|]+)=(?P<factor>[\d.]+)(?P<added>[+-][\d.]+)?")
+_UNIT = re.compile(r"(?<![^=|])(?P<name>[^=|]+)=(?P<factor>[\d.]+)(?P<added>[+-][\d.]+)?")
 
 
 @dataclass(frozen=True, slots=True)

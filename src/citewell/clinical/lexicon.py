@@ -20,6 +20,7 @@ from citewell.clinical.medicines import medicines
 from citewell.clinical.spelling_correction import corrected
 from citewell.clinical.tables import rows
 from citewell.clinical.tokens import SIDES, SKIPPED, Word, fold, stem, words
+from citewell.work import spend
 
 Tag = Literal["name", "exact", "drug", "uk", "plain", "lay", "abbrev", "ambiguous", "learned"]
 """What a name is: preferred, another clinical one, another of the same drug, a UK spelling, the plain words of
@@ -35,7 +36,7 @@ TAGS: tuple[Tag, ...] = ("exact", "plain", "lay")
 NOTHING = "-"
 """The name of the row whose phrases look like a name and are none: “discharge letter”."""
 
-_ABBREVIATION = re.compile(r"[^\W_]*[A-Z][^\W_]*[A-Z0-9][^\W_]*")
+_ABBREVIATION = re.compile(r"(?=[^\W_]*?[A-Z][^\W_]*?[A-Z0-9])[^\W_]++")
 _PLAIN = re.compile(r"[^\W_]+(?:&[^\W_]+)?")
 
 
@@ -257,6 +258,7 @@ class Lexicon:
         self, said: Sequence[Word], at: int, present: frozenset[str], *, in_notes: bool
     ) -> tuple[list[NamedConcept], int]:
         """The concepts whose name starts at a word, and how many words it takes."""
+        spend()
         first = said[at]
         if first.text in self._plain:
             return [], 1

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from citewell import vocabulary
 from citewell.clinical.tables import rows
 from citewell.clinical.tokens import fold, joins
+from citewell.work import spend
 
 _WORD = re.compile(r"[^\W_]+")
 _SHORTEST_BY_STEM = 7
@@ -61,6 +62,7 @@ def medicines(text: str) -> tuple[Medicine, ...]:
     >>> [(found.name, found.family, found.is_class) for found in medicines("Lipitor and other statins, not aspirin")]
     [('atorvastatin', 'statin', False), ('statin', 'statin', True), ('aspirin', 'antiplatelet', False)]
     """
+    spend()
     names, longest, _ = _table()
     words = [(match.start(), match.end(), match.group().casefold()) for match in _WORD.finditer(text)]
     found: list[Medicine] = []

@@ -32,6 +32,7 @@ from citewell.clinical.quantities import (
 )
 from citewell.clinical.tables import rows
 from citewell.types.consult import Patient, Polarity
+from citewell.work import spend
 
 Group = Literal["child", "adult"]
 Sex = Literal["female", "male"]
@@ -350,6 +351,7 @@ def ages_in(text: str) -> tuple[ValueBand, ...]:
     >>> ages_in("My stitches are 10 days old"), len(ages_in("He is 10 days old"))
     ((), 1)
     """
+    spend()
     if _MAY_BE_AGE.search(text) is None:
         return ()
     limits = list(age_limits(text))
@@ -392,6 +394,7 @@ def age_groups(text: str) -> frozenset[Group]:
     >>> [sorted(age_groups(text)) for text in ("Aged 16 or over", "Aged 2 or over", "Aged 12 to 17", "aged under 18")]
     [['adult'], ['adult', 'child'], ['child'], ['child']]
     """
+    spend()
     groups: tuple[Group, ...] = ("child", "adult")
     named = frozenset(group for group in groups if _naming(group).search(text))
     return named.union(*(age.groups for age in ages_in(text)))
@@ -577,7 +580,9 @@ _WITHOUT = re.compile(r"without|not\s+have", re.IGNORECASE)
 _EITHER = re.compile(r"with\s+or\s+without", re.IGNORECASE)
 _OR = re.compile(r"\bor\b|,|/", re.IGNORECASE)
 _NOT_BEFORE = re.compile(r"\bnot\s+$", re.IGNORECASE)
-_GONE = re.compile(r"^(?:no|without|removed|absent)\b[:\s]*|\s*\b(?:removed|absent|excised)$", re.IGNORECASE)
+_GONE = re.compile(
+    r"^(?:no|without|removed|absent)\b[:\s]*|(?:(?<!\s)\s+)?\b(?:removed|absent|excised)$", re.IGNORECASE
+)
 
 
 @lru_cache(maxsize=10_000)
@@ -593,6 +598,7 @@ def people_with(text: str) -> Iterator[Population]:
     >>> [(population.name, population.kind) for population in people_with(text)]
     [('people with asthma', 'condition 11'), ('people with epilepsy', 'condition 11'), ('people without malaria', ...)]
     """
+    spend()
     groups: dict[tuple[int, bool], list[Mention]] = {}
     for condition in conditions_in(text) if _SAYS_WITH.search(text) else ():
         match = _WITH.search(text, max(0, condition.start - NEAR), condition.start)
@@ -750,6 +756,7 @@ def populations(text: str, *, is_heading: bool = True) -> tuple[Population, ...]
     >>> [population.name for population in populations("Child: neonate, 25 mg/kg")]
     ['newborns']
     """
+    spend()
     stages, measured = list(_stages(text)), list(_measured(text))
     weeks, amounts = ([limits for limits in measured if (limits.of == "week") is is_week] for is_week in (True, False))
     taken = {at for population in stages for at in range(population.start, population.end)}
@@ -821,6 +828,7 @@ def _named(text: str, *, is_heading: bool) -> list[Population]:
 
 
 def _is_for(text: str, start: int) -> bool:
+    spend()
     window = max(0, start - NEAR), start
     return _FOR.search(text, *window) is not None and not _NOT_FOR.search(text, *window)
 
@@ -1017,8 +1025,8 @@ _BARE_YEARS = re.compile(
     r"(?:^|[,.]\s*)(?P<age>(?P<count>\d{2})\s*(?:years|yrs?|y/?o|y))\b(?=\s*(?:[,.;]|$))", re.IGNORECASE
 )
 _OPENING = re.compile(
-    r"\s*(?:(?P<title>(?i:mr|mrs|ms|miss|master))\b\.?,?\s*(?:[A-Z]\b)?)?"
-    r"(?:(?P<letter>[MF])\s*[/,]\s*|(?P<name>[A-Z][a-z'’-]+(?:\s+[A-Z][a-z'’-]+)?)?(?P<comma>,)?\s*)"
+    r"\s*+(?:(?P<title>(?i:mr|mrs|ms|miss|master))\b\.?,?\s*(?:[A-Z]\b)?)?"
+    r"(?:(?P<letter>[MF])\s*[/,]\s*|(?P<name>[A-Z][a-z'’-]+(?:\s+[A-Z][a-z'’-]+)?)?(?P<comma>,)?\s*+)"
     r"(?P<count>\d{1,3})\s*(?P<unit>years?|yrs?|y/?o|y|months?|mths?|mo|weeks?|wks?)?\b(?:\s*old\b)?"
     r"(?=\s*(?:[,.;:(]|$|\d|[MF]\b|male|female|boy|girl|man|woman))"
 )
@@ -1072,6 +1080,7 @@ def find_traits(sentence: str, *, is_adult: bool = False) -> list[Trait]:
     >>> [trait.value for trait in find_traits("My daughter is 40 and has diabetes") if trait.name == "age"]
     []
     """
+    spend()
     flat = sentence.replace("’", "'")
     traits = [*_ages(flat), *_sexes(flat), *_pregnancies(flat), *_planned_pregnancy(flat), *_feeding(flat)]
     known = {trait.name for trait in traits}
@@ -1134,7 +1143,7 @@ def _ages(sentence: str) -> Iterator[Trait]:
         arithmetic = None if age.unit == "year" else f"{age.text.strip()} = {age.years:.2f} years"
         yield Trait(age.start, age.end, "age", age.years, "years", arithmetic)
         letter = re.search(r"(?<![^\W\d_])[MFmf](?![^\W\d_])", age.text)
-        behind = re.match(r"\s*,?\s*(?P<letter>[MF])(?=\s*(?:[,.;:(]|$))", sentence[age.end :])
+        behind = re.match(r"\s*+(?:,\s*+)?(?P<letter>[MF])(?=\s*(?:[,.;:(]|$))", sentence[age.end :])
         if age.sex and letter:
             start = age.start + letter.start()
             yield Trait(start, start + 1, "sex", words=age.sex)
@@ -1207,6 +1216,7 @@ def person(text: str) -> Patient:
     >>> [person(text).age_years for text in ("Can my 5 year old have it?", "My mother is 80, I am 50.")]
     [5.0, 50.0]
     """
+    spend()
     traits = {trait.name: trait for trait in reversed(find_traits(text)) if not trait.is_doubtful}
     pregnant, feeding = traits.get("pregnant"), traits.get("breastfeeding")
     sex = traits["sex"].words if "sex" in traits else _spoken_of(text)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from citewell.vocabulary.uk_us_spelling import us_spelling
+from citewell.work import spend
 
 SKIPPED = frozenset("the my your his her our their".split())
 """Words that may stand inside a name of the ontology without changing it: “blood in my urine”."""
@@ -107,6 +108,7 @@ def words(text: str) -> Iterator[Word]:
     >>> [word.folded for word in words("Can’t swallow, N+V, U&Es")]
     ['cannot', 'swallow', 'n+v', 'u&e']
     """
+    spend()
     end = 0
     for match in _WORD.finditer(text):
         word = match.group()

@@ -87,7 +87,7 @@ HTML_TAGS = frozenset(
 MARKDOWN_SIGNS = (
     re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE),
     re.compile(r"^(?:```|~~~)", re.MULTILINE),
-    re.compile(r"\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)"),
+    re.compile(r"\[[^\]\n]{1,200}\]\([^)\s]{1,300}\)"),
     re.compile(r"^[ \t]*[-*+][ \t]+\S", re.MULTILINE),
     re.compile(r"(?:\*\*|__)[^\s*_][^*_\n]{0,200}(?:\*\*|__)"),
     re.compile(r"^\|?[ \t]*:?-{3,}:?[ \t]*\|", re.MULTILINE),

@@ -13,7 +13,7 @@ _STRENGTH = re.compile(
     r"\b(?P<word>strong|conditional|weak|discretionary)(?:ly)?\s+"
     r"(?:recommendation|recommend(?:s|ed)?|in favou?r|against)\b"
     r"|\brecommendation\s*[:(–-]\s*(?P<after>strong|conditional|weak)\b"
-    r"|\((?P<bracket>strong|conditional|weak)\s*(?:recommendation)?\s*[,;)]"
+    r"|\((?P<bracket>strong|conditional|weak)\s*+(?:recommendation\s*+)?[,;)]"
     r"|\b(?P<practice>good practice (?:statement|point))\b",
     re.IGNORECASE,
 )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from citewell.minilm.weights import DIMENSIONS, EPSILON, HEAD_SIZE, HEADS, LAYERS, Tensors
+from citewell.work import spending
 
 Array = NDArray[np.float32]
 FEW_ROWS = 100
@@ -76,7 +77,7 @@ def _hidden_states(
     ]
     hidden = norm("embeddings.LayerNorm", np.concatenate(placed))
     ends = np.cumsum([len(ids) for ids in tokens])[:-1]
-    for layer in range(layers):
+    for layer in spending(range(layers)):
         name = f"encoder.layer.{layer}"
         parts = [np.split(linear(f"{name}.attention.self.{part}", hidden), ends) for part in ("query", "key", "value")]
         mixed = np.concatenate([_attended(query, key, value) for query, key, value in zip(*parts, strict=True)])

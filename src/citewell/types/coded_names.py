@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _KIND = re.compile(
-    r"\s*\((?:finding|disorder|situation|procedure|person|morphologic abnormality|substance|regime/therapy|event|"
-    r"observable entity|qualifier value)\)$"
+    r"(?:(?<!\s)\s+)?\((?:finding|disorder|situation|procedure|person|morphologic abnormality|substance|"
+    r"regime/therapy|event|observable entity|qualifier value)\)$"
 )
 UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
 """Characters without a width, which some systems put into long names; they make two tests of one."""
@@ -22,7 +22,7 @@ def plain_name(written: str) -> str:
 
 
 _METHOD = re.compile(
-    r" \[[^\]]*\](?: (?:in|of) (?:serum or plasma|serum|plasma|blood)\b)?(?: by [\w ]+)?", re.IGNORECASE
+    r" \[[^\]]{0,200}\](?: (?:in|of) (?:serum or plasma|serum|plasma|blood)\b)?(?: by [\w ]+)?", re.IGNORECASE
 )
 _REPORTED = re.compile(r" \[score\]|(?: -)? reported$| - 0-10 verbal numeric rating", re.IGNORECASE)
 

@@ -24,7 +24,7 @@ MAX_INLINE_CHARACTERS = 50_000
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^(\w[\w -]{0,40}):[ \t]*(.+)$", re.MULTILINE)
-_TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^>]*>")
+_TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*+)[^>]*>")
 
 
 class MarkdownParser:

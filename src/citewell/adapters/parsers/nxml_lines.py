@@ -29,7 +29,7 @@ ALTERNATIVES = ("math", "textual-form", "table", "tex-math", "code", "preformat"
 NOTE_REFERENCES = frozenset({"bibr", "fn", "table-fn"})
 CITATIONS = ("element-citation", "mixed-citation", "citation", "nlm-citation", "citation-alternatives")
 _NUMBERS = re.compile(r"[\d\s,;–—-]+\Z")
-_TEX_BODY = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
+_TEX_BODY = re.compile(r"\\begin\s*\{document\}((?:(?!\\begin\s*\{document\}).)*?)\\end\s*\{document\}", re.DOTALL)
 
 
 class JatsLineReader(LineReader):

@@ -19,7 +19,7 @@ _ORDERED = re.compile(r"^(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\d+\.\d+\.
 _NOTE = re.compile(r"^(?:[†‡§¶]{1,3}|[⁰-⁹¹²³ᵃ-ᶻ]{1,3})\s*(?=\w)")
 MARKER = re.compile(rf"[{re.escape(BULLETS)}]|\d+(?:\.\d+)*[.)]?|\(?[a-zA-Z]{{1,4}}[.)]|[a-z\d]{{1,3}}")
 _NUMBERED_TITLE = re.compile(r"^\d+(?:\.\d+)*\.?\s+[^\W\d_]")
-_LEADER = re.compile(r"(?:\s?[.…_·]){4,}\s*(?=[\divxlc]+$|$)", re.IGNORECASE)
+_LEADER = re.compile(r"(?<![.…_·])(?<![.…_·]\s)(?:\s?[.…_·]){4,}+\s*+(?=[\divxlc]+$|$)", re.IGNORECASE)
 _CAPTION = re.compile(
     r"^(?:Table|Figure|Fig\.|Box|Panel|Exhibit)\s+(?:[A-Z]\d*|\d+)(?:[.\-–]\w+)*(?P<end>[.:]?)(?:\s|$)"
 )

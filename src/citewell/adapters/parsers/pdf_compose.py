@@ -15,12 +15,12 @@ from citewell.ingest.canonical import Canonical
 from citewell.types import PageLine
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
-_TAIL = re.compile(r"([^\W\d_]+)[-\xad]$")
+_COMPOUND = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:-[^\W\d_]++)+")
+_TAIL = re.compile(r"(?<![^\W\d_])([^\W\d_]+)[-\xad]$")
 _HEAD = re.compile(r"^[^\W\d_]+")
 SOFT_HYPHEN = "\xad"
 _LEADERS = re.compile(r"(?:\s?[.…_·]){4,}\s*")
-_NO_SPACE = re.compile(r"(?:[^\s]/|\d[–−-]|https?://\S+[-./_=&?%])$")
+_NO_SPACE = re.compile(r"(?:[^\s]/|\d[–−-]|https?://\S{1,400}[-./_=&?%])$")
 
 
 class Vocabulary:

@@ -24,7 +24,7 @@ MAX_ROW_CHARACTERS = 4_000
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)?")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NUMBER = re.compile(r"\d*\.?\d+")
-_BRACKETS = re.compile(r"\[[^\]]*\]")
+_BRACKETS = re.compile(r"\[[^\]]{0,300}\]")
 _PLAIN = frozenset("a an and by for from in of on or the to with".split())
 _DIGITS = re.compile(r"[\d.,]+")
 _MAX_BLOCKS_READ = 20_000

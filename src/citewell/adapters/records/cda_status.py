@@ -84,7 +84,7 @@ _WORDS = (
         r"refill(?:ed)?|acute|recurrent|yes",
     ),
 )
-_SAID = tuple((state, re.compile(rf"\W*(?:{words})\b", re.IGNORECASE)) for state, words in _WORDS)
+_SAID = tuple((state, re.compile(rf"(?<!\W)\W*(?:{words})\b", re.IGNORECASE)) for state, words in _WORDS)
 _OF_SOMETHING_ELSE = "fill|refill|order|reaction|severity|delivery|verification|dispense|supply|payment|result|smoking"
 _COLUMN = re.compile(
     rf"(?<!\w)(?:(?:{_OF_SOMETHING_ELSE}) status\b[^;]*|status(?: ?/ ?\w+)?\s*[:–=-]\s*([^;:]{{2,60}}))", re.IGNORECASE

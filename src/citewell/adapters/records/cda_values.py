@@ -64,7 +64,7 @@ _UNTOLD = re.compile(
     r"asked|assessed|performed|supplied)\b|\bunknown (?:if|whether)\b|\bnothing (?:recorded|on file|to report)\b",
     re.IGNORECASE,
 )
-_DATED = re.compile(r"\s*\(\d[\d/. -]*\)\s*$")
+_DATED = re.compile(r"(?:(?<!\s)\s+)?\(\d[\d/. -]*+\)\s*+$")
 """A day in brackets behind a name."""
 _TIME = re.compile(r"(\d{4})(?:-?(\d\d))?(?:-?(\d\d))?(?:(\d\d)(\d\d)(\d\d)?(?:\.\d+)?([+-]\d{4}))?")
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from citewell.types.facts import Ingredient
 
 _AMOUNT = r"\d[\d.,]*\s*(?:mg|mcg|ug|µg|g|ml|unt|units?|iu|meq|mmol|%)(?:/(?:\d[\d.]*\s*)?[a-z]+)?"
-_PART = re.compile(rf"(?P<name>.+?)\s+(?P<amount>{_AMOUNT})(?=\s|$)(?P<form>.*)", re.IGNORECASE)
+_PART = re.compile(rf"(?P<name>.+?)(?<!\s)\s++(?P<amount>{_AMOUNT})(?=\s|$)(?P<form>.*)", re.IGNORECASE)
 _LEADING = re.compile(r"^\d[\d.]*\s+(?:hr|ml|actuat|day|month)\s+", re.IGNORECASE)
-_BRAND = re.compile(r"\s*\[([^\]]+)\]\s*$")
+_BRAND = re.compile(r"(?:(?<!\s)\s+)?\[([^\]]{1,300})\]\s*+$")
 _ROUTES = frozenset(
     """oral topical nasal rectal vaginal transdermal ophthalmic otic injectable inhalant sublingual buccal
     mucosal""".split()

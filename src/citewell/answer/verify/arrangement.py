@@ -38,7 +38,9 @@ def rearranged(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:
 
 # ----------------------------------------------------------------------------------------------------- of other clauses
 
-_SPLIT = re.compile(r";\s+|,?\s+(?:whereas|while|but)\s+|,\s+and\s+|,?\s+and\s+(?=\d)", re.IGNORECASE)
+_SPLIT = re.compile(
+    r";\s+|(?:,|(?<!\s))\s+(?:whereas|while|but)\s+|,\s+and\s+|(?:,|(?<!\s))\s+and\s+(?=\d)", re.IGNORECASE
+)
 _BETWEEN = re.compile(r"\bbetween\s+\S+\Z", re.IGNORECASE)
 """Before an “and” that joins two numbers."""
 
@@ -243,7 +245,7 @@ def _things(reading: ReadSentence, start: int, end: int | None) -> frozenset[str
 
 _EARLIER = re.compile(r"\b(?:before|prior\s+to|followed\s+by|preced(?:es|ed|ing))\b", re.IGNORECASE)
 _AFTER = re.compile(r"\b(?:after|following|preceded\s+by)\b", re.IGNORECASE)
-_FROM_TO = re.compile(r"\bfrom\s+(?P<one>[^,;.]{2,40}?)\s+to\s+(?P<other>[^,;.]{2,40})", re.IGNORECASE)
+_FROM_TO = re.compile(r"\bfrom\s++(?P<one>[^,;.]{2,40}?)\s++to\s++(?P<other>[^,;.]{2,40})", re.IGNORECASE)
 
 
 def _in_other_order(claim: ReadSentence, source: ReadSentence) -> Iterator[str]:

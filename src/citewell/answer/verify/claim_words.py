@@ -18,7 +18,7 @@ from citewell.sentences import STOP_WORDS, stem
 _WORD = re.compile(r"[^\W_]+")
 _YEAR = r"(?:(?:new|amended|updated|reviewed|added|checked|last)\s+)*(?:in\s+)?(?:19|20)\d\d"
 _REFERENCE = re.compile(
-    r"\s*\[(?:S?\d+(?:\s*[,;–-]\s*S?\d+)*|(?:Doc|SourceId|Source|Ref)s?\b\.?\s*:?\s*[\w:.,;–-]{0,60}"
+    r"(?:(?<!\s)\s+)?\[(?:S?\d+(?:\s*[,;–-]\s*S?\d+)*|(?:Doc|SourceId|Source|Ref)s?\b\.?\s*:?\s*[\w:.,;–-]{0,60}"
     r"|see\s+(?:(?:section|recommendation|table|box|figure|appendix)s?\s+)?[\d.,–-]{1,20}"
     rf"|{_YEAR}(?:\s*(?:,|and|;)\s*(?:and\s+)?{_YEAR})*)\]",
     re.IGNORECASE,

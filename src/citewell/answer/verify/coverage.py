@@ -9,6 +9,7 @@ from functools import lru_cache
 from citewell.answer.verify.claim_words import ReadSentence, forms, meanings
 from citewell.answer.verify.named_things import Topic
 from citewell.clinical.medicines import Medicine
+from citewell.work import spend
 
 SYNONYM_CREDIT = 0.9
 """A word found as a synonym counts a little less than the word itself."""
@@ -25,6 +26,7 @@ class WordProfile:
 @lru_cache(maxsize=20_000)
 def profile(text: str) -> WordProfile:
     """The profile of a text; equal texts are read once."""
+    spend()
     words = forms(text)
     return WordProfile(words, frozenset().union(*filter(None, map(meanings, words))))
 

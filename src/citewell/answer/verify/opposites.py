@@ -63,8 +63,8 @@ _THAN = re.compile(
 )
 _P_VALUE = re.compile(r"\bp\s*(?:-?\s?values?\s*)?(?:(?P<less><|≤|⩽)|=|>)\s*(?P<p>0?\.\d+)", re.IGNORECASE)
 _INTERVAL = re.compile(
-    r"\b(?P<of>(?:hazard|odds|risk|rate)\s+ratio|relative\s+risk|HR|OR|RR|difference)\b[^;)]*?\bCI\b,?:?\s*"
-    r"(?P<low>[-−]?\d+\.?\d*)\s*(?:to|–|-|,)\s*(?P<high>[-−]?\d+\.?\d*)",
+    r"\b(?P<of>(?:hazard|odds|risk|rate)\s+ratio|relative\s+risk|HR|OR|RR|difference)\b[^;)]{0,300}?\bCI\b,?:?\s*"
+    r"(?P<low>[-−]?\d++(?:\.\d*+)?)\s*(?:to|–|-|,)\s*(?P<high>[-−]?\d++(?:\.\d*+)?)",
 )
 _LEANED = re.compile(
     r"\b(?:but|although|though|however|yet|while)\s+(?:(?:it|this|that|these|the\s+(?:difference|change|effect|result)s?"
@@ -81,7 +81,7 @@ _NO_DIFFERENCE = re.compile(
 _GAINS = re.compile(
     r"\b(?:improv|prolong|extend|lengthen|benefi|superior|better|worse|shorten|prevent)\w*", re.IGNORECASE
 )
-_OWNS_UP = re.compile(r"\b(?:non-?\s?significan|not\b.*\bsignifican|numerical|trend)", re.IGNORECASE)
+_OWNS_UP = re.compile(r"\b(?:non-?\s?significan|not\b.{0,300}\bsignifican|numerical|trend)", re.IGNORECASE)
 
 
 def _other_way(claim: ReadSentence, source: ReadSentence, *, is_same_matter: bool) -> Iterator[str]:

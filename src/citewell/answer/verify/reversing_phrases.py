@@ -25,7 +25,7 @@ _CLOSES = re.compile(r"\s*(?:$|[.,;:!?)]|(?:and|or|but|in|for|because)\b)", re.I
 """Round a judgement that closes a clause: it is said of what comes before."""
 
 _LISTED = re.compile(r"\s*(?:,|/|or|and|nor|,\s*or)\s*", re.IGNORECASE)
-_STOP = re.compile(r"[;:—]|\.(?=\s)|,?\s+(?:but|whereas|although|though|because|however)\b", re.IGNORECASE)
+_STOP = re.compile(r"[;:—]|\.(?=\s)|(?:,|(?<!\s))\s+(?:but|whereas|although|though|because|however)\b", re.IGNORECASE)
 
 
 @cache

@@ -14,6 +14,7 @@ from citewell.clinical.populations import age_groups, ages_in
 from citewell.clinical.quantities import Quantity, quantities
 from citewell.sentences import sentences
 from citewell.types import EvidenceSpan
+from citewell.work import spend
 
 _OPENING = re.compile(r"\W*(?:\d[\d.)]*\s+)?([^\W\d_]+)")
 
@@ -42,6 +43,7 @@ def parts_of(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
     >>> [(part.start, part.text) for part in parts_of([EvidenceSpan("a:0", 100, 115, "Rest. Drink up.")])]
     [(100, 'Rest.'), (106, 'Drink up.')]
     """
+    spend()
     spans = tuple(spans)
     tables = tabled(spans)
     lines: dict[str, list[EvidenceSpan]] = {}

@@ -26,7 +26,7 @@ from citewell.sentences import STOP_WORDS
 MOSTLY = 0.5
 """Share of the rows in which two columns must hold the same kind of thing to stand for each other."""
 
-_UNIT = re.compile(r"\s*\(([^()]{1,40})\)\s*\Z")
+_UNIT = re.compile(r"(?:(?<!\s)\s+)?\(([^()]{1,40})\)\s*\Z")
 _LAST_NUMBER = re.compile(r"\d[\d.,]*(?![^\d]*\d)")
 
 

@@ -40,6 +40,7 @@ from citewell.answer.verify.support_model import Known, never_from, opposed_from
 from citewell.clinical import Lexicon
 from citewell.clinical.quantities import Quantity, quantities
 from citewell.types import EvidenceSpan, SentenceCheck, Verdict
+from citewell.work import spend
 
 MOST_BESIDE = 2
 """How many sentences may be cited besides the nearest. What they still leave uncovered is too scattered to show."""
@@ -96,6 +97,7 @@ def _lacking(
     claim: ReadSentence, known: Sequence[Topic], text: str, *, of: Sequence[_Said] | None = None
 ) -> tuple[_Said, ...]:
     """Of the words and amounts of a claim those that a text does not say, in its words or others."""
+    spend()
     there = profile(text)
     said: Sequence[_Said] = [*_telling_words(claim), *claim.quantities] if of is None else of
     is_apart = is_of_other_medicine(claim, text)
@@ -239,6 +241,7 @@ def verify(
     entailment: Entailment | None = None,
 ) -> SentenceCheck:
     """Say whether the cited words carry a sentence, and which of them decided."""
+    spend()
     spans = tuple(spans)
     same = _by_words(spans).get(_flat(sentence))
     if same is not None:

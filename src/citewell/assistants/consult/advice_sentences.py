@@ -35,7 +35,7 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
-    r"^\s*\d+(?:\.\d+)+\s+(?:offer|give|do not|consider|refer|use|advise|treat|start|measure|for \w+)\b",
+    r"^[^\S\n]*\d+(?:\.\d+){1,6}\s+(?:offer|give|do not|consider|refer|use|advise|treat|start|measure|for \w+)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """“WHO suggests against …”, “(strong recommendation, …)”, “1.4.32 Offer …”."""

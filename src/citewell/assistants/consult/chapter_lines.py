@@ -25,12 +25,12 @@ DEEPER = 0.3
 """How much deeper than what it is a row of a line stands that only says for whom."""
 _BULLETS = "•●▪◦○・·*"
 _MARK = re.compile(r"\s*(?:[•◦▪●○‣・·*–—-]|\(?[a-z0-9]{1,2}[.)])\s*")
-_JOINING = re.compile(r"\s*\n\s*(?:or|plus|and)\s*:?\s*\Z", re.IGNORECASE)
+_JOINING = re.compile(r"(?<!\s)(?=[^\S\n]*\n)\s++(?:or|plus|and)\s*+(?::\s*+)?\Z", re.IGNORECASE)
 """“Or” alone on the last line of an item joins it with the next."""
-_JOINER = re.compile(r"\s*(?:or|plus|and)\s*:?\s*", re.IGNORECASE)
-_OR_END = re.compile(r"[;,\s]+(?:or|and)?\s*\Z", re.IGNORECASE)
+_JOINER = re.compile(r"\s*+(?:or|plus|and)\s*+(?::\s*+)?", re.IGNORECASE)
+_OR_END = re.compile(r"(?<![;,\s])[;,\s]++(?:(?:or|and)\s*+)?\Z", re.IGNORECASE)
 _BEFORE_PEOPLE = re.compile(r"\W*(?:for|in|preterm and|premature and)?\s*", re.IGNORECASE)
-_CELL = re.compile(r"(?P<header>[^:;]+): (?P<value>[^;]*(?:;(?! [^:;]+: )[^;]*)*)(?:; |\Z)")
+_CELL = re.compile(r"(?:(?<![^:;])|(?<=; ))(?P<header>[^:;]+): (?P<value>[^;]*(?:;(?! [^:;]+: )[^;]*)*)(?:; |\Z)")
 _ROWS = re.compile(r";\s*(?=\d)")
 """Rows for several ages on one line: “2 - 5 years: 100 μg; 5 - 12 years: 200 μg”."""
 

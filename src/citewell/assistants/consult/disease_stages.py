@@ -31,7 +31,7 @@ def other_stage(condition: str, headings: Sequence[str]) -> str | None:
     return None
 
 
-_SEVERE = re.compile(r"(?:for|in|with|of)\b[^.;:]*(?<!non-)(?<!non )(?<!not )\bsevere\b", re.IGNORECASE)
+_SEVERE = re.compile(r"(?:for|in|with|of)\b[^.;:]{0,120}(?<!non-)(?<!non )(?<!not )\bsevere\b", re.IGNORECASE)
 _MILD = re.compile(r"\b(?:non-?\s?severe|not severe|mild|uncomplicated|irrespective of severity)\b", re.IGNORECASE)
 
 

@@ -32,7 +32,7 @@ _REACTION = re.compile(
 )
 """What stands between an allergen and what it did."""
 _ALLERGIES = re.compile(
-    r"(?:^|[.;]\s*)\W*(?:known\s+|drug\s+)*(?:allerg(?:y|ies|ic)|intoleran(?:ces?|t)|sensitivit(?:y|ies))"
+    r"(?:^|(?<!\W)(?=\W*[.;]))\W*+(?:known\s+|drug\s+){0,4}(?:allerg(?:y|ies|ic)|intoleran(?:ces?|t)|sensitivit(?:y|ies))"
     r"(?:\s+to)?\s*[:=–-]\s*",
     re.IGNORECASE,
 )
@@ -48,7 +48,9 @@ _GAVE = re.compile(
     re.IGNORECASE,
 )
 """Who gave a medicine did not take it: “mum gave aspirin” is of the patient."""
-_SINCE = re.compile(r"\b(?:19|20)\d\d\s*(?:[-–—:(]|on|takes)\s*(?:\w+(?:\s+and|,|\s*[+&])\s*)*$", re.IGNORECASE)
+_SINCE = re.compile(
+    r"\b(?:19|20)\d\d\s*+(?:[-–—:(]|on|takes)\s*+(?:\w++(?:\s++and|,|\s*+[+&])\s*+){0,12}+$", re.IGNORECASE
+)
 """The year of an illness before what is taken for it: “AF 2015 - warfarin”."""
 _OWN_CHILD = re.compile(r"\b(?:my|our) (?:\w+ )?(?:son|daughter|boy|girl|baby|child|toddler|kid|one)\b", re.IGNORECASE)
 """Whom a parent speaks of: the patient."""

@@ -26,11 +26,12 @@ SEVERE = 2.0
 
 _ITEM = re.compile(r"\s*(?:[•◦▪●○‣·*–—-]|\(?[a-z0-9]{1,2}\))\s+")
 GRADE = re.compile(
-    r"\s*(\[(?:[^\]\n]{3,20}recommendation|use only in research|good practice (?:statement|point))[^\]]{0,80}\])\.?\s*",
+    r"(?:(?<!\s)\s+)?(\[(?:[^\]\n]{3,20}recommendation|use only in research|good practice (?:statement|point))"
+    r"[^\]]{0,80}\])\.?\s*",
     re.IGNORECASE,
 )
 """“[Conditional recommendation, low certainty evidence]”: at the head of a sentence it belongs to the one before."""
-_NUMBERED = re.compile(r"\s*\d+(?:\.\d+)*\.?\s+")
+_NUMBERED = re.compile(r"(?:(?<!\s)\s+)?(?<!\d)\d+(?:\.\d+){0,6}\.?\s+")
 _ENDED = re.compile(r"[.!:;\])”\"]\s*$")
 CUT_OFF = "the list it introduces is not in this passage"
 NAMELESS = "it names no medicine, so it is not clear what the dose is for"

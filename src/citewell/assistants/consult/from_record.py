@@ -30,7 +30,9 @@ _NOT_ILLNESS = re.compile(
     r"|social|transport|refugee|veteran|stress",
     re.IGNORECASE,
 )
-_KIND = re.compile(r"\s*\((?:finding|disorder|situation|procedure|person|substance|product)\)$", re.IGNORECASE)
+_KIND = re.compile(
+    r"(?:(?<!\s)\s+)?\((?:finding|disorder|situation|procedure|person|substance|product)\)$", re.IGNORECASE
+)
 WEIGHT_CODE = "29463-7"
 """LOINC: body weight."""
 FRESH_WEIGHT_DAYS = {"adult": 365, "child": 31}

@@ -54,7 +54,7 @@ _LEAD = re.compile(
     r"(?:(?:come (?:in )?about|here (?:about|for|with)|got|having|been having|been|complain\w+ of|noticed)\s+)?",
     re.IGNORECASE,
 )
-_TAIL = re.compile(r"(?:\s+(?:at|in|on|with|of|and|or|to|for|the|an?|my|his|her))+$", re.IGNORECASE)
+_TAIL = re.compile(r"(?<!\s)(?:\s+(?:at|in|on|with|of|and|or|to|for|the|an?|my|his|her)){1,8}$", re.IGNORECASE)
 """What stands before and behind a complaint: “He's come about funny turns at”."""
 PENICILLIN = "penicillin"
 """What “pen” is where somebody is allergic to it."""
@@ -62,7 +62,7 @@ _OF_ECG = re.compile(r"\bST[- ](?:segment )?$")
 """Before it: “ST depression” is of an ECG, not of a mood."""
 _ALLERGY = re.compile(r"allerg|\bnkd?a\b", re.IGNORECASE)
 _MEDICINES = re.compile(
-    r"(?:regular |current |any |other )*(?:medic\w+|meds|drugs?|tablets?|pills?|anything)", re.IGNORECASE
+    r"(?:regular |current |any |other ){0,4}(?:medic\w+|meds|drugs?|tablets?|pills?|anything)", re.IGNORECASE
 )
 
 _BESIDES = re.compile(r"\bother\b", re.IGNORECASE)

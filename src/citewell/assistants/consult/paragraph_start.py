@@ -9,7 +9,7 @@ from citewell.types import Hit
 
 CUT = "this passage starts part-way through a section: read the text before it, which may say who it applies to"
 _BREAK = re.compile(r"\n\s*\n")
-_LAST = re.compile(r"\n\s*\n\s*$")
+_LAST = re.compile(r"(?<!\s)(?=[^\S\n]*\n[^\S\n]*\n)\s++$")
 
 
 def from_its_paragraph(hit: Hit, before: Hit | None) -> tuple[Hit, bool]:

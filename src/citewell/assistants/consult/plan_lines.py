@@ -352,7 +352,7 @@ SHORT_WORDS, MARK = 7, 6
 """Words of a short item; characters by which it may be further from the next: its mark and the line break."""
 OWN_DOSE_YEARS = 12
 """Below this age a dose has to be for an age or a weight."""
-_NUMBERS = re.compile(r"\d[\d.,\s–-]*$")
+_NUMBERS = re.compile(r"\d[\d.,\s–-]{0,60}$")
 """Numbers before an amount that share its unit: “50, 100, 125, 250 μg”."""
 _PER_KG = re.compile(r"/\s*kg\b|\bper kg\b", re.IGNORECASE)
 _HEEDED = re.compile(r"\b(?:tak(?:e|ing) (?:into )?account of?|for example|such as|including)\b", re.IGNORECASE)

@@ -28,7 +28,7 @@ _KINDS = (
 )
 """What a section is, by its heading."""
 _EXCEPT = re.compile(
-    r"\b(?:except|unless|other than)\b.*|\[\s*see\b[^\]]*\]|\(\s*[\d., ]+\)", re.IGNORECASE | re.DOTALL
+    r"\b(?:except|unless|other than)\b.*|\[\s*see\b[^\]]{0,300}\]|\([\s\d.,]++\)", re.IGNORECASE | re.DOTALL
 )
 """Words of whom or what a warning is not."""
 LONGEST = 600

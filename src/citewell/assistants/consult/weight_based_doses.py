@@ -10,8 +10,8 @@ from citewell.types.consult_plan import WorkedDose
 
 _UNITS = r"mg|g|mcg|µg|micrograms?|milligrams?|ml|mL|units?|IU|mmol"
 _PER_KG = re.compile(
-    rf"(?P<low>\d+(?:\.\d+)?)(?:\s*(?:-|–|to)\s*(?P<high>\d+(?:\.\d+)?))?\s*(?P<unit>{_UNITS})\s*(?:/|\s+per\s+)\s*"
-    r"(?:kg|kilogram)(?:\s*(?:body ?weight|bw))?(?P<per>\s*(?:/|\s+per\s+|\s+a\s+)\s*(?:day|dose"
+    rf"(?<!\d)(?P<low>\d+(?:\.\d+)?)(?:\s*+(?:-|–|to)\s*+(?P<high>\d+(?:\.\d+)?))?\s*+(?P<unit>{_UNITS})(?:\s*+/|\s++per\s)\s*+"
+    r"(?:kg|kilogram)(?:\s*(?:body ?weight|bw))?(?P<per>(?:\s*+/|\s++(?:per|a)\s)\s*+(?:day|dose"
     r"|24 ?h(?:ours)?|hour|h|minute|min)\b)?",
     re.IGNORECASE,
 )

@@ -32,25 +32,28 @@ _LIGHT = re.compile(
     r"|physical examination identifies|tests show|assessed by an? \w+ as)(?![\w-])\s*",
     re.IGNORECASE,
 )
-_ALTERNATIVE = re.compile(r",?\s+or\s+(?=(?:if|who)\b)", re.IGNORECASE)
+_ALTERNATIVE = re.compile(r"(?:,|(?<!\s))\s+or\s+(?=(?:if|who)\b)", re.IGNORECASE)
 _FOLLOWING = re.compile(
-    r"(?P<count>\d+|any|one|either|all|both)(?: or more)? of the following(?P<narrowed>(?: [\w-]+)*?)?"
-    r"(?: (?:symptoms|signs|findings|features))?(?P<suffix> (?:in|on) [^,:;]+?)?"
-    r"(?=,? or if\b|,? and\b|,|:|\s*[–—]|\s*$)",
+    r"(?P<count>(?<!\d)\d+|any|one|either|all|both)(?: or more)? of the following(?P<narrowed>(?: [\w-]+){0,12}?)?"
+    r"(?: (?:symptoms|signs|findings|features))?(?P<suffix> (?:in|on) [^,:;]{1,200}?)?"
+    r"(?=,? or if\b|,? and\b|,|:|\s{0,20}[–—]|\s{0,20}$)",
     re.IGNORECASE,
 )
 _BOUNDARY = re.compile(
-    r",?\s+(?<!consistent )(?<!compatible )with (?!or without\b)|(?<!even)\s+if\b|,?\s+(?:unless|except)\b"
-    r"|,?\s+(?:and|plus) (?=(?:they |she |he )?(?:have|has|are|is|report|either|with|ever|aged|an?)\b)"
-    r"|,\s+and |\s+and (?=(?:any|\d+|one|either) (?:or more )?of\b)|\s+who\b|,\s+with ",
+    r"(?:,|(?<!\s))\s+(?:(?<!consistent )(?<!compatible )with (?!or without\b)|(?:unless|except)\b)"
+    r"|(?<!\s)(?<!even)\s+if\b"
+    r"|(?:,|(?<!\s))\s+(?:and|plus) (?=(?:they |she |he )?(?:have|has|are|is|report|either|with|ever|aged|an?)\b)"
+    r"|,\s+and |(?<!\s)\s+(?:and (?=(?:any|\d+|one|either) (?:or more )?of\b)|who\b)|,\s+with ",
     re.IGNORECASE,
 )
-_PLAIN_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+_PLAIN_AND = re.compile(r"(?<!\s)\s+and\s+", re.IGNORECASE)
 _BECAUSE = re.compile(r",\s+(?:because|which (?:is|are)|as this)\b.*$", re.IGNORECASE)
 _ASIDE = re.compile(
-    r"\s*\((?:especially|particularly|see|for example)\b[^()]*\)|\s*[–—-]\s*particularly [^,:;]+", re.IGNORECASE
+    r"(?:(?<!\s)\s+)?\((?:especially|particularly|see|for example)\b[^()]*\)"
+    r"|(?:(?<!\s)\s+)?[–—-]\s*particularly [^,:;]+",
+    re.IGNORECASE,
 )
-_BASIS = re.compile(r"\s+on an? (?P<names>[\w -]+?) basis$", re.IGNORECASE)
+_BASIS = re.compile(r"(?<!\s)\s+on an? (?P<names>[\w -]{1,120}?) basis$", re.IGNORECASE)
 _ONE_ONLY = re.compile(r"in one (?P<part>\w+) only$", re.IGNORECASE)
 _SAID_BY = re.compile(
     r"\(?\b(?:as specified in|see) recommendations? (?P<first>[\d.]+\d)(?: to (?P<last>[\d.]+\d))?\)?", re.IGNORECASE
@@ -61,8 +64,8 @@ _ABSENT = re.compile(
     re.IGNORECASE,
 )
 _TURNED = re.compile(r"\b(?:no|not|but|without|unless)\b", re.IGNORECASE)
-_THERE = re.compile(r"\s+(?:is|are) (?:present|found|identified|detected)$", re.IGNORECASE)
-_CONNECTOR = re.compile(r",?\s+(?P<word>or|and)$", re.IGNORECASE)
+_THERE = re.compile(r"(?<!\s)\s+(?:is|are) (?:present|found|identified|detected)$", re.IGNORECASE)
+_CONNECTOR = re.compile(r"(?:,|(?<!\s))\s+(?P<word>or|and)$", re.IGNORECASE)
 
 
 MAX_CHARACTERS = 3_000

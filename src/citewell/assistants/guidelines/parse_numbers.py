@@ -35,7 +35,7 @@ Comparison = Literal[">", ">=", "<", "<="]
 _NUMBER = (
     r"(?P<value>\d+(?:\.\d+)?)(?![\d/])\s*(?P<unit>(?:[a-zA-Zµ%/]+(?: of [a-z]+)?(?: per [a-z]+)?(?: of [a-z]+)?)?)"
 )
-_TEST = r"(?P<test>[\w][\w\s,-]*?)\s+(?:of|is|are|was)?\s*"
+_TEST = r"(?<!\w)(?P<test>[\w][\w\s,-]{0,120}?)(?<!\s)\s++(?:(?:of|is|are|was)\s*+)?"
 _THRESHOLDS: tuple[tuple[re.Pattern[str], Comparison], ...] = (
     (re.compile(rf"{_TEST}(?:at least|no less than)\s+{_NUMBER}$", re.IGNORECASE), ">="),
     (re.compile(rf"{_TEST}{_NUMBER}\s+(?:or|and)\s+(?:more|greater|over|above|higher)$", re.IGNORECASE), ">="),
@@ -43,7 +43,7 @@ _THRESHOLDS: tuple[tuple[re.Pattern[str], Comparison], ...] = (
     (re.compile(rf"{_TEST}(?:below|less than|under)\s+{_NUMBER}$", re.IGNORECASE), "<"),
     (re.compile(rf"{_TEST}{_NUMBER}\s+(?:or|and)\s+(?:less|lower|below)$", re.IGNORECASE), "<="),
 )
-_NAME = re.compile(r"^(?:an?|the|serum)\s+|\s+(?:results?|levels?|score)$", re.IGNORECASE)
+_NAME = re.compile(r"^(?:an?|the|serum)\s+|(?<!\s)\s+(?:results?|levels?|score)$", re.IGNORECASE)
 
 
 def parse_threshold(text: str) -> Threshold | None:
@@ -64,10 +64,10 @@ def parse_threshold(text: str) -> Threshold | None:
 
 
 _BANDED = re.compile(
-    r"(?P<test>.+?)\s+levels?\s+(?:is|are)\s+above the (?:threshold for their age|age-specific threshold)",
+    r"(?P<test>.+?)(?<!\s)\s++levels?\s++(?:is|are)\s++above the (?:threshold for their age|age-specific threshold)",
     re.IGNORECASE,
 )
-_BAND = re.compile(r"\bage[^:]*:\s*(?P<age>[^;]*);(?P<rest>.*)$", re.IGNORECASE)
+_BAND = re.compile(r"\bage[^:]{0,200}:\s*+(?P<age>[^;]{0,400}+);(?P<rest>.*)$", re.IGNORECASE)
 _LIMIT = re.compile(r"(?P<word>more than|above|at least)\s+(?P<value>\d+(?:\.\d+)?)", re.IGNORECASE)
 _UNIT = re.compile(r"\((?P<unit>[^()]*)\)\s*:")
 

@@ -22,24 +22,24 @@ from citewell.clinical.quantities import days_in
 
 _ARTICLE = re.compile(r"^(?:an?|the|their|her|his|any|some)\s+", re.IGNORECASE)
 _LASTING = re.compile(
-    r"\s*\blasting (?:for )?(?:more than|longer than|over) (?P<count>\d+) (?P<unit>day|week|month|year)s?\b"
+    r"(?:(?<!\s)\s+)?\blasting (?:for )?(?:more than|longer than|over) (?P<count>\d+) (?P<unit>day|week|month|year)s?\b"
 )
-_WITHIN = re.compile(r"\s*\b(?:within|in) the last (?P<count>\d+) (?P<unit>day|week|month|year)s?\b")
-_WITHOUT = re.compile(r"\s+(?:without|in the absence of) (?P<what>[^,;]+)$")
-_EXCEPT = re.compile(r"\s*\((?:which|that) (?:is|are) not (?:obviously )?(?P<what>[^()]+)\)")
+_WITHIN = re.compile(r"(?:(?<!\s)\s+)?\b(?:within|in) the last (?P<count>\d+) (?P<unit>day|week|month|year)s?\b")
+_WITHOUT = re.compile(r"(?<!\s)\s+(?:without|in the absence of) (?P<what>[^,;]{1,400})$")
+_EXCEPT = re.compile(r"(?:(?<!\s)\s+)?\((?:which|that) (?:is|are) not (?:obviously )?(?P<what>[^()]+)\)")
 _DROPPED = re.compile(
-    r"\s+with or without [^,;]+?(?=,|;|$)|,?\s+even in the absence of [^,;]+|\s+on a blood test\b"
-    r"|\s+(?:outlined|described|specified|listed) in recommendations? [\d.]+\d(?: to [\d.]+\d)?"
+    r"(?<!\s)\s+(?:with or without [^,;]+?(?=,|;|$)|on a blood test\b)|(?:,|(?<!\s))\s+even in the absence of [^,;]+"
+    r"|(?<!\s)\s+(?:outlined|described|specified|listed) in recommendations? [\d.]+\d(?: to [\d.]+\d)?"
 )
-_SUCH_AS = re.compile(r",?\s+(?:such as|including|for example,?)\s+(?P<examples>.+)$")
-_PARTICULARLY = re.compile(r",?\s*[–—-]?\s*\b(?:particularly|especially)\s+(?P<what>[^,;]+)(?:,|$)")
-_PERSISTS = re.compile(r"\s+that (?P<what>persists? or recurs?|persists?|recurs?)\b")
+_SUCH_AS = re.compile(r"(?:,|(?<!\s))\s+(?:such as|including|for example,?)\s+(?P<examples>.{1,400})$")
+_PARTICULARLY = re.compile(r",?(?:(?<!\s)\s+)?(?:[–—-]\s*+)?\b(?:particularly|especially)\s+(?P<what>[^,;]+)(?:,|$)")
+_PERSISTS = re.compile(r"(?<!\s)\s+that (?P<what>persists? or recurs?|persists?|recurs?)\b")
 _STATEMENT = re.compile(
     r"\b(?:is|are|was|were|not|no|do|does|offer|consider|despite|but|unable|between)\b|\d", re.IGNORECASE
 )
 """Words of a statement, not of a thing: it is not taken for a finding."""
 _PREPOSITION = re.compile(r"\b(?:in|on|of|at|to|affecting|from)\b")
-_OR = re.compile(r",?\s+(?:and/or|or)\s+|,\s+")
+_OR = re.compile(r"(?:,|(?<!\s))\s+(?:and/or|or)\s+|,\s+")
 _KEEP_OR = re.compile(r"\b(?:in or at|\d+ or (?:more|greater|over|above|less))\b")
 
 

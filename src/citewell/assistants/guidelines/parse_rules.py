@@ -20,7 +20,9 @@ from citewell.sentences import sentences
 
 __all__ = ["Terms", "parse_rules"]
 
-_SEVERAL = re.compile(r"several cancers,? including (?P<names>[^:.]+?)(?: cancers?)?\s*(?=[:.]|$)", re.IGNORECASE)
+_SEVERAL = re.compile(
+    r"several cancers,? including (?P<names>[^:.]+?)(?: cancers?)?(?<!\s)\s*+(?=[:.]|$)", re.IGNORECASE
+)
 _REASON = re.compile(r"(?:because|although|given that|since)\b", re.IGNORECASE)
 _REFERRED = r"(?:urgently |immediately )?(?:consider )?refer(?:ring)?"
 _HOW = r"(?:\s(?:using|urgently|immediately|to a|for)\b.*)?"

@@ -170,7 +170,9 @@ def _belongs(number: str, headings: Sequence[str]) -> bool:
     return not sections or any(number.startswith(section + ".") for section in sections)
 
 
-_APPLIES = re.compile(r"[^.]*\brecommendations\b[^.]*\bapply to\b\s+(?P<whom>[^.]+)\.", re.IGNORECASE)
+_APPLIES = re.compile(
+    r"(?<![^.])(?=[^.]*+\.)(?>[^.]*?\brecommendations\b)[^.]*\bapply to\b\s+(?P<whom>[^.]+)\.", re.IGNORECASE
+)
 
 
 def _note_intros(document: Document, blocks: Sequence[Block], intros: dict[tuple[str, ...], str]) -> None:

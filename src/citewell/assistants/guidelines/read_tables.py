@@ -17,7 +17,9 @@ _NAMED = re.compile(
     rf"(?P<more>(?:\s*(?:,|–|-|\bto\b|\band\b|\bor\b)\s*(?:and\s+)?(?:(?:table|box|figure|panel)\s+)?(?:{_NUMBER}))*)",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(r"\s*(?:\)|,)?\s*(?:in|of|from|on)\s+(?:the\s+)?(?:NICE|BNF|MHRA|BTS|WHO|appendix|evidence)\b")
+_ELSEWHERE = re.compile(
+    r"\s*+(?:[),]\s*+)?(?:in|of|from|on)\s+(?:the\s+)?(?:NICE|BNF|MHRA|BTS|WHO|appendix|evidence)\b"
+)
 """“Table 1 in NICE's guideline on …” stands in another document."""
 _OF_ANOTHER = re.compile(r"\bguidelines? on [^.;()]{0,100}[(,]\s*(?:see )?$", re.IGNORECASE)
 """“NICE's guideline on … (table 1)”."""

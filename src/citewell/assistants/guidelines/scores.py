@@ -19,14 +19,16 @@ from citewell.assistants.guidelines.populations import Terms
 FEWEST_ITEMS, FEWEST_THERE = 3, 2
 _BULLET = r"(?:[•–◦▪-]\s*)"
 _EACH = re.compile(r"\b(?P<points>\d+) points? (?:for )?each\b", re.IGNORECASE)
-_INLINE = re.compile(rf"{_BULLET}?(?P<item>\D.+?)\s*(?::|\(|–|-)\s*\+?(?P<points>\d+) points?\)?[.,;]?", re.IGNORECASE)
+_INLINE = re.compile(
+    rf"{_BULLET}?(?P<item>\D.+?)(?:(?<!\s)\s++)?(?::|\(|–|-)\s*\+?(?P<points>\d+) points?\)?[.,;]?", re.IGNORECASE
+)
 _BAND = re.compile(
     rf"{_BULLET}?(?:scores? (?:of )?)?(?P<low>\d+)(?:\s*(?:or|to|–|-)\s*(?P<high>\d+|more|above|over|higher))?\s*:"
     r"\s*(?P<meaning>.+?)[.;]?",
     re.IGNORECASE,
 )
 _AGE = re.compile(r"\bage[d]?\s+(?P<years>\d+)(?: years)?\s+(?:or|and)\s+(?:more|over|older|above)", re.IGNORECASE)
-_MEASURED = re.compile(r"(?P<name>[^()]+?)\s*\((?P<limits>[^()]*\d[^()]*)\)")
+_MEASURED = re.compile(r"(?P<name>[^()]+?)(?:(?<!\s)\s++)?\((?=[^()]*\d)(?P<limits>[^()]++)\)")
 _CHANGE = re.compile(r"^(?:raised|low|lowered|high|reduced|increased|decreased|abnormal)\s+", re.IGNORECASE)
 _NO_WORDS = RuleText(Terms.of(()), ())
 
@@ -205,5 +207,5 @@ def _limits(text: str) -> Criteria | None:
 
 
 def _finding(text: str) -> Criteria:
-    bare = re.sub(r"\s*\([^()]*\)", "", text).strip()
+    bare = re.sub(r"(?:(?<!\s)\s+)?\([^()]*\)", "", text).strip()
     return parse_criteria(bare, (), _NO_WORDS) if bare else NeedsReading(text)

@@ -37,13 +37,14 @@ class DeclaredReply:
 
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _LINE = re.compile(
-    r"^[ \t]*[`*_#>\-\[\"'(]*[ \t]*BOUNDARY[ \t_-]*CHECK[`*_\]\"')]*(?:\s*[:=]\s*|[ \t]+[–—-][ \t]+)[`*_\[\"'(<]*[ \t]*"
+    r"^[ \t]*+(?:[`*_#>\-\[\"'(]++[ \t]*+)?BOUNDARY[ \t_-]*CHECK[`*_\]\"')]*"
+    r"(?:\s*[:=]\s*+|[ \t]+[–—-][ \t]++)[`*_\[\"'(<]*+[ \t]*+"
     r"(?P<values>[a-z][a-z_]*(?:[ -]of[ -]bounds|[ -]context)?(?:[\s`*_\"']*[|/,][\s`*_\"']*[a-z][a-z_]*)*)"
     r"[ \t]*[`*_\]\"')>.]*[ \t]*(?:\n+|(?=\S)|\Z)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The line in the ways that models write it: bold, quoted, in brackets, several values, text on the same line."""
-_INSIDE = re.compile(r"[ \t]*BOUNDARY_CHECK\b[ \t]*:?[ \t]*\w*", re.IGNORECASE)
+_INSIDE = re.compile(r"(?:(?<![ \t])[ \t]+)?BOUNDARY_CHECK\b[ \t]*+(?::[ \t]*+)?\w*", re.IGNORECASE)
 _FENCE = re.compile(r"\A(?:\s*```[a-z]*[ \t]*\n)?\s*", re.IGNORECASE)
 
 

@@ -14,7 +14,7 @@ from citewell.assistants.records.tables import rows
 from citewell.assistants.records.unsafe_phrases import Category, UnsafePhrase, bare, filled, find_phrases
 from citewell.clinical.languages import Language, language_of, spelled
 
-_MARKS = re.compile(r"\s*\[[^\]\n]{1,80}\]")
+_MARKS = re.compile(r"(?:(?<!\s)\s+)?\[[^\]\n]{1,80}\]")
 _ITEM = re.compile(r"\s*(?:[-•*▪–]|\d+[.)])\s+")
 """What an item of a list opens with."""
 _END = re.compile(r"[\s.!?]*$")

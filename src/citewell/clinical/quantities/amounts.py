@@ -32,6 +32,7 @@ from citewell.clinical.quantities.units import (
     unit_named,
     unit_pattern,
 )
+from citewell.work import spend
 
 Shape = Literal["single", "range", "pair"]
 BARE = "number"
@@ -84,8 +85,8 @@ _SHARES = {
 _ONE_IN = re.compile(rf"\bone\s+(?:in|out\s+of)\s+(?:every\s+)?(?P<number>{NUMBER})(?![\w.,]*\d|\s*%)", re.IGNORECASE)
 _ATOM = re.compile(
     rf"(?<![^\W\d_])(?<![^\W\d_]-)(?<![\d.,])(?<![^\W\d_]/)(?<![^\W\d_]\d/)(?P<number>{NUMBER}|[½¼¾⅓⅔])(?P<part>[½¼¾⅓⅔])?"
-    rf"(?P<scale>\s*(?:million|billion|thousand)\b|\s*[×x]\s*10\s*\^?\s*-?\d+)?"
-    rf"(?:(?P<gap>\s*-?\s*)(?P<unit>{unit_pattern()})(?P<per>(?:\s*/\s*|\s+per\s+|\s+an?\s+){unit_pattern()})?"
+    rf"(?P<scale>\s*+(?:million|billion|thousand)\b|\s*+[×x]\s*+10\s*+(?:\^\s*+)?-?\d+)?"
+    rf"(?:(?P<gap>\s*+(?:-\s*+)?)(?P<unit>{unit_pattern()})(?P<per>(?:\s*/\s*|\s+per\s+|\s+an?\s+){unit_pattern()})?"
     rf"(?P<per2>(?:\s*/\s*|\s+per\s+){unit_pattern()})?)?(?P<ordinal>st|nd|rd|th)?",
     re.IGNORECASE,
 )
@@ -125,6 +126,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     >>> [(found.text, found.sign, found.values) for found in quantities("0.5–1 g twice daily if aged 40 or over")]
     [('0.5–1 g', '=', (0.5, 1.0)), ('twice daily', '=', (0.5,)), ('40 or over', '>=', (14600.0,))]
     """
+    spend()
     flat = text.translate(FLAT)
     if _NUMERIC.search(flat) is None and not has_label(flat):
         return ()

@@ -14,6 +14,7 @@ from citewell.clinical.quantities.period_marks import NUMBER_WORD, number
 from citewell.clinical.quantities.units import FLAT, LOOK_BACK, Sign, days_in
 from citewell.clinical.tables import rows
 from citewell.vocabulary.months import MONTH
+from citewell.work import spend
 
 Kind = Literal["lasting", "onset", "ago", "age", "ahead", "course", "interval", "gestation"]
 """Of a time: how long a complaint has lasted, since when, how long ago something was, how old somebody is, when
@@ -122,7 +123,7 @@ _BEGAN = re.compile(
 )
 _VISION = re.compile(r"\b(?:VA|vision|visual acuity|acuity|snellen)\b|\b6/\d", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"[\s-]{0,2}(?:of\s|on\s)?(?:oral\s|high[\s-]dose\s)?(?P<word>[^\W\d_]+)", re.IGNORECASE)
-_LAST_WORD = re.compile(r"(?P<word>[^\W\d_]+)\s(?:for\s|x\s?|×\s?)?(?:the\s(?:last|past)\s)?$")
+_LAST_WORD = re.compile(r"(?<![^\W\d_])(?P<word>[^\W\d_]+)\s(?:for\s|x\s?|×\s?)?(?:the\s(?:last|past)\s)?$")
 
 
 @cache
@@ -150,6 +151,7 @@ def durations(text: str) -> tuple[Duration, ...]:
     >>> [(found.kind, found.low_days, found.days) for found in durations("over the last 2-3 weeks, every 4 hours")]
     [('lasting', 14.0, 21.0), ('interval', 0.16666666666666666, 0.16666666666666666)]
     """
+    spend()
     flat = text.translate(FLAT)
     found = [*_gestations(flat), *filter(None, (_duration(flat, match) for match in _TIME.finditer(flat)))]
     found.sort(key=lambda duration: (duration.start, -duration.end))
@@ -353,6 +355,7 @@ def ages(text: str) -> tuple[Age, ...]:
     >>> [round(found.years, 2) for found in ages("Baby Ada, f, 14/12, purging 2/7. 18m boy. 2y 3/12 girl. Day 3 baby")]
     [1.17, 1.5, 2.25, 0.01]
     """
+    spend()
     flat = text.translate(FLAT)
     young = [_child_age(match) for match in _CHILD_AGE.finditer(flat) if not _NO_INFANT.match(match.group())]
     others = (_age(match) for match in _AGE.finditer(flat) if not _is_temperature(match))

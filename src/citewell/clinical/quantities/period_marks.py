@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from citewell.clinical.quantities.units import LOOK_BACK, days_in
 from citewell.vocabulary.months import MONTH, month_number
+from citewell.work import spend
 
 ONES = {
     word: float(value)
@@ -20,7 +21,7 @@ TENS = {
     word: 10.0 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
 }
 NUMBER_WORD = rf"(?:(?:{'|'.join(TENS)})(?:[\s-](?:{'|'.join(list(ONES)[1:10])}))?|{'|'.join(ONES)})"
-DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,6}|\d+)(?:\.\d+)?"
 NUMBER = rf"(?:{DIGITS}|\b{NUMBER_WORD}(?:\b|(?=fold)))"
 
 
@@ -219,6 +220,7 @@ def labels(text: str) -> Iterator[PeriodMark]:
     >>> [(mark.dimension, mark.values) for mark in labels("type 2 diabetes, stage IIIa")]
     [('label type', (2.0,)), ('label stage', (3.0, 1.0))]
     """
+    spend()
     for match in _LABEL.finditer(text):
         written = match["number"].casefold()
         parts = (

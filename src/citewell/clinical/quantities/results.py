@@ -20,6 +20,7 @@ from citewell.clinical.quantities.known_tests import (
 )
 from citewell.clinical.quantities.units import FLAT, LOOK_BACK, Sign, unit_of_result, unit_pattern
 from citewell.clinical.tables import rows
+from citewell.work import spend
 
 # ----------------------------------------------------------------------------------------------------------- words
 
@@ -60,8 +61,10 @@ _STEP = re.compile(
 )
 STEPS = 9
 """Words that may stand between a test and its value; each must be one that says nothing else."""
-_BEFORE = re.compile(r"(?P<word>\+ve|-ve|[↑↓]|[^\W\d_]+)\s{0,2}(?:\b(?:serum|plasma|blood|an?|the)\s)?$", re.IGNORECASE)
-_GOAL = re.compile(r"(?P<word>[^\W\d_]+)\s(?:(?:for|is|of|an?|the|their|his|her|your)\s){0,2}$")
+_BEFORE = re.compile(
+    r"(?P<word>\+ve|-ve|[↑↓]|(?<![^\W\d_])[^\W\d_]+)\s{0,2}(?:\b(?:serum|plasma|blood|an?|the)\s)?$", re.IGNORECASE
+)
+_GOAL = re.compile(r"(?<![^\W\d_])(?P<word>[^\W\d_]+)\s(?:(?:for|is|of|an?|the|their|his|her|your)\s){0,2}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,7 @@ def results(text: str) -> tuple[TestReading, ...]:
     >>> [(found.test, found.words) for found in results("FIT negative, CXR clear, raised platelets")]
     [('FIT', 'negative'), ('chest X-ray', 'normal'), ('platelets', 'high')]
     """
+    spend()
     flat = text.translate(FLAT)
     test_readings = [*_named_results(flat), *_unnamed_results(flat)]
     test_readings.sort(key=lambda result: (result.start, -result.end))
@@ -146,6 +150,7 @@ _JOINED = re.compile(r"/[^\W\d_]")
 
 def _of_test(flat: str, match: re.Match[str], test: Test, after: int) -> Iterator[TestReading]:
     """The result of a test that is named here, and an older one beside it."""
+    spend()
     start, at = match.span()
     goal = _GOAL.search(flat, max(after, start - LOOK_BACK), start)
     steps = _steps(flat, at)

@@ -84,9 +84,9 @@ FLAT = str.maketrans(
     }
 )
 """One character for one, so that offsets hold."""
-_CARRIER = re.compile(r"\s*\b(?:of\s+)?(?:ha?emoglobin|hb|fa?eces|stool|blood)\b", re.IGNORECASE)
+_CARRIER = re.compile(r"(?:(?<!\s)\s+)?\b(?:of\s+)?(?:ha?emoglobin|hb|fa?eces|stool|blood)\b", re.IGNORECASE)
 """What a laboratory names beside its unit: “ug Hb/g faeces” is “µg/g”."""
-_PER = re.compile(r"\s*/\s*|\s+per\s+", re.IGNORECASE)
+_PER = re.compile(r"(?:(?<!\s)\s+)?/\s*|(?<!\s)\s+per\s+", re.IGNORECASE)
 
 
 def days_in(unit: str) -> float:
