@@ -692,6 +692,7 @@ class App:
     ) -> list[tuple[str, SentenceCheck]]:
         """Check any text, sentence by sentence: against the library, one document, or words given with it."""
         from citewell.answer.gate import check
+        from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 
         scope = scope or self.scope()
         spans: list[EvidenceSpan] | None = None
@@ -706,6 +707,8 @@ class App:
         def find(sentence: str) -> list[EvidenceSpan]:
             if spans is not None:
                 return spans
+            if len(sentence) > MAX_QUESTION_CHARACTERS:
+                return []  # the check says that it is too long to be a sentence
             hits = self.search(sentence, scope=scope, limit=self.settings.context_chunks).hits
             return [_span(hit.source_id, hit, hit.document) for hit in hits]
 

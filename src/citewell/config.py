@@ -180,6 +180,11 @@ class Settings(BaseSettings):
     hosts: tuple[str, ...] = Field(
         default=(), description="Host names under which a proxy publishes `serve`, as a JSON list."
     )
+    proxies: tuple[str, ...] = Field(
+        default=(),
+        description="Addresses of the proxies in front of `serve`, as a JSON list. From these, the last address in "
+        "`X-Forwarded-For` that is not a proxy's is taken for the machine that signs in.",
+    )
     is_https: bool = Field(default=False, description="Reached over TLS only: cookies are marked Secure.")
     oidc_issuer: str | None = Field(
         default=None, description="Address of an OpenID Connect provider for single sign-on, alongside passwords."

@@ -16,7 +16,7 @@ from citewell.adapters.index.qdrant import QdrantIndex
 from citewell.adapters.llm.model_list import server_of
 from citewell.adapters.llm.vendors import split_spec
 from citewell.adapters.queue.celery import AWAY, CeleryQueue
-from citewell.adapters.store.engine import refuse_full, refuse_newer
+from citewell.adapters.store.engine import refuse_full, refuse_newer, refuse_read_only
 from citewell.answer.retrieve import refuse_misfit
 from citewell.api.problems import problem_of
 from citewell.api.server_state import ServerState
@@ -121,6 +121,7 @@ def ask_store(site: ServerState) -> None:
     library.stamp()
     refuse_newer(library.engine, library.path)
     if site.app.settings.database_url is None:  # PostgreSQL tells of its own disk when it is written to
+        refuse_read_only(library.path)
         refuse_full(library.path)
 
 

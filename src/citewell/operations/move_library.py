@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,8 @@ def _opened(address: str, *, is_new: bool) -> Engine:
         raise InputError(f"There is no library at {path}. {WRITTEN}")
     if not path.parent.is_dir():
         raise InputError(f"The folder {path.parent} does not exist. Create it first.")
+    if is_new:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # what SQLite puts beside it gets the same mode
     return open_engine(path)
 
 

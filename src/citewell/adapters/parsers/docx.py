@@ -34,7 +34,7 @@ from citewell.adapters.parsers.markup_flow import (
 from citewell.adapters.parsers.markup_line import Inline
 from citewell.adapters.parsers.safe_zip import SafeZip, ZipWords
 from citewell.adapters.parsers.table_rows import Cell, guess_header_rows, table_lines
-from citewell.adapters.parsers.xml_tree import read_tree
+from citewell.adapters.parsers.xml_tree import read_plain_tree
 from citewell.errors import DamagedFile
 from citewell.types import Document, Metadata, ParseLimits, Source
 
@@ -231,7 +231,7 @@ class Package:
 
     def part(self, name: str) -> etree._Element | None:
         """The root of a part, or None when there is no such part."""
-        return read_tree(self._zip.read(name))[0] if name in self._zip.entries else None
+        return read_plain_tree(self._zip.read(name)) if name in self._zip.entries else None
 
     def _related(self, part: str, kind: str) -> str | None:
         folder, name = posixpath.split(part)

@@ -17,8 +17,27 @@ _REFERENCE = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 
 
-def read_tree(data: bytes) -> tuple[etree._Element, str | None]:
+DECLARES = (
+    "The file declares a document type or entities of its own, which no word processor writes. It may be malicious: "
+    "open it, save it again, and add that copy."
+)
+
+
+def read_plain_tree(data: bytes) -> etree._Element:
+    """The root of XML that may declare nothing: no document type, and so no entity, is read at all."""
+    try:
+        root = etree.fromstring(data, _parser(entities=False))
+    except etree.XMLSyntaxError:
+        return read_tree(data, declares=False)[0]
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise DamagedFile(DECLARES)
+    return root
+
+
+def read_tree(data: bytes, *, declares: bool = True) -> tuple[etree._Element, str | None]:
     """The root of an XML file, and a note when its encoding had to be guessed."""
+    if not declares and b"<!DOCTYPE" in data.replace(b"\0", b""):
+        raise DamagedFile(DECLARES)
     data = _spell_out_entities(data)
     try:
         return _tree(data), None
@@ -43,9 +62,9 @@ def _tree(data: bytes) -> etree._Element:
         return etree.fromstring(data, _parser(recover=True))
 
 
-def _parser(*, recover: bool = False) -> etree.XMLParser:
+def _parser(*, recover: bool = False, entities: bool = True) -> etree.XMLParser:
     return etree.XMLParser(
-        resolve_entities="internal",  # type: ignore[arg-type]
+        resolve_entities="internal" if entities else False,  # type: ignore[arg-type]
         load_dtd=False,
         dtd_validation=False,
         no_network=True,

@@ -189,6 +189,13 @@ def _translated(error: Exception, place: Path) -> LibraryError:
     return LibraryError(f"The library in {folder} could not be used ({type(error).__name__}). Run `citewell doctor`.")
 
 
+def refuse_read_only(place: Path) -> None:
+    """Refuse a library in which nothing can be kept: a folder or a file that cannot be written to."""
+    is_writable = os.access(place.parent, os.W_OK) and (not place.exists() or os.access(place, os.W_OK))
+    if not is_writable:
+        raise LibraryReadOnly(READ_ONLY.format(place=place.parent)).at(place.parent)
+
+
 def refuse_full(place: Path) -> None:
     """Refuse a disk on which no answer could be kept."""
     if shutil.disk_usage(place.parent).free < LEAST_ROOM_BYTES:

@@ -274,7 +274,7 @@ def _finding(
 
 def _is_name(ours: Quantity, claim: ReadSentence, source: ReadSentence) -> bool:
     """Whether the source writes the number as part of a name: “BRCA 1” is BRCA1 there."""
-    before = re.search(r"([^\W_]+)[\s-]*$", claim.text[: ours.start])
+    before = re.search(r"(?<![^\W_])([^\W_]++)[\s-]*+$", claim.text[: ours.start])
     return before is not None and form(before.group(1) + ours.text) in forms(source.text)
 
 

@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.adapters.store.users import UserAccount
 from citewell.api.guard import NO_ENTRY, SIGN_IN, SIGN_IN_CODE, own_path
+from citewell.api.machine import machine_of
 from citewell.api.problem_responses import answer
 from citewell.api.problems import Problem, Refused
 from citewell.api.request_checks import require_our_form
@@ -74,7 +75,7 @@ async def sign_in(
     own = await run_in_threadpool(site.door.only_tenant) if named is None else named
     if own is None:
         raise Refused(WHICH_ORGANISATION)
-    account, machine = f"{own}/{email.strip().lower()}", request.client.host if request.client else ""
+    account, machine = f"{own}/{email.strip().lower()}", machine_of(request, site)
     try:
         site.take_try(account, machine)
     except Refused:

@@ -138,7 +138,7 @@ def _number(rule_id: str) -> tuple[int, ...]:
 
 def _expression(text: str, items: tuple[Item, ...], words: RuleText) -> Criteria:
     """Alternatives that the sentence spells out, each with its conditions; a population before them belongs to all."""
-    text = re.sub(r"(?:\s+(?:and|or|with|who))?[ ,.:;]*$", "", _mended(text).strip(" ,.:;"))
+    text = re.sub(r"(?:(?<!\s)\s+(?:and|or|with|who))?[ ,.:;]{0,40}$", "", _mended(text).strip(" ,.:;"))
     population, rest = words.terms.leading(text)
     ages: list[Criteria] = []
     while (aged := parse_age(rest := _without_light(rest))) is not None:

@@ -70,7 +70,7 @@ def parse_phrase(text: str) -> Criteria:
     aside = _EXCEPT.search(text)
     if aside:
         text = text[: aside.start()] + text[aside.end() :]
-    text = _DROPPED.sub("", re.sub(r"\s*\([^()]*\)", "", text))
+    text = _DROPPED.sub("", re.sub(r"(?:(?<!\s)\s+)?\([^()]*\)", "", text))
     text, more = _particular(text)
     if match := _WITHOUT.search(text):
         absences.append(Absence(match.group().strip(), match.group("what")))
@@ -172,7 +172,7 @@ def _split(text: str) -> list[str]:
 def _joined(pieces: list[str]) -> list[str]:
     """Give each piece the words that it shares with its neighbours: “pelvic or abdominal pain”."""
     done: list[str] = []
-    tail = re.search(r"\s+of the [\w ]+$", pieces[-1]) if len(pieces) > 1 else None
+    tail = re.search(r"(?<!\s)\s+of the [\w ]{1,200}$", pieces[-1]) if len(pieces) > 1 else None
     if tail:
         pieces = [*pieces[:-1], pieces[-1][: tail.start()]]
     for at, piece in enumerate(pieces):

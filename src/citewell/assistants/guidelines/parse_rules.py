@@ -126,7 +126,7 @@ def _site(passage: RawRule) -> str | None:
     for title in reversed(passage.headings):
         if named.search(title) and not re.search(r"\borganised by\b", title):
             bare = re.sub(r"^\d+(?:\.\d+)*\s+", "", title)
-            return re.sub(r"\s+in (?:adults|children(?: and young people)?|young people|people)$", "", bare)
+            return re.sub(r"(?<!\s)\s+in (?:adults|children(?: and young people)?|young people|people)$", "", bare)
         if SECTION.match(title):
             return None
     return None
@@ -214,7 +214,7 @@ def _action_first(bare: str, masked: str, items: tuple[Item, ...], group: str) -
         return (f"{done}: {_told(items)}", text, ()) if _is_offered(bare) else (done, text, items)
     referred = rf"(?P<action>(?:consider )?refer(?:ring)? (?P<group>{group})(?P<middle>.*?)),?\sif(?P<criteria>\s.+)?$"
     if match := re.match(referred, masked, re.IGNORECASE):
-        middle = re.match(r"(with .+?),?\s+using\b", _cut(bare, match, "middle"))
+        middle = re.match(r"(with .+?)(?:,|(?<!\s))\s++using\b", _cut(bare, match, "middle"))
         between = f" {middle.group(1)} if " if middle else " "
         return _cut(bare, match, "action"), _cut(bare, match, "group") + between + _cut(bare, match, "criteria"), items
     if match := re.match(r"(?P<action>.+?),?\sif(?P<criteria>\s.+)?$", masked, re.IGNORECASE):
@@ -231,7 +231,7 @@ def _cut(text: str, match: re.Match[str], name: str) -> str:
 
 def _told(items: tuple[Item, ...]) -> str:
     """A list of things to do, as one text; the deed that matters most comes first in no case: the words are kept."""
-    return "; ".join(re.sub(r",?\s+(?:and|or)$", "", item.text.strip()) for item in items).replace(":;", ":")
+    return "; ".join(re.sub(r"(?:,|(?<!\s))\s+(?:and|or)$", "", item.text.strip()) for item in items).replace(":;", ":")
 
 
 def _is_offered(sentence: str) -> bool:

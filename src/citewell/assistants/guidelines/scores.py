@@ -197,7 +197,7 @@ def _limits(text: str) -> Criteria | None:
         return None
     name = _CHANGE.sub("", match["name"])
     limits = []
-    for part in re.split(r",?\s+or\s+(?=(?:systolic|diastolic)\b)", match["limits"]):
+    for part in re.split(r"(?:,|(?<!\s))\s+or\s+(?=(?:systolic|diastolic)\b)", match["limits"]):
         side = re.match(r"(?:systolic|diastolic)\s+", part)
         limit = parse_threshold(f"{side.group()}{name} {part[side.end() :]}" if side else f"{name} {part}")
         if limit is None:
