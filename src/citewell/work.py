@@ -22,7 +22,7 @@ TOO_MUCH = (
     "This takes more than the {limit_s:g} seconds of processor time that one request may take, so it was stopped. Send "
     "a shorter text, or less at a time."
 )
-CUT_FROM = 0.7
+CUT_FROM = 0.8
 """The share of its allowance from which a request leaves out what it can."""
 GONE = "The client left, so the work was stopped."
 
