@@ -63,7 +63,13 @@ class Steps:
                 return self._limit
         return self._count
 
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """The matches that it finds, to be held against those of `re`."""
+        self._finding_all(text)
+        return self._spans
+
     def _finding_all(self, text: str) -> int:
+        self._spans: list[tuple[int, int]] = []
         self._count, self._text = 0, text
         at, end = 0, -1
 
@@ -76,7 +82,11 @@ class Steps:
             try:
                 while at <= len(text):
                     self._groups = {}
-                    at = max(end, at + 1) if self._match(at, reached) else at + 1
+                    if self._match(at, reached):
+                        self._spans.append((at, end))
+                        at = max(end, at + 1)
+                    else:
+                        at += 1
             except TooManySteps:
                 return self._limit
         return self._count

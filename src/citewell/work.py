@@ -34,7 +34,11 @@ class WorkLimits:
     processor_s: float = 1.5
     """Seconds of processor time of one request."""
     file_processor_s: float = 300.0
-    """The same where it brings a file or a whole record."""
+    """The same where it brings files."""
+    record_s_per_mib: float = 4.0
+    """What a request with a patient's record may take more, for each MiB of it."""
+    first_s: float = 8.0
+    """What the first request of its kind may take more: it loads what the others find in memory."""
     at_once: int = 4
     """Requests that are worked on at the same time."""
     waiting: int = 256

@@ -162,13 +162,18 @@ async def sent(
     ended: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[bytes]:
     """The events of an answer as they are sent."""
-    async with aclosing(as_it_comes(answer, threads=threads, watch=watch, beat_s=beat_s)) as events:
+    async with aclosing(as_it_comes(answer, threads=threads, watch=watch, beat_s=beat_s, ended=ended)) as events:
         async for event in events:
             yield BEAT if event is None else framed(*event_json(event, with_withheld=with_withheld, marks=marks))
 
 
 async def as_it_comes(
-    answer: Iterator[Event], *, threads: Executor, watch: Callable[[Event], None], beat_s: float = BEAT_S
+    answer: Iterator[Event],
+    *,
+    threads: Executor,
+    watch: Callable[[Event], None],
+    beat_s: float = BEAT_S,
+    ended: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[Event | None]:
     """The events of an answer, None after a while without one; when nobody listens any more, the writing stops."""
     loop = asyncio.get_running_loop()

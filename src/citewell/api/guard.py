@@ -97,10 +97,14 @@ UPLOADS = re.compile(
 """The routes that take files."""
 BUNDLES = re.compile("/consult|/api/v1/consults/[^/]+/record|/cds-services/[^/]+")
 """The routes that take a patient's record within their body."""
-STREAMS = re.compile("/stream$")
+STREAMS = re.compile("/stream$|/chat/completions$")
 """The routes that send an answer as it is written."""
 GONE: Message = {"type": "http.disconnect"}
 LEFT = "The client left before its turn came."
+MEBIBYTE = 1 << 20
+KIND_PARTS = 4
+"""Parts of a path that tell what is asked, such as `/api/v1/ask`."""
+MOST_KINDS = 200
 MAX_BUNDLE_BYTES = 32 * 1024 * 1024
 
 
@@ -111,6 +115,7 @@ class Guard:
         self._app = app
         self._site = site
         self._host = host
+        self._asked_before: set[str] = set()
         self._names = frozenset(name.lower() for name in site.app.settings.hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -153,12 +158,15 @@ class Guard:
             return
         path, brings_file = scope["path"], is_upload(scope["method"], scope["path"])
         limits, visitor = self._site.work, scope.get(VISITOR)
-        is_long = brings_file or BUNDLES.fullmatch(path) is not None
-        with bounded(limits.file_processor_s if is_long else limits.processor_s) as allowance:
+        allowed_s = (limits.file_processor_s if brings_file else limits.processor_s) + self._first_s(path)
+        with bounded(allowed_s) as allowance:
             if brings_file:
                 await self._app(scope, paced(receive), send)
                 return
-            channel = Channel(await buffered(receive, max_bytes=limit_of(path, self._usual_bytes)), receive, allowance)
+            first = await buffered(receive, max_bytes=limit_of(path, self._usual_bytes))
+            if BUNDLES.fullmatch(path):
+                allowance.limit_s += limits.record_s_per_mib * len(first.get("body", b"")) / MEBIBYTE
+            channel = Channel(first, receive, allowance)
             async with channel.watched():
                 if visitor is None:
                     await self._app(scope, channel.receive, send)
@@ -175,6 +183,14 @@ class Guard:
                     await self._app(scope, channel.receive, send_in_turn)
                 finally:
                     end_turn()
+
+    def _first_s(self, path: str) -> float:
+        """What the first request of a kind may take more than others."""
+        kind = "/".join(path.split("/")[:KIND_PARTS])
+        if kind in self._asked_before or len(self._asked_before) > MOST_KINDS:
+            return 0.0
+        self._asked_before.add(kind)
+        return self._site.work.first_s
 
     @property
     def _usual_bytes(self) -> int:

@@ -180,6 +180,8 @@ class ServerState:
         try:
             self.worker()
             self.search("fever", Scope.owner(self.tenant), limit=1)
+            self.app.emergency("I have a cough.")
+            self.app.check("Iron is given to adults.", evidence="Iron is not given to children.")
             with suppress(NotFound):  # no guideline is here yet
                 self.app.chat.shelf(Scope.owner(self.tenant))
         except Exception as error:

@@ -107,7 +107,7 @@ def enter_code(
         raise Refused(TOO_LATE)
     told = json.loads(opened)
     user = site.people.user(told["user"], tenant=told["tenant"])
-    account, machine = f"{user.tenant}/{user.email}", request.client.host if request.client else ""
+    account, machine = f"{user.tenant}/{user.email}", machine_of(request, site)
     site.take_try(account, machine)
     if not user.is_active or not site.app.second_factors.takes(user.id, code):
         site.metrics.count("sign_ins", outcome="wrong")
