@@ -18,6 +18,8 @@ from typing import Any, Literal
 Continue = Callable[[int], bool]
 Match = Callable[[int, Continue], bool]
 
+ODD = "\x01"
+"""What ends a text: a sign that hardly any pattern asks for."""
 UNBOUNDED = 60
 """A repetition that may go on for more than this is pumped."""
 DEEP = 200_000
@@ -431,9 +433,9 @@ def provocations(pattern: re.Pattern[str], *, samples: int = 6) -> Iterator[tupl
         for before, piece in [*sampler.pumps, ("", whole + " "), ("", cut + " ")]:
             if (before, piece) not in seen:
                 seen.add((before, piece))
-                yield before, piece, "!"
+                yield before, piece, ODD
                 if before:
-                    yield "", before + piece, "!"
+                    yield "", before + piece, ODD
 
 
 COMMON = (
@@ -471,11 +473,12 @@ TRIVIAL = 4
 
 def growth(pattern: re.Pattern[str], use: Use) -> str | None:
     """A text on which twice the length takes far more than twice the steps; None where none was found."""
-    fragments = [*(("", one, "!") for one in COMMON), *provocations(pattern)]
+    fragments = [*(("", one, ODD) for one in COMMON), *provocations(pattern)]
     steps = Steps(pattern, limit=TOO_MANY)
     for before, piece, after in fragments:
         short, long = (steps.taken(_text(before, piece, after, length), use) for length in LENGTHS)
-        if short > TRIVIAL * LENGTHS[0] and long > 2.4 * short and _keeps_growing(steps, (before, piece, after), use):
+        is_more = short >= TOO_MANY or (short > TRIVIAL * LENGTHS[0] and long > 2.4 * short)
+        if is_more and _keeps_growing(steps, (before, piece, after), use):
             return f"{before!r} + {piece!r} × n + {after!r}"
     return None
 
