@@ -651,8 +651,8 @@ class App:
             return self.guidelines.replay(record, asker)
         if is_consult(record):
             return self.consult.replay(record, asker)
-        if record.words["ended"] == "feedback":
-            raise InputError("This record is feedback on a card, so there is nothing to ask again.")
+        if record.words["setup"].get("assistant") == "cds-hooks":
+            raise InputError("This record is of cards in a record system, so there is no question to ask again.")
         setup = record.words["setup"]
         if setup.get("assistant") == "evidence":
             return self.evidence.replay(record, asker)

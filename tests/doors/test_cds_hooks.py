@@ -147,6 +147,14 @@ def test_an_order_against_an_allergy_or_the_product_information_gets_a_card(door
     assert "version 1" in printed[0]["source"]["label"]
     with door.client(door.nurse) as browser:
         assert "simvastatin" in browser.get(printed[0]["links"][0]["url"]).text
+    with door.client(door.nurse) as api:
+        answer = order(door, "Clarithromycin 250 mg tablets", medications=searchset(taken))
+        record = api.get(f"/api/v1/audit/{answer['extension']['citewell']['answer_id']}").json()
+        assert record["question"] == "p1: orders checked: Clarithromycin 250 mg tablets"
+        warnings = record["order_check"]["warnings"]
+        assert [warning["card"] for warning in warnings] == [card["uuid"] for card in answer["cards"]]
+        assert any("level of simvastatin rises" in warning["quote"] and warning["document_id"] for warning in warnings)
+        assert api.get(f"/audit/{record['answer_id']}").status_code == 200
     unselected = order(door, "Clarithromycin", selected=["MedicationRequest/other"], medications=searchset(taken))
     assert unselected["cards"] == []
     unknown = order(door, "Zzyzx cordial")

@@ -68,8 +68,8 @@ NOT_SENT = (
 OTHER_PATIENT = "The prefetched data are about another patient than the context names. Nothing was compared."
 WRONG_HOOK = "This service is for another hook. GET /cds-services lists the hook of each."
 MAX_SUMMARY = 139
-FEEDBACK = "cds_feedback"
-"""Under which a record holds what became of a card."""
+FEEDBACK, ORDER_CHECK = "cds_feedback", "order_check"
+"""Under which a record holds what became of a card, and the cards of an order."""
 CARD_NAMES = uuid.UUID("8f14d2f0-6f0c-4b7e-9f57-1b1c0e2a9d33")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~])")
 
@@ -153,21 +153,22 @@ async def order_select(request: Request, site: Here, visitor: Member, asked: Hoo
     ordered, not_named = _ordered(asked.context)
     links = Links(site.base(request.url))
 
-    def work() -> tuple[list[dict[str, Any]], list[str]]:
+    def work() -> tuple[list[dict[str, Any]], list[str], str]:
         imported = read_fhir(json.dumps(sent.bundle).encode())
         scope = visitor.whole
         shelf = [entry for entry in site.app.entries(scope) if is_answering(entry) and entry.subject is None]
         check = order_warnings(
             ordered, imported.facts, shelf, lambda document_id: site.opened(document_id, scope).document
         )
-        return list(_order_cards(check, links, asked.hookInstance)), [
-            *not_named,
-            *imported.document.notes,
-            *_not_known(check),
-        ]
+        cards = list(_order_cards(check, links, asked.hookInstance))
+        unread = [*not_named, *imported.document.notes, *_not_known(check)]
+        told = [_warning_record(warning, card["uuid"]) for warning, card in zip(check.warnings, cards, strict=True)]
+        part = {"patient_id": asked.context.patientId, "ordered": ordered, "warnings": told, "unused": unread}
+        question = f"{asked.context.patientId}: orders checked: {'; '.join(ordered) or 'none'}"
+        return cards, unread, _kept(site, visitor, question, {ORDER_CHECK: part})
 
-    cards, unread = await run_in_threadpool(work)
-    return _response(cards, sent, answer_id=None, unused=unread)
+    cards, unread, answer_id = await run_in_threadpool(work)
+    return _response(cards, sent, answer_id=answer_id, unused=unread)
 
 
 @router.post("/{service}/feedback", dependencies=[Depends(our_request)])
@@ -276,9 +277,7 @@ def _ordered(context: HookContext) -> tuple[list[str], list[str]]:
 # --------------------------------------------------------------------------------------------------------------- cards
 
 
-def _response(
-    cards: list[dict[str, Any]], sent: Prefetched, *, answer_id: str | None, unused: list[str]
-) -> dict[str, Any]:
+def _response(cards: list[dict[str, Any]], sent: Prefetched, *, answer_id: str, unused: list[str]) -> dict[str, Any]:
     """The cards, each saying what could not be used; where there are none, the extension alone says so."""
     left_out = [*sent.notes, *unused]
     if left_out:
@@ -381,32 +380,38 @@ def escaped(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", text.replace("\n", " "))
 
 
-# ------------------------------------------------------------------------------------------------------------ feedback
+# -------------------------------------------------------------------------------------------------------------- record
 
 
-def _keep_feedback(site: ServerState, visitor: Visitor, service: str, card: CardFeedback) -> None:
-    """A record of its own in the log: who says what became of which card."""
-    asker, library = whole_asker(visitor), site.app.library
-    question = f"Feedback on card {card.card}: {card.outcome}"
+def _kept(site: ServerState, visitor: Visitor, question: str, part: Mapping[str, Any]) -> str:
+    """The id of a record of its own in the log: who was given which cards, or says what became of one."""
+    asker, library, answer_id = whole_asker(visitor), site.app.library, str(uuid.uuid4())
+    at = {"stamp": library.stamp(), "is_settled": True, "embedder": library.embedder()}
     words: dict[str, Any] = {
-        "ended": "feedback",
+        "ended": "answered",
         "question": question,
         "history": [],
         "asker": {"user_id": asker.user_id, "role": asker.role.value},
         "scope": scope_json(asker.scope),
-        "library": {
-            "stamp": library.stamp(),
-            "is_settled": True,
-            "embedder": library.embedder(),
-            "documents": 0,
-            "generations": "",
-            "digest": digest(()),
-        },
-        "setup": {"citewell": __version__, "assistant": "cds-hooks", "writer": {"name": "none"}},
+        "library": {**at, "documents": 0, "generations": "", "digest": digest(())},
+        "setup": {"citewell": __version__, "assistant": "cds-hooks", "writer": {"name": "rules"}},
         "evidence": [],
         "claims": [],
         "answer": None,
-        FEEDBACK: {"service": service, "kept_at": datetime.now(UTC).isoformat(), **card.model_dump(mode="json")},
+        **part,
     }
-    kept = KeptOutcome(str(uuid.uuid4()), question, asker, place=None, words=words, text=None, route=None)
+    kept = KeptOutcome(answer_id, question, asker, place=None, words=words, text=None, route=None)
     site.ask_service().ledger.keep(kept)
+    return answer_id
+
+
+def _warning_record(warning: OrderWarning, card: str) -> dict[str, Any]:
+    """A warning as a record holds it; its words go when their document is erased."""
+    conflict, entry = warning.conflict, warning.entry
+    told = {"kind": conflict.kind, "medicine": conflict.medicine, "is_grave": conflict.is_grave, "card": card}
+    return {**told, "quote": conflict.text, "document_id": None if entry is None else entry.id}
+
+
+def _keep_feedback(site: ServerState, visitor: Visitor, service: str, card: CardFeedback) -> None:
+    part = {"service": service, "kept_at": datetime.now(UTC).isoformat(), **card.model_dump(mode="json")}
+    _kept(site, visitor, f"Feedback on card {card.card}: {card.outcome}", {FEEDBACK: part})

@@ -82,7 +82,7 @@ def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator
     for resource in entries:
         if resource.get("resourceType") == "Condition" and _is_active(resource):
             began = min(_dates(resource), default=None)
-            days = (last - began).days if last and began else None
+            days = (last - began).days if last and began and began <= last else None
             if name := plain_name(_named(resource)):
                 yield Complaint(name, days, "Condition")
 
