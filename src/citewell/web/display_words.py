@@ -16,12 +16,12 @@ from citewell.types import EVERY, LifecycleState
 RELEVANCE = ((0.5, "strong"), (0.25, "good"), (0.1, "fair"), (0.0, "weak"))
 """From which relevance a match is called what."""
 
-ANSWERS, PARTLY, UNSURE = (
+ANSWERS, PROBABLY, UNSURE = (
     "Answers your question",
-    "Answers part of it: check the source",
+    "Probably answers it: check the source",
     "May not answer it: read the source",
 )
-LEVELS = ((0.75, ANSWERS), (0.5, PARTLY), (0.0, UNSURE))
+LEVELS = ((0.75, ANSWERS), (0.5, PROBABLY), (0.0, UNSURE))
 """What an answer is called by how often one with its score is right."""
 
 VERDICTS = {
@@ -106,8 +106,8 @@ def answer_level(answer: Mapping[str, Any]) -> tuple[str, str]:
     """
     level = next(word for least, word in LEVELS if answer["confidence"]["calibrated"] >= least)
     if answer["action"] == "QUALIFY" and level == ANSWERS:
-        level = PARTLY
-    return level, {ANSWERS: "good", PARTLY: "busy", UNSURE: "wait"}[level]
+        level = PROBABLY
+    return level, {ANSWERS: "good", PROBABLY: "busy", UNSURE: "wait"}[level]
 
 
 def relevance_word(relevance: float) -> str:
