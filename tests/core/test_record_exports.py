@@ -243,3 +243,18 @@ def test_the_same_file_at_once_twice_is_kept_once(app: App) -> None:
         thread.join()
     alone = {fact.id for fact in record.facts.all(record.scope)}
     assert (len(record._app.entries()), len(alone)) == (2, 6)
+
+
+def people(record: Record) -> list[tuple[object, ...]]:
+    found = record.facts.all(record.scope, kind="person")
+    return [(fact.name, fact.born, fact.sex) for fact in found if isinstance(fact, RecordOwner)]
+
+
+def test_a_file_that_does_not_say_who_it_is_about_takes_nothing_from_the_person(record: Record) -> None:
+    record.import_source(Source(bundle({**PATIENT, "gender": "female"}), "a.json"))
+    before = people(record)
+    record.import_source(Source(bundle({"resourceType": "Patient", "id": "p1"}, INR), "b.json"))
+    record.import_source(Source(bundle({**PATIENT, "birthDate": "1950"}, PENICILLIN), "c.json"))
+    assert people(record) == before != []
+    with pytest.raises(InputError, match="date of birth in this file does not match"):
+        record.import_source(Source(bundle({**PATIENT, "birthDate": "1950-02-04"}), "d.json"))

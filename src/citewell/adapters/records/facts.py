@@ -70,7 +70,7 @@ class SqlFacts:
         tenant, sure = tenant_of(scope), CONFIRMED if is_restored else AS_READ
         known = {row.id: row for row in connection.execute(select(facts).where(facts.c.tenant == tenant))}
         new, changed = [], 0
-        for told in (_under_its_name(fact, known.get(fact.id)) for fact in given):
+        for told in (_of_the_same(fact, known.get(fact.id)) for fact in given):
             has_to_wait = stays(known.get(told.id), told)
             if has_to_wait and isinstance(told, ONE_OF_EACH):
                 continue
@@ -254,11 +254,15 @@ def tenant_of(scope: Scope) -> str:
     return scope.tenant
 
 
-def _under_its_name(fact: Fact, row: Row[Any] | None) -> Fact:
-    """Whom a record is about keeps the name that it has, whatever later files say."""
-    if row is None or not isinstance(fact, RecordOwner) or row.body["name"] == NO_NAME:
+def _of_the_same(fact: Fact, row: Row[Any] | None) -> Fact:
+    """Whom a record is about keeps the name that it has, and what a later file does not tell, or less exactly."""
+    if row is None or not isinstance(fact, RecordOwner):
         return fact
-    return replace(fact, name=row.body["name"])
+    before = read_fact(row.body)
+    assert isinstance(before, RecordOwner)
+    name = fact.name if before.name == NO_NAME else before.name
+    born = max((date for date in (fact.born, before.born) if date), key=lambda date: len(date.text), default=None)
+    return replace(fact, name=name, born=born, died=fact.died or before.died, sex=fact.sex or before.sex)
 
 
 def _kept(scope: Scope) -> ColumnElement[bool]:

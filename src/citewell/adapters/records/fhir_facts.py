@@ -152,7 +152,7 @@ def _amount(dosage: Json) -> tuple[str | None, str | None]:
         return None, None
     counted = COUNTED.match(plain)
     unit = counted.group().lower() if counted else UNITS.get(plain.casefold(), plain)
-    return " to ".join(f"{part['value']:g}" for part in parts), unit
+    return " to ".join(f"{float(part['value']):g}" for part in parts), unit
 
 
 def _frequency_type(dosage: Json) -> FrequencyType | None:
