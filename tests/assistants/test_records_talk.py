@@ -255,3 +255,19 @@ def test_what_stands_outside_the_facts_of_an_export_is_told(app: App, talk: Talk
 )
 def test_wordings_that_no_table_has_are_read_by_their_meaning(talk: Talk, question: str, told: str) -> None:
     assert told in talk(question).text
+
+
+def test_what_the_record_has_no_section_for_is_said_and_not_taken_from_own_facts(talk: Talk) -> None:
+    assert talk("what illnesses run in my family").text.startswith("Your record does not include anything about your")
+    assert talk("whats my insurance").text.startswith("Your record does not include anything about your insurance.")
+
+
+def test_a_season_is_a_time(talk: Talk) -> None:
+    text = talk("what happened in the summer of 2020").text
+    assert text.startswith("Your record has 3 entries from June 2020 to August 2020:")
+    assert "Td (adult)" not in text
+
+
+def test_a_kind_stands_beside_a_no_only_for_a_name_that_nobody_knows(talk: Talk) -> None:
+    assert "Influenza, seasonal" in talk("have i had the grinzel jab").text
+    assert "Atrial Fibrillation" not in talk("do i have psoriasis").text

@@ -642,7 +642,7 @@ def _before_a_no(
     near = nearest(turn.text, [*dict.fromkeys([*missing, *about])], known, every, turn.records.alike)
     if missing:  # what tables know by its name is of one kind: a test is no medicine
         near = [match for match in near if match.row is not None or any(map(names.may_be, match.facts))]
-    is_known_name = bool(missing or names.vaccines or names.concepts)
+    is_known_name = bool(missing or names.vaccines or any(map(names.knows, about)))
     return with_nearest(gathered, about, near, known, is_known_name=is_known_name)
 
 

@@ -237,11 +237,15 @@ class Names:
         odd = [word for word in sorted(self.words) if isinstance(fact, NAMED_BY_PEOPLE) or not is_word(word)]
         return [(word, other) for word in odd for other in sorted(held) if is_misspelling(word, other)]
 
+    def knows(self, phrase: str) -> bool:
+        """Whether the lexicon knows a name."""
+        return bool(_concepts(phrase, self.lexicon))
+
     def may_be(self, fact: Fact) -> bool:
         """Whether a fact is of a kind that the names which tables know may mean; a known medicine is no other one."""
         if isinstance(fact, Medication | Allergy) and (self.medicines or self.classes):
             return not any(medicines(name) for name in names_of(fact))
-        kinds: tuple[type[Fact], ...] = (LabResult,) if self.tests else ()
+        kinds: tuple[type[Fact], ...] = (LabResult, Diagnosis, Procedure, Symptom) if self.tests else ()
         kinds += (Medication, Allergy) if self.medicines or self.classes else ()
         return bool(self.lay) or not kinds or isinstance(fact, kinds)
 

@@ -38,6 +38,7 @@ KINDS = {
     "procedure": "operation or procedure",
     "vaccination": "vaccination",
     "referral": "referral",
+    "professional": "doctor for",
 }
 """What names are held against a question as."""
 CLOSEST = "The closest match in your record, which may be something different:"
@@ -59,8 +60,9 @@ def nearest(
     """What is near to a question, or to the words that say what it is about, nearest first."""
     called: dict[tuple[str, str], list[Fact]] = {}
     for fact in known.facts:
-        if not isinstance(fact, RecordOwner | Professional | Appointment):
-            for name in names_of(fact):
+        if not isinstance(fact, RecordOwner | Appointment):
+            names = names_of(fact) if not isinstance(fact, Professional) else filter(None, [fact.specialty])
+            for name in names:
                 called.setdefault((KINDS[fact.kind], name_of_test(name)), []).append(fact)
     plain, of_kind = [name for _, name in called], [f"{kind}: {name}" for kind, name in called]
     of_rows = [row.words for row in every]
