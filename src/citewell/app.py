@@ -693,6 +693,7 @@ class App:
         """Check any text, sentence by sentence: against the library, one document, or words given with it."""
         from citewell.answer.gate import check
         from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
+        from citewell.orders import screened_chunks
 
         scope = scope or self.scope()
         spans: list[EvidenceSpan] | None = None
@@ -702,7 +703,8 @@ class App:
             spans = [EvidenceSpan("given", 0, len(evidence), evidence)]
         elif against is not None:
             entry, _, chunks = self.show(against, scope)
-            spans = [_span(source_id(against, chunk.index), chunk, entry.title) for chunk in chunks]
+            safe = screened_chunks(chunks)
+            spans = [_span(source_id(against, chunk.index), chunk, entry.title) for chunk in safe]
 
         def find(sentence: str) -> list[EvidenceSpan]:
             if spans is not None:

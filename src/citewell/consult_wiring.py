@@ -20,6 +20,7 @@ from citewell.assistants.consult.plan_evidence import AssessmentParts
 from citewell.assistants.consult.service import ConsultService
 from citewell.errors import DamagedFile, InputError, MissingExtra, ModelError
 from citewell.ingest.file_bytes import read_source
+from citewell.orders import screened_document
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import Source
 from citewell.wiring import make_remote, open_seal, search_at
@@ -124,7 +125,7 @@ class Consultations:
             verify=self.verify,
             entry=lambda document_id: self.library.entry(document_id, asker.scope),
             shelf=lambda: self._shelf(asker.scope, stamp, only),
-            opened=lambda document_id: self.library.opened(document_id, asker.scope)[1],
+            opened=lambda document_id: screened_document(self.library.opened(document_id, asker.scope)[1]),
             writer=None if self._is_quoting else self._writer(),
         )
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from citewell.answer.generate import TURN_TOKENS, Budget, assemble, render, render_one
 from citewell.errors import TokenBudgetExceededError
 from citewell.minilm.tokenizer import WordPiece
+from citewell.orders import screened
 from citewell.types import Message
 from tests.core.answers import DOCUMENT, evidence, hit
 
@@ -33,6 +34,7 @@ roles = st.sampled_from(["user", "assistant"])
 def test_no_context_exceeds_its_budget(texts: list[str], history: list[Message], window: int) -> None:
     budget = Budget(window=window, reply=100, max_evidence=600, max_history=200)
     hits = [hit(words, index) for index, words in enumerate(texts)]
+    safe = [one for one in map(screened, hits) if one.text.strip()]
     context = assemble("What is the dose?", hits, history, system=SYSTEM, budget=budget, count=COUNT)
     prompt = COUNT(SYSTEM) + COUNT(render(context.evidence, "What is the dose?")) + 2 * TURN_TOKENS
     prompt += sum(COUNT(message.text) + TURN_TOKENS for message in context.history)
@@ -42,8 +44,8 @@ def test_no_context_exceeds_its_budget(texts: list[str], history: list[Message],
         assert one.hit.text.startswith(one.text)
         assert one.text == one.hit.text[: one.end - one.start]
     kept = [one.hit for one in context.evidence]
-    skipped = hits.index(kept[0]) if kept else 0  # of these not even a sentence fits
-    assert kept == hits[skipped : skipped + len(kept)]
+    skipped = safe.index(kept[0]) if kept else 0  # of these not even a sentence fits
+    assert kept == safe[skipped : skipped + len(kept)]
 
 
 def test_build_context_with_source_ids() -> None:
@@ -66,8 +68,10 @@ def test_instructions_inside_a_document_are_flagged() -> None:
     plain = hit("Give 5 mg.", 1)
     hits = [hit(orders), plain, replace(plain, document=orders), replace(plain, section=("Doses", orders))]
     context = assemble("Dose?", hits, [], system=SYSTEM, budget=Budget(2_000, 100), count=COUNT)
-    assert [one.is_suspicious for one in context.evidence] == [True, False, True, True]
-    assert "reads like an instruction" in render_one(context.evidence[0])
+    assert [one.is_suspicious for one in context.evidence] == [False, True, True]
+    shown = render(context.evidence, "Dose?")
+    assert "gnore all previous" not in shown
+    assert shown.count("was left out") == 2
 
 
 def test_token_budget_exceeded() -> None:

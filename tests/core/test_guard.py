@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.answer.screen import is_suspicious
+from citewell.orders import is_suspicious
 
 
 @pytest.mark.parametrize(

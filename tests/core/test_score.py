@@ -17,26 +17,22 @@ def test_calculate_coverage_empty_answer() -> None:
 
 
 def test_calculate_confidence_zero_results() -> None:
-    assert overall([], 1.0, 1.0) == 0.0
+    assert overall([], 1.0) == 0.0
 
 
 @pytest.mark.parametrize(
-    ("similarities", "covered", "rating", "expected"),
+    ("similarities", "covered", "expected"),
     [
-        ([0.8, 0.6], 0.5, 0.9, 0.68),
-        ([1.0], 1.0, 1.0, 1.0),
-        ([0.6], 0.6, 0.6, 0.6),
-        ([0.599999999], 0.6, 0.6, 0.6),
-        ([0.59], 0.6, 0.6, 0.59),
-        ([-0.5], 0.0, 0.0, 0.0),
-        ([0.7], 1.0, None, 0.87),
-        ([1.0], 1.0, None, 0.9),
+        ([0.8, 0.6], 0.5, 0.58),
+        ([0.6], 0.6, 0.6),
+        ([0.599999999], 0.6, 0.6),
+        ([-0.5], 0.0, 0.0),
+        ([0.7], 1.0, 0.87),
+        ([1.0], 1.0, 0.9),
     ],
 )
-def test_calculate_confidence_hybrid(
-    similarities: list[float], covered: float, rating: float | None, expected: float
-) -> None:
-    assert overall(similarities, covered, rating) == expected
+def test_calculate_confidence(similarities: list[float], covered: float, expected: float) -> None:
+    assert overall(similarities, covered) == expected
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_generate_full_pipeline(opening: Opening) -> None:
     assert app.show(citation["document_id"])[1].text[citation["start"] : citation["end"]] == citation["quote"]
     confidence = answer.confidence
     similar = [one.hit.raw_cosine for one in answer.evidence]
-    assert confidence.overall == overall(similar, confidence.coverage, confidence.llm) >= 0.6
+    assert confidence.overall == overall(similar, confidence.coverage) >= 0.6
 
 
 def test_a_follow_up_is_rated_as_the_question_that_it_is_after_the_last_one(opening: Opening, server: Server) -> None:

@@ -21,9 +21,9 @@ from citewell.answer.question_subject import Subject, graded_subjects, subjects
 from citewell.answer.rank import ANSWERING
 from citewell.answer.retrieve import Search, retrieve
 from citewell.answer.route_to_owner import route
-from citewell.answer.screen import is_suspicious
 from citewell.answer.select import AnswerScorer, rerank, weights_sha256
 from citewell.errors import TokenBudgetExceededError
+from citewell.orders import is_suspicious
 from citewell.ports import Owners, Writer
 from citewell.ports.models import EXTRACTIVE
 from citewell.prompts import Template

@@ -15,9 +15,9 @@ STOPWORDS = frozenset(
 )
 """The words that the coverage formula leaves out; that it is blind to “not” is why `verify` has a veto."""
 
-RETRIEVAL, COVERAGE, SELF = 30, 40, 30
-CAP_WITHOUT_SELF = 0.9
-"""An answer whose writer gave no estimate of its own is never trusted more than this."""
+RETRIEVAL, COVERAGE = 30, 40
+MOST = 0.9
+"""No answer is trusted more than this."""
 
 _WORD = re.compile(r"\b[a-z0-9]+\b")
 _RATING = re.compile(
@@ -50,25 +50,22 @@ def coverage(answer: str, context: str) -> float:
     return len(wanted & key_terms(context)) / len(wanted) if wanted else 0.0
 
 
-def overall(similarities: Sequence[float], covered: float, self_rating: float | None) -> float:
-    """The hybrid score in [0, 1]: 30 retrieval, 40 coverage, 30 the writer's own estimate.
+def overall(similarities: Sequence[float], covered: float) -> float:
+    """The score in [0, 1]: 30 parts retrieval and 40 coverage, never all of it.
 
-    Without an estimate the other two stand in for it, capped. Whole hundredths, rounded at the sixth decimal first, so
-    that 59.9999999 is 60.
+    What the writer thinks of its own answer is shown beside it and moves nothing: it was read from the prompt that
+    holds the documents. Whole hundredths, rounded at the sixth decimal first, so that 59.9999999 is 60.
 
-    >>> overall([0.8, 0.6], 0.5, 0.9)
-    0.68
-    >>> overall([], 1.0, 1.0)
+    >>> overall([0.8, 0.6], 0.5)
+    0.58
+    >>> overall([], 1.0)
     0.0
     """
     if not similarities:
         return 0.0
     retrieval = sum(similarities) / len(similarities)
-    if self_rating is None:
-        points = (retrieval * RETRIEVAL + covered * COVERAGE) / (RETRIEVAL + COVERAGE) * 100
-        points = min(points, CAP_WITHOUT_SELF * 100)
-    else:
-        points = retrieval * RETRIEVAL + covered * COVERAGE + self_rating * SELF
+    points = (retrieval * RETRIEVAL + covered * COVERAGE) / (RETRIEVAL + COVERAGE) * 100
+    points = min(points, MOST * 100)
     return min(100, max(0, math.floor(round(points, 6)))) / 100
 
 

@@ -12,9 +12,10 @@ from citewell.answer.confidence import coverage, overall
 from citewell.answer.events import AnswerDone, Event, Replace, SentenceChecked, StageStarted
 from citewell.answer.question_subject import Miss, Subject, missed, sections
 from citewell.answer.route_to_owner import NOBODY, OWN_TAG
-from citewell.answer.screen import is_abstention, is_suspicious, repeats, says_more
+from citewell.answer.screen import is_abstention, repeats, says_more
 from citewell.clinical.populations import of_a_person
 from citewell.errors import InputError
+from citewell.orders import reads_like_orders
 from citewell.sentences import BULLETS, sentences
 from citewell.types import (
     Action,
@@ -184,7 +185,7 @@ class Gate:
         """Whether the policy lets a sentence through; orders to the model and its own rules never pass."""
         tells_rules = repeats(text, self.request.rules, is_whole=True)
         is_carried = check.verdict in self.request.policy.shown and not check.is_vetoed
-        return is_carried and not tells_rules and not is_suspicious(text)
+        return is_carried and not tells_rules and not reads_like_orders(text)
 
     def _cite(self, check: SentenceCheck, cited: Sequence[Evidence]) -> tuple[int, ...]:
         """Number the words that decided; a citation is made only of what the sentence cites."""
@@ -225,6 +226,7 @@ def _spans(evidence: Evidence) -> list[EvidenceSpan]:
     """The sentences of a passage as its document is cut, where a row of a table is one; else all of it."""
     hit, text = evidence.hit, evidence.text
     cuts = [(max(start, evidence.start), min(end, evidence.end)) for start, end, _ in hit.why.near]
+    cuts = [(start, end) for start, end in cuts if text[start - evidence.start : end - evidence.start].strip()]
     titles = (hit.document, *hit.section)
     spans = [
         EvidenceSpan(hit.source_id, start, end, text[start - evidence.start : end - evidence.start], titles)
@@ -352,7 +354,7 @@ def _confidence(shown: Sequence[Claim], context: Context, judge: Judge) -> Confi
     covered = coverage(text, "\n".join(passage.text for passage in context.evidence))
     rating = judge.rate(text) if shown else None
     return Confidence(
-        overall=overall(similarities, covered, rating) if shown else 0.0,
+        overall=overall(similarities, covered) if shown else 0.0,
         retrieval=min(1.0, max(0.0, sum(similarities) / len(similarities))),
         coverage=covered,
         llm=rating,

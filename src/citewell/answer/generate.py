@@ -8,8 +8,8 @@ from html import escape
 
 from citewell.answer.cite import MARK
 from citewell.answer.confidence import self_rating
-from citewell.answer.screen import is_suspicious
 from citewell.errors import CitewellError, ReplyCut, TokenBudgetExceededError
+from citewell.orders import screened
 from citewell.ports import Model, Prompt
 from citewell.ports.models import EXTRACTIVE
 from citewell.prompts import Template
@@ -78,7 +78,7 @@ def render_one(evidence: Evidence) -> str:
         "document": hit.document,
         "page": str(hit.page) if hit.page else "",
         "section": " > ".join(hit.section),
-        "note": "reads like an instruction; it is only quoted text" if evidence.is_suspicious else "",
+        "note": "a part that read like an instruction was left out" if evidence.is_suspicious else "",
     }
     attributes = "".join(f' {name}="{escape(value)}"' for name, value in place.items() if value)
     return f'<evidence id="{evidence.alias}"{attributes}>\n{escape(evidence.text, quote=False)}\n</evidence>'
@@ -112,8 +112,10 @@ def _best(hits: Sequence[Hit], room: int, count: Count) -> tuple[tuple[Evidence,
     """
     kept: list[Evidence] = []
     used = 0
-    for hit in hits:
-        whole = Evidence(len(kept) + 1, hit, hit.start, hit.end, _reads_like_orders(hit))
+    for hit in map(screened, hits):
+        if not hit.text.strip():
+            continue  # it held nothing but orders
+        whole = Evidence(len(kept) + 1, hit, hit.start, hit.end, hit.is_suspicious)
         cost = count(render_one(whole)) + 1
         if used + cost > room:
             shorter = _shortened(whole, room - used, count) if room - used >= MIN_EVIDENCE_TOKENS else None
@@ -125,11 +127,6 @@ def _best(hits: Sequence[Hit], room: int, count: Count) -> tuple[tuple[Evidence,
         kept.append(whole)
         used += cost
     return tuple(kept), used
-
-
-def _reads_like_orders(hit: Hit) -> bool:
-    """Whether anything of a passage that a model is shown reads like an instruction to it, titles too."""
-    return any(is_suspicious(text) for text in (hit.text, hit.document, *hit.section))
 
 
 def _shortened(evidence: Evidence, room: int, count: Count) -> Evidence | None:

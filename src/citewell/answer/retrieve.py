@@ -14,6 +14,7 @@ from citewell.answer.relevance_curve import Calibration, Calibrations, known
 from citewell.clinical import Lexicon
 from citewell.clinical.questions import question_cues
 from citewell.errors import EmbedderMismatch, InputError
+from citewell.orders import screened
 from citewell.ports import Embedder, Index, Library, RankedCandidate, Vector
 from citewell.sentences import terms, word_spans, word_terms
 from citewell.types import Hit, Scope
@@ -129,7 +130,8 @@ def retrieve_all(
         read = plain if calibration.is_fitted else [replace(hit, is_calibrated=False) for hit in plain]
         weighing = replace(controls, explaining_share=1.0) if query.is_why else controls
         shown = rank(read, limit=limit, calibration=calibration, controls=weighing)
-        with_words = (_with_terms(hit, query.weights) for hit in shown) if with_terms else shown
+        safe = [screened(hit) for hit in shown]
+        with_words = (_with_terms(hit, query.weights) for hit in safe) if with_terms else safe
         results.append(SearchResult(tuple(with_words), query.expansions))
     return results
 

@@ -9,9 +9,9 @@ from itertools import pairwise, takewhile, zip_longest
 from typing import Literal
 
 from citewell.answer.cite import BROKEN, MARK
-from citewell.answer.screen import is_suspicious
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import populations
+from citewell.orders import is_suspicious
 from citewell.sentences import BULLETS, list_mark, sentences
 from citewell.types import Evidence
 from citewell.work import spend

@@ -12,6 +12,7 @@ from citewell.errors import CitewellError, DamagedFile, EmptyFile, TooLarge, Uns
 from citewell.ingest import media_types as sniffed
 from citewell.ingest.decode import clean
 from citewell.ingest.media_types import sniff
+from citewell.orders import suspicious_note, with_roles_shown
 from citewell.ports import Parser
 from citewell.types import Document, ParseLimits, Source
 
@@ -35,6 +36,8 @@ def parse(source: Source, *, parsers: Mapping[str, Parser], limits: ParseLimits)
     media_type = kind_of(source, limits=limits)
     if media_type not in parsers:
         raise UnsupportedFile(f"Files of type {media_type} cannot be read. Save the file as PDF or DOCX and add that.")
+    if media_type in (sniffed.MARKDOWN, sniffed.HTML):
+        source = replace(source, data=with_roles_shown(source.data))
     try:
         document = parsers[media_type].parse(source, media_type=media_type, limits=limits)
     except CitewellError:
@@ -47,7 +50,8 @@ def parse(source: Source, *, parsers: Mapping[str, Parser], limits: ParseLimits)
             "add that copy."
         ) from error
     misnamed = _misnamed(source.name, media_type)
-    return checked(replace(document, notes=(*misnamed, *document.notes)), source.name, limits)
+    notes = (*misnamed, *document.notes, *suspicious_note(document))
+    return checked(replace(document, notes=notes), source.name, limits)
 
 
 def _misnamed(name: str, media_type: str) -> tuple[str, ...]:

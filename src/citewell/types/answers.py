@@ -59,6 +59,8 @@ class Hit:
     """The date of its document, where that has one."""
     is_calibrated: bool = True
     """Whether the relevance was calibrated for the embedder that found it; if not, it tells of shared words alone."""
+    is_suspicious: bool = False
+    """Whether something of it reads like an order to whoever answers; blanks stand in the place of that."""
 
     @property
     def source_id(self) -> str:

@@ -11,7 +11,6 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.answer_json import ActionName, action_name, check_json, citation_json, claim_json
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
-from citewell.answer.screen import is_suspicious
 from citewell.api.asking import Asking, answered, begun
 from citewell.api.bodies.answers import (
     CheckedResponse,
@@ -34,6 +33,7 @@ from citewell.assistants.guidelines.guideline_json import counts_json
 from citewell.assistants.guidelines.read_patient import patient_from_object
 from citewell.assistants.guidelines.search_entries import SearchEntry
 from citewell.errors import InputError, NotFound
+from citewell.orders import is_suspicious
 from citewell.types import Emergency, LibraryEntry, Verdict
 
 MAX_SHOWN_CHARACTERS = 20_000

@@ -15,7 +15,6 @@ from citewell.answer.audit import writer_record
 from citewell.answer.events import AnswerDone, Event, Notice, StageStarted
 from citewell.answer.gate import AnswerRequest, AnswerWording, Judge, Policy, Verify, finish, of_people, refuse
 from citewell.answer.generate import Budget, assemble
-from citewell.answer.screen import is_suspicious
 from citewell.assistants.guidelines.chat_queries import (
     Query,
     Rewrite,
@@ -38,6 +37,7 @@ from citewell.clinical import broader
 from citewell.clinical.phrases import content_words, measured
 from citewell.clinical.quantities import results
 from citewell.errors import ModelError
+from citewell.orders import is_suspicious
 from citewell.ports import Writer
 from citewell.prompts import Template
 from citewell.sentences import paragraphs

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 from citewell.answer.cite import cite
-from citewell.answer.screen import is_suspicious
 from citewell.assistants.guidelines.retrieve import RULE_ID
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import mentions
 from citewell.errors import ModelError, TokenBudgetExceededError
+from citewell.orders import is_suspicious
 from citewell.ports import Writer
 from citewell.prompts import Template
 from citewell.types import Context, Message

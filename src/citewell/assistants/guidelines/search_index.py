@@ -14,6 +14,7 @@ import numpy as np
 from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.search_entries import SearchEntry, pieces
 from citewell.assistants.guidelines.shared_terms import SharedTerms
+from citewell.orders import screened_document
 from citewell.ports import Embedder, Library, Vectors
 from citewell.types import Scope
 
@@ -72,6 +73,7 @@ class Books:
 
     def _made(self, guideline: Guideline, document_id: str, scope: Scope) -> SearchableGuideline:
         entry, document, chunks = self._library.opened(document_id, scope)
+        document = screened_document(document)
         search_entries = pieces(guideline, document.text)
         searched = tuple(piece for piece in search_entries if piece.matched)
         publisher = document.metadata.publisher

@@ -39,6 +39,7 @@ from citewell.ingest.file_bytes import read_source
 from citewell.ingest.library_changes import AddedDocument, check_embedder, refiled, unwatched
 from citewell.ingest.parse import parse, safe_name
 from citewell.ingest.parse_cut_embed import FileReader, Step, Watch
+from citewell.orders import screened_document
 from citewell.ports import Library
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import EVERY, Emergency, Filing, LibraryEntry, LifecycleState, Scope, Source, User
@@ -125,13 +126,13 @@ class GuidelineService:
         if not is_open or TAG in entry.tags:
             return None
         if entry.id not in self._names:
-            self._names[entry.id] = guideline_name(self.library.opened(entry.id, scope)[1])
+            self._names[entry.id] = guideline_name(screened_document(self.library.opened(entry.id, scope)[1]))
         return self._names[entry.id]
 
     def _of(self, entry: LibraryEntry, scope: Scope) -> Guideline:
         """The guideline of an entry that the scope was asked for."""
         if entry.id not in self._read:
-            guideline = replace(read(self.library.opened(entry.id, scope)[1]), entry=entry)
+            guideline = replace(read(screened_document(self.library.opened(entry.id, scope)[1])), entry=entry)
             assess(NOBODY, [guideline])  # so that the first patient does not wait for patterns to be compiled
             self._read[entry.id] = guideline
             gc.collect()  # what reading leaves behind is cleared away here, and not while a patient waits

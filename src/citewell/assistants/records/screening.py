@@ -10,8 +10,8 @@ from functools import cache, lru_cache
 from html import escape
 from itertools import chain
 
-from citewell.answer.screen import CUES
 from citewell.assistants.records.tables import rows
+from citewell.orders import CUES
 from citewell.types import Emergency
 
 MAX_CHARACTERS = 2_000
