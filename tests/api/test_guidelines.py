@@ -52,7 +52,7 @@ def knock(app: App) -> Knock:
 
 @pytest.mark.parametrize("base", ["/api/v1", ""])
 def test_a_patient_on_file_or_in_the_body_is_assessed_on_record(knock: Knock, app: App, base: str) -> None:
-    ann = knock("ann")
+    ann = knock("ann", Role.ADMIN)
     listed = ann.get(f"{base}/assess/patients").json()
     assert listed == {"patients": [{"id": "PT-1", "name": None, "age": 62, "sex": None}], "unreadable": []}
     on_file = ann.post(f"{base}/assess/PT-1")
@@ -177,7 +177,7 @@ def test_who_has_not_signed_in_gets_a_problem_not_a_page(app: App) -> None:
 
 def test_one_bad_file_among_the_patients_hides_nobody_and_is_named(knock: Knock, app: App) -> None:
     (app.settings.home / "patients" / "bad.json").write_text("{")
-    ann = knock("ann")
+    ann = knock("ann", Role.ADMIN)
     listed = ann.get("/assess/patients").json()
     assert (len(listed["patients"]), listed["unreadable"]) == (1, ["bad.json"])
     assert ann.post("/assess/PT-1").status_code == 200
@@ -191,7 +191,7 @@ def test_patients_on_file_are_closed_to_other_users_of_the_machine(knock: Knock,
     for path in (folder, folder / "one.json", elsewhere):
         path.touch()
         path.chmod(0o755)
-    knock("ann").get("/assess/patients")
+    knock("ann", Role.ADMIN).get("/assess/patients")
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "one.json", elsewhere)]
     assert modes == [0o700, 0o700, 0o755]
 

@@ -164,3 +164,40 @@ def test_replies_are_given_to_who_asked_alone(office: Office) -> None:
     ids = [kept.answer_id, other.answer_id]
     assert office.inbox.replies(ids, ANN) == {kept.answer_id: "With food."}
     assert office.inbox.replies(ids, BOB) == {}
+
+
+def test_who_owned_a_tag_earlier_sees_its_questions_no_more(office: Office) -> None:
+    before, after = (
+        office.people.add(tenant="clinic", email=f"{name}@clinic.example", name=name, role=Role.MEMBER, tags=["ward"])
+        for name in ("before", "after")
+    )
+    office.people.set_owner("ward", tenant="clinic", owner_id=before.id)
+    routed_id = office.ledger.keep(ending(route=replace(ROUTE, owner_id=before.id)))
+    assert routed_id is not None
+    assert [item.id for item in office.inbox.waiting(before.asker()).items] == [routed_id]
+    office.people.set_owner("ward", tenant="clinic", owner_id=after.id)
+    assert office.inbox.waiting(before.asker()) == NOTHING
+    assert office.inbox.open_count(before.asker()) == 0
+    for step in (
+        lambda: office.inbox.one(routed_id, before.asker()),
+        lambda: office.inbox.reply(routed_id, "Take it with food.", before.asker()),
+        lambda: office.inbox.close(routed_id, before.asker()),
+    ):
+        with pytest.raises(NotFound):
+            step()
+    assert [item.id for item in office.inbox.waiting(after.asker()).items] == [routed_id]
+    assert office.inbox.reply(routed_id, "Take it with food.", after.asker()).replied_by == after.id
+    office.people.set_owner("ward", tenant="clinic", owner_id=None)
+    assert office.inbox.waiting(after.asker()) == NOTHING
+    assert len(office.inbox.waiting(ADMIN).items) == 1
+
+
+def test_an_item_that_was_altered_hides_no_other(office: Office) -> None:
+    ids = [office.ledger.keep(ending(f"Question {number}?", route=ROUTE)) for number in range(3)]
+    with office.library.engine.begin() as connection:
+        connection.execute(update(routed).where(routed.c.id == ids[1]).values(owner_id=CAROL.user_id))
+    items = {item.id: item.reason for item in office.inbox.waiting(ADMIN).items}
+    assert set(items) == set(ids)
+    assert "altered outside Citewell" in items[str(ids[1])]
+    assert [reason for item, reason in items.items() if item != ids[1]] == ["Low confidence: 45%"] * 2
+    assert len(office.inbox.asked(ANN).items) == 3

@@ -18,6 +18,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from citewell.adapters.store.engine import KEPT
 from citewell.adapters.store.users import KEY_PREFIX, UserAccount
 from citewell.api.addresses import is_own_host, is_same_origin
 from citewell.api.fair_turns import ASKING, Asking, Person
@@ -124,6 +125,7 @@ class Guard:
             return
         begun, started = False, time.perf_counter()
         NOTED.set([])
+        KEPT.set([])
 
         async def send_with_headers(message: Message) -> None:
             nonlocal begun

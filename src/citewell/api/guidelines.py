@@ -23,8 +23,11 @@ RECORDS_LOOKED_AT = 100
 
 
 def patients_on_file(site: ServerState, visitor: Visitor) -> Roster:
-    """The patients in the folder beside the library; they are those of its own tenant, and of no other."""
-    if visitor.tenant != site.tenant:
+    """The patients in the folder beside the library: an administrator's of its own tenant, as all papers of people are.
+
+    Others assess the patients whom they send.
+    """
+    if visitor.tenant != site.tenant or not visitor.may("govern"):
         return Roster({}, {})
     return site.app.guidelines.patients()
 

@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from citewell import errors
+from citewell.adapters.store.engine import KEPT
 from citewell.api.bodies.base import UNKNOWN_FIELD
 
 log = logging.getLogger(__name__)
@@ -101,6 +102,12 @@ NOT_OUR_FORM = Problem(
 )
 
 
+UNCHANGED = "Citewell hit an unexpected error and nothing was changed. Try again."
+PARTLY_KEPT = (
+    "Citewell hit an unexpected error after some of this was saved. Reload and look at what is there before you try "
+    "again."
+)
+
 RULES = {
     "missing": "missing",
     "extra_forbidden": "not recognised",
@@ -142,10 +149,8 @@ def problem_of(error: Exception) -> Problem:
         status = HTTPStatus(error.status_code)
         return Problem(status, status.phrase.replace(" ", ""), WHAT_TO_DO.get(status, status.phrase))
     reference = _logged(error)
-    detail = (
-        "Citewell hit an unexpected error and nothing was changed. Try again. If it keeps happening, "
-        f"look in the log for reference {reference}."
-    )
+    told = UNCHANGED if not KEPT.get([]) else PARTLY_KEPT
+    detail = f"{told} If it keeps happening, look in the log for reference {reference}."
     return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Unexpected", detail)
 
 

@@ -469,7 +469,7 @@ def list_consults(context: typer.Context, home: Home = None, json: Json = False)
     from citewell.assistants.consult.view import listed_json
 
     with consult_service(context, home) as (flow, asker):
-        entries = [listed_json(consult) for _, consult in flow.all(asker)]
+        entries = [listed_json(*listed) for listed in flow.all(asker)]
     if json:
         print_json({"consults": entries})
         return

@@ -23,6 +23,7 @@ from citewell.errors import LibraryError, NotFound
 from citewell.history import PAGE_LENGTH, Conversation, ConversationMessage, ConversationPlace, HistoryPage, KeptOutcome
 from citewell.types import EVERY, Message, User
 
+ALTERED = "(title altered outside Citewell)"
 TITLE_CHARACTERS = 80
 NO_SUCH_CONVERSATION = "Conversation not found. `citewell conversations` shows the IDs."
 
@@ -116,7 +117,10 @@ class SqlConversations:
         changed = []
         for row in connection.execute(query.where(messages.c.role == "assistant")).yield_per(200):
             taken: dict[str, str] = {}
-            text = cleaned_text(open_message(self._seal, row), gone, taken)
+            try:
+                text = cleaned_text(open_message(self._seal, row), gone, taken)
+            except LibraryError:
+                continue  # the proof tells of it; nothing can be read out of it either
             if taken:
                 changed.append((row.conversation_id, row.position, self._sealed(text, row, row.answer_id)))
         for conversation_id, position, sealed in changed:
@@ -138,11 +142,18 @@ class SqlConversations:
     def _listed(self, row: Row[Any]) -> Conversation:
         return Conversation(
             id=row.id,
-            title=self._seal.open(row.title, about=f"title:{row.id}"),
+            title=self._title(row),
             made_at=row.made_at.replace(tzinfo=UTC),
             changed_at=row.changed_at.replace(tzinfo=UTC),
             journey=row.journey,
         )
+
+    def _title(self, row: Row[Any]) -> str:
+        """What a conversation is called; one that was altered hides no other."""
+        try:
+            return self._seal.open(row.title, about=f"title:{row.id}")
+        except LibraryError:
+            return ALTERED
 
     def _drop_expired(self) -> None:
         """Delete what nobody has spoken in for too long; from then on its id is as good as none."""

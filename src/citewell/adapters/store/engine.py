@@ -6,7 +6,8 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -162,6 +163,12 @@ def writing(engine: Engine, place: Path) -> Iterator[Connection]:
         connection.begin(),
     ):
         yield connection
+    with suppress(LookupError):
+        KEPT.get().append(place)
+
+
+KEPT: ContextVar[list[Path]] = ContextVar("kept")
+"""What a request has committed so far, for an error that has to say whether something was kept."""
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC
@@ -14,15 +15,35 @@ from citewell.adapters.store import paging
 from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.row_mapping import now
-from citewell.adapters.store.schema import routed
+from citewell.adapters.store.schema import routed, tags
 from citewell.adapters.store.sealed_answers import close_reason, open_reason
 from citewell.answer.route_to_owner import told_to_others
-from citewell.errors import DoesNotFit, InputError, NotFound
+from citewell.errors import DoesNotFit, InputError, LibraryError, NotFound
 from citewell.history import PAGE_LENGTH, HistoryPage, KeptOutcome, RoutedQuestion
 from citewell.types import Route, User
+from citewell.types.hashed_ids import logged
 
 MAX_REPLY_CHARACTERS = 20_000
+ALTERED = "This question was altered outside Citewell and cannot be shown. Run `citewell audit verify`."
 NO_SUCH_QUESTION = "Question not found in the inbox. `citewell inbox` shows the IDs."
+
+
+log = logging.getLogger(__name__)
+
+
+def _owned_by(asker: User) -> ColumnElement[bool]:
+    """Questions of tags that this person owns now: who owned one earlier sees its questions no more.
+
+    Of a tag of which nobody was ever said to be the owner, those that were passed to this person.
+    """
+    known = select(tags.c.name).where(tags.c.tenant == asker.tenant)
+    own = routed.c.tag.in_(known.where(tags.c.owner_id == asker.user_id))
+    return or_(own, and_(routed.c.owner_id == asker.user_id, routed.c.tag.not_in(known)))
+
+
+def _is_owned(connection: Connection, routed_id: str, asker: User) -> bool:
+    mine = select(routed.c.id).where(routed.c.id == routed_id, routed.c.tenant == asker.tenant, _owned_by(asker))
+    return connection.execute(mine).first() is not None
 
 
 class SqlInbox:
@@ -69,7 +90,7 @@ class SqlInbox:
         """What this person may answer, open ones first, then the newest; those whose id starts so, if it is given."""
         query = select(routed).where(routed.c.tenant == asker.tenant)
         if not asker.is_admin:
-            query = query.where(routed.c.owner_id == asker.user_id)
+            query = query.where(_owned_by(asker))
         is_done = routed.c.state != "open"
         if after is not None:
             query = query.where(paging.after(after, is_done, routed.c.made_at, routed.c.id))
@@ -84,7 +105,7 @@ class SqlInbox:
         """How many open questions wait for this person; an administrator's are those of the tenant."""
         query = select(func.count()).where(routed.c.tenant == asker.tenant, routed.c.state == "open")
         if not asker.is_admin:
-            query = query.where(routed.c.owner_id == asker.user_id)
+            query = query.where(_owned_by(asker))
         with reading(self._engine, self._path) as connection:
             return int(connection.execute(query).scalar_one())
 
@@ -108,7 +129,7 @@ class SqlInbox:
             self._asked_by(asker), routed.c.answer_id.in_(list(answer_ids)), routed.c.reply.is_not(None)
         )
         with reading(self._engine, self._path) as connection:
-            routed_questions = [self._made(row, asker) for row in connection.execute(query)]
+            routed_questions = [self._shown(row, asker) for row in connection.execute(query)]
         return {question.answer_id: question.reply for question in routed_questions if question.reply}
 
     def one(self, routed_id: str, asker: User) -> RoutedQuestion:
@@ -118,7 +139,10 @@ class SqlInbox:
 
     def may_answer(self, routed: RoutedQuestion, asker: User) -> bool:
         """Whether this person is the one who answers it, or an administrator."""
-        return asker.is_admin or routed.owner_id == asker.user_id
+        if asker.is_admin:
+            return True
+        with reading(self._engine, self._path) as connection:
+            return _is_owned(connection, routed.id, asker)
 
     def reply(self, routed_id: str, text: str, asker: User) -> RoutedQuestion:
         """Answer a question; the person who asked sees the reply."""
@@ -144,7 +168,7 @@ class SqlInbox:
 
     def _answerable(self, connection: Connection, routed_id: str, asker: User) -> RoutedQuestion:
         question = self._one(connection, routed_id, asker)
-        if not self.may_answer(question, asker):
+        if not asker.is_admin and not _is_owned(connection, routed_id, asker):
             raise NotFound(NO_SUCH_QUESTION)
         return question
 
@@ -158,7 +182,7 @@ class SqlInbox:
     def _one(self, connection: Connection, routed_id: str, asker: User) -> RoutedQuestion:
         query = select(routed).where(routed.c.id == routed_id, routed.c.tenant == asker.tenant)
         if not asker.is_admin:
-            query = query.where(or_(routed.c.owner_id == asker.user_id, routed.c.asked_by == asker.user_id))
+            query = query.where(or_(_owned_by(asker), routed.c.asked_by == asker.user_id))
         row = connection.execute(query).first()
         if row is None:
             raise NotFound(NO_SUCH_QUESTION)
@@ -172,19 +196,31 @@ class SqlInbox:
     ) -> HistoryPage[RoutedQuestion]:
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(query.limit(limit + 1)).all()
-        return paging.page_of(rows, limit=limit, made=lambda row: self._made(row, asker), cursor=cursor)
+        return paging.page_of(rows, limit=limit, made=lambda row: self._shown(row, asker), cursor=cursor)
+
+    def _shown(self, row: Row[Any], reader: User) -> RoutedQuestion:
+        """An item in a list; one that was altered hides no other, and says so in the place of its words."""
+        try:
+            return self._made(row, reader)
+        except (LibraryError, ValueError) as error:
+            log.warning("inbox item %s cannot be opened: %s", logged(row.id), type(error).__name__)
+            return self._with(row, reason=ALTERED, reply=None)
 
     def _made(self, row: Row[Any], reader: User) -> RoutedQuestion:
         """An item as one person reads it: only who asked is spoken to as “you”."""
         reason = open_reason(self._seal, row)
         reply = self._seal.open(row.reply, about=f"reply:{row.id}") if row.reply else None
+        return self._with(row, reason=reason if row.asked_by == reader.user_id else told_to_others(reason), reply=reply)
+
+    @staticmethod
+    def _with(row: Row[Any], *, reason: str, reply: str | None) -> RoutedQuestion:
         return RoutedQuestion(
             id=row.id,
             answer_id=row.answer_id,
             asked_by=row.asked_by,
             tag=row.tag,
             owner_id=row.owner_id,
-            reason=reason if row.asked_by == reader.user_id else told_to_others(reason),
+            reason=reason,
             fallback=row.is_fallback,
             state=row.state,
             reply=reply,

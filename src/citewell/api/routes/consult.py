@@ -38,7 +38,7 @@ BODIES = {"content": {kind.partition(";")[0]: {"schema": {"type": "string"}} for
 @router.get("", response_model=ConsultsResponse)
 def consults(site: Here, visitor: Member) -> dict[str, Any]:
     """Your own consultations, most recent first."""
-    return {"consults": [listed_json(consult) for _, consult in consult_service_of(site).all(holder(visitor))]}
+    return {"consults": [listed_json(*listed) for listed in consult_service_of(site).all(holder(visitor))]}
 
 
 @router.post("", status_code=HTTPStatus.CREATED, response_model=ConsultResponse, dependencies=OURS)

@@ -48,7 +48,7 @@ def _list(site: ServerState, visitor: Visitor, safe: OpenVaults, *, problem: Pro
         "consults.html",
         visitor,
         nav="consult",
-        consults=[listed_json(consult) for _, consult in consult_service_of(site).all(holder(visitor))],
+        consults=[listed_json(*listed) for listed in consult_service_of(site).all(holder(visitor))],
         steps=STEP_WORDS,
         consent=consult_service_of(site).consent("the record that you choose"),
         vaults=open_vaults(visitor, safe),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,9 @@ from citewell.errors import InputError, NotFound
 from citewell.ports.consult import ConsultEntry, ConsultEvent, Consults
 from citewell.types import Emergency, User
 from citewell.types.consult import Consult, ConsultState, RedFlag
+from citewell.types.hashed_ids import logged
+
+log = logging.getLogger(__name__)
 
 STALE_DAYS = 3
 """After so many days vitals, pregnancy and medicines may have changed."""
@@ -63,12 +67,16 @@ class Notebook:
         """All that happened in it, in order."""
         return self.consults.events(consult_id, asker)
 
-    def all(self, asker: User) -> list[tuple[ConsultEntry, Consult]]:
-        """The asker's consults, the last changed first."""
-        return [
-            (consult_entry, fold(self.consults.events(consult_entry.id, asker)))
-            for consult_entry in self.consults.all(asker)
-        ]
+    def all(self, asker: User) -> list[tuple[ConsultEntry, Consult | None]]:
+        """The asker's consults, the last changed first; None for one that cannot be opened, which hides no other."""
+        return [(entry, self._opened(entry.id, asker)) for entry in self.consults.all(asker)]
+
+    def _opened(self, consult_id: str, asker: User) -> Consult | None:
+        try:
+            return fold(self.consults.events(consult_id, asker))
+        except Exception as error:
+            log.warning("consult %s cannot be opened: %s", logged(consult_id), type(error).__name__)
+            return None
 
     def find(self, prefix: str, asker: User) -> str:
         """The full id that starts with these characters."""

@@ -165,7 +165,7 @@ class ConsultService:
         """All that happened in it, in order."""
         return self.notes.history(consult_id, asker)
 
-    def all(self, asker: User) -> list[tuple[ConsultEntry, Consult]]:
+    def all(self, asker: User) -> list[tuple[ConsultEntry, Consult | None]]:
         """The asker's consults, the last changed first."""
         return self.notes.all(asker)
 

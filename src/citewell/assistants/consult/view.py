@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from citewell.assistants.consult.notebook import InterviewStep
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.summary import summary, who
+from citewell.ports.consult import ConsultEntry
 from citewell.types.consult import Consult, ConsultState
 from citewell.types.consult_plan_edits import LineWarnings, PenLine, by_part, lines_now, removed_lines, warnings_by_line
 
@@ -61,10 +63,17 @@ def consult_json(consult: Consult) -> dict[str, Any]:
     }
 
 
-def listed_json(consult: Consult) -> dict[str, Any]:
-    """One line of the list of consults."""
-    told = {"id": consult.id, "state": consult.state.value, "changed_at": consult.changed_at}
-    return {**told, "patient": who(patient_of(consult)).rstrip(","), "summary": summary(consult)}
+UNREADABLE = "This consultation cannot be shown. Nothing was lost: the others are not affected. Ask an administrator."
+
+
+def listed_json(entry: ConsultEntry, consult: Consult | None) -> dict[str, Any]:
+    """One line of the list of consults; one that cannot be shown says so."""
+    told = {"id": entry.id, "state": entry.state, "changed_at": entry.changed_at.isoformat(timespec="seconds")}
+    if consult is not None:
+        with suppress(Exception):  # whatever is wrong with one, the others are listed
+            known = {**told, "changed_at": consult.changed_at}
+            return {**known, "patient": who(patient_of(consult)).rstrip(","), "summary": summary(consult)}
+    return {**told, "patient": "", "summary": UNREADABLE}
 
 
 def note_text(consult: Consult) -> str:
