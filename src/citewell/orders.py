@@ -83,7 +83,7 @@ CONFUSED = str.maketrans(
 """Letters of other scripts, digits and signs that stand for Latin letters."""
 
 _WORD = re.compile(r"[^\W_][\w\u0300-\u036f\u0900-\u0eff]*(?:['’][^\W_]+)?")
-_TAG = re.compile(r"[<\[{(]\s*[/|]?\s*[|/]?\s*(?P<role>[A-Za-z_]{2,20})[^<>\[\]{}()\n]{0,80}[>\]})]")
+_TAG = re.compile(r"[<\[{(][ /|]{0,6}(?P<role>[A-Za-z_]{2,20})[^<>\[\]{}()\n]{0,80}[>\]})]")
 _MARK = re.compile(
     r"<\|[^|\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|\{\{[^{}\n]{1,80}\}\}|^#{2,}\s*(?:instruction|system|prompt)", re.M | re.I
 )
