@@ -54,6 +54,7 @@ soak: .venv/dev ## What `make test` runs in small, in full: 200 kills of a write
 	CITEWELL_KILLS=200 CITEWELL_PEOPLE=100 CITEWELL_SCOPES=10000 CITEWELL_EXAMPLES=100 $(BIN)/python -m pytest -q -o timeout=3600 \
 		tests/faults/test_kill*.py tests/api/test_streams.py tests/assistants/test_ask_service.py tests/core/test_scopes.py \
 		tests/contracts/test_index.py tests/api/test_schema.py
+	CITEWELL_CONNECTIONS=900 $(BIN)/python -m pytest -q -o timeout=1790 tests/api/test_load.py tests/core/test_patterns.py
 	CITEWELL_FAULT_S=750 $(BIN)/python -m pytest -q -o timeout=1790 tests/faults/test_workers.py
 
 faults-many: .venv/dev ## 10,000 documents queued while workers are killed every few seconds; result in bench/results
@@ -80,6 +81,7 @@ bench: .venv/dev ## All benches; results in bench/results
 	$(BIN)/python bench/speed/records.py --json bench/results/records.json
 	$(BIN)/python bench/speed/consult.py --data $(SHARED)/scifact --json bench/results/consult-speed.json
 	$(BIN)/python bench/speed/workers.py --data $(SHARED)/scifact --documents 60 --json bench/results/workers.json
+	$(BIN)/python bench/speed/attacks.py --json bench/results/attacks.json
 	$(BIN)/python bench/speed/start.py --json bench/results/start.json
 	$(BIN)/python bench/speed/postgres.py --json bench/results
 	$(BIN)/python bench/quality/postgres.py --data $(SHARED)/scifact --json bench/results/postgres-retrieval.json

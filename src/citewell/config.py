@@ -243,7 +243,7 @@ class Settings(BaseSettings):
     )
 
     max_processor_s: float = Field(
-        default=1.5,
+        default=1.3,
         gt=0,
         description="Maximum processor time of one request, in seconds. What takes more is cut or refused, and says "
         "so; what brings a file or a whole record may take longer.",

@@ -31,7 +31,7 @@ GONE = "The client left, so the work was stopped."
 class WorkLimits:
     """What requests may ask for, in one place."""
 
-    processor_s: float = 1.5
+    processor_s: float = 1.3
     """Seconds of processor time of one request."""
     file_processor_s: float = 300.0
     """The same where it brings files."""

@@ -36,7 +36,7 @@ _ALLERGIES = re.compile(
     r"(?:\s+to)?\s*[:=–-]\s*",
     re.IGNORECASE,
 )
-_LISTED = re.compile(r"(?:[\w/-]+(?:\s*\([^)]*\))?\s*(?:,|/|&|\band\b|\+)\s*)*", re.IGNORECASE)
+_LISTED = re.compile(r"(?:[\w-]++(?:/[\w-]++)*+(?:\s*+\([^)]{0,100}\))?\s*+(?:,|/|&|\band\b|\+)\s*+)*+", re.IGNORECASE)
 _DISPROVED = re.compile(
     r"\bde-?labell?ed|\boutgr(?:ew|own)|\bnot (?:truly |really )?allergic|\bno longer|\bchallenge|\btolerat(?:ed|es)\b",
     re.IGNORECASE,

@@ -35,7 +35,7 @@ Comparison = Literal[">", ">=", "<", "<="]
 _NUMBER = (
     r"(?P<value>\d+(?:\.\d+)?)(?![\d/])\s*(?P<unit>(?:[a-zA-Zµ%/]+(?: of [a-z]+)?(?: per [a-z]+)?(?: of [a-z]+)?)?)"
 )
-_TEST = r"(?<!\w)(?P<test>[\w][\w\s,-]{0,120}?)(?<!\s)\s++(?:(?:of|is|are|was)\s*+)?"
+_TEST = r"(?<!\w)(?P<test>[\w][\w\s,-]{0,60}?)(?<!\s)\s++(?:(?:of|is|are|was)\s*+)?"
 _THRESHOLDS: tuple[tuple[re.Pattern[str], Comparison], ...] = (
     (re.compile(rf"{_TEST}(?:at least|no less than)\s+{_NUMBER}$", re.IGNORECASE), ">="),
     (re.compile(rf"{_TEST}{_NUMBER}\s+(?:or|and)\s+(?:more|greater|over|above|higher)$", re.IGNORECASE), ">="),

@@ -1,0 +1,177 @@
+"""Processor time of the requests that cost most, and how long others wait meanwhile: `python bench/speed/attacks.py`.
+
+Each attack is a text of repeated fragments at the length that a public entry takes, over a library of the samples. The
+`worst_s` of each entry is held against `allowed_s`. Then so many attackers send the questions for a while, and the
+`p95_ratio` is that of the searches of another person, with attackers over without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+
+import httpx
+from starlette.testclient import TestClient
+
+from citewell.api.app import create_app
+from citewell.app import build
+from citewell.config import Settings
+from citewell.samples import sample_files
+from citewell.types import Role
+
+FRAGMENTS = (
+    "1 mg ",
+    "10% ",
+    "[1] ",
+    "no ",
+    "a (b ",
+    "1 ",
+    "\u00a0",
+    ". ",
+    "ab\u0430\u03b2 ",
+    "warfarin and ",
+    "3 years ",
+)
+OFTEN = 200
+TOKEN = "a-token-for-the-bench"
+Body = Callable[[str], dict[str, Any]]
+ENTRIES: dict[str, tuple[str, int, Body]] = {
+    "ask": ("/api/v1/ask", 4_000, lambda text: {"question": text}),
+    "check": ("/api/v1/check", 50_000, lambda text: {"text": text}),
+    "check against a text": ("/api/v1/check", 50_000, lambda text: {"text": "Give iron.", "evidence": text}),
+    "assess": ("/api/v1/assess", 2_000, lambda text: {"age": 60, "sex": "female", "symptoms": [text] * 50}),
+    "assess tests": ("/api/v1/assess", 1_700, lambda text: {"age": 60, "tests": [{"name": text, "text": text}] * 50}),
+    "consult": ("/api/v1/consults/{id}/messages", 20_000, lambda text: {"text": text}),
+}
+
+
+def repeated(fragment: str, length: int) -> str:
+    """A text of one fragment."""
+    return (fragment * length)[:length]
+
+
+def worst(home: Path) -> dict[str, Any]:
+    """The processor time of the dearest request of each entry."""
+    found: dict[str, Any] = {}
+    with build(Settings(home=home, asks_per_minute=10**6)) as app:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        client = TestClient(create_app(app, token=TOKEN), base_url="http://127.0.0.1", headers=headers)
+        for name, (path, length, body) in ENTRIES.items():
+            taken = []
+            for fragment in ("Is iron safe? ", *FRAGMENTS):
+                consult = client.post("/api/v1/consults", json={}).json()["id"] if "{id}" in path else ""
+                started_s = time.process_time()
+                response = client.post(path.format(id=consult), json=body(repeated(fragment, length)))
+                taken.append((time.process_time() - started_s, fragment, response.status_code))
+            seconds, fragment, status = max(taken[1:])  # the first loads what the others find in memory
+            found[name] = {"worst_s": round(seconds, 2), "fragment": fragment, "status": status}
+            print(f"{name:22} {seconds:6.2f} s  {fragment!r} {status}", flush=True)
+    return found
+
+
+async def searched(client: httpx.AsyncClient, key: str, count: int) -> list[float]:
+    """How long the searches of one person took."""
+    taken = []
+    for _ in range(count):
+        started_s = time.perf_counter()
+        response = await client.get(
+            "/api/v1/search", params={"q": "warfarin before surgery"}, headers={"Authorization": f"Bearer {key}"}
+        )
+        assert response.status_code == 200, response.text
+        taken.append(time.perf_counter() - started_s)
+    return taken
+
+
+async def under_attack(address: str, keys: list[str], count: int) -> dict[str, float]:
+    """The p95 of another person's searches and of health, without attackers and with them."""
+    limits, over = httpx.Limits(max_connections=200), asyncio.Event()
+    async with httpx.AsyncClient(base_url=address, timeout=600, limits=limits) as client:
+
+        async def attack(key: str, number: int) -> None:
+            while not over.is_set():
+                text = repeated(FRAGMENTS[number % len(FRAGMENTS)], 4_000)
+                with suppress(httpx.HTTPError):
+                    await client.post(
+                        "/api/v1/ask",
+                        json={"question": f"iron {text}"[:4_000]},
+                        headers={"Authorization": f"Bearer {key}"},
+                    )
+
+        alone = await searched(client, keys[0], count)
+        attackers = [asyncio.create_task(attack(key, number)) for number, key in enumerate(keys[1:])]
+        await asyncio.sleep(5)
+        attacked = await searched(client, keys[0], count)
+        started_s = time.perf_counter()
+        health = await client.get("/api/v1/health/ready")
+        health_s = time.perf_counter() - started_s
+        over.set()
+        for task in attackers:
+            task.cancel()
+        await asyncio.gather(*attackers, return_exceptions=True)
+    p95_alone, p95 = (quantiles(values, n=20)[-1] for values in (alone, attacked))
+    return {
+        "p95_alone_ms": round(p95_alone * 1000, 1),
+        "p95_attacked_ms": round(p95 * 1000, 1),
+        "p95_ratio": round(p95 / p95_alone, 2),
+        "health_ms": round(health_s * 1000, 1),
+        "health_status": health.status_code,
+    }
+
+
+def attacked(home: Path, attackers: int, count: int) -> dict[str, float]:
+    """The same on a server of its own."""
+    with build(Settings(home=home)) as app:
+        keys = []
+        for number in range(attackers + 1):
+            user = app.people.add(
+                tenant="local", email=f"{number}@local.example", name="", role=Role.MEMBER, tags=[], password=None
+            )
+            keys.append(app.people.add_key(user.id, tenant="local", name="bench")[1])
+    command = [sys.executable, "-m", "citewell.cli", "--home", str(home), "serve", "--port", "0", "--json"]
+    allowed = {"CITEWELL_ADMIN_EMAIL": "0@local.example", "CITEWELL_ASKS_PER_MINUTE": "1000000"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **allowed}) as server:
+        try:
+            assert server.stdout is not None
+            said = ""
+            while not said.rstrip().endswith("}"):
+                said += server.stdout.readline()
+            address = json.loads(said)["url"].partition("/?token=")[0]
+            time.sleep(10)  # until what searches need is loaded
+            return asyncio.run(under_attack(address, keys, count))
+        finally:
+            server.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                server.wait(20)
+
+
+def main() -> None:
+    """Measure, print, write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--attackers", type=int, default=20)
+    parser.add_argument("--searches", type=int, default=OFTEN)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        with build(Settings(home=home)) as app:
+            assert not [outcome.error for outcome in app.add_all(sample_files()) if outcome.error]
+        result = {"allowed_s": Settings(home=home).max_processor_s, "entries": worst(home)}
+        result |= {"attackers": options.attackers, **attacked(home, options.attackers, options.searches)}
+    print(json.dumps(result, indent=2))
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
