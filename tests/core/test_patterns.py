@@ -13,7 +13,7 @@ from tests.regex_steps import Steps, Use, growth
 
 PARTS = 24
 """The patterns are held against texts in so many tests."""
-MODULES_OF_OTHERS = ("citewell.answer.screen",)
+MODULES_OF_OTHERS = ("citewell.answer.screen", "citewell.orders")
 """Patterns that are searched for in passages of bounded length alone."""
 STACK_BYTES = 256 << 20
 
