@@ -23,6 +23,7 @@ from bench.clinical.material import ANY, NOTHING, STATUSES, TYPES, Mark, Marked,
 from bench.reader.adapted import Adapted
 from bench.reader.needs import Tokenizer, torch, transformers
 
+from citewell.clinical.emergencies import MESSAGE, messages
 from citewell.clinical.reader_windows import CHARACTERS, LEFT, RIGHT, WIDTH, Window, pieces, segments
 
 BASES = ("minilm", "arctic")
@@ -44,6 +45,8 @@ LINES = (
     ("without ", "", "absent"), ("?", "", "unclear"), ("possible ", "", "unclear"), ("mother had ", "", "family"),
     ("dad has ", "", "family"), ("", " x2", "present"), ("still ", "", "present"), ("c/o ", "", "present"),
 )  # fmt: skip
+UNSURE = "unsure"
+"""A note of which it is not said whether it tells of danger: nothing is learned of it."""
 DISTURBED = 0.12
 """The share of texts that get a line before or behind them which says nothing clinical."""
 
@@ -320,6 +323,22 @@ def harmless(questions: Path, judged: Path) -> list[str]:
     return [row[2] for row in rows if len(row) > 2 and row[2] not in kept]
 
 
+def noted_dangers(labels: Path) -> Iterator[tuple[str, str]]:
+    """The marked documents of some files as texts for danger: those that are not in the list tell of none.
+
+    What tells of none is learned from as a whole and in the parts in which the product reads it."""
+    rows = [line.split("\t") for line in labels.read_text("utf-8").splitlines()]
+    kinds = {(file, int(number)): kind for file, number, kind in rows}
+    for file in sorted({file for file, _ in kinds}):
+        for number, document in enumerate(read_marked(labels.parent / file), 1):
+            kind = kinds.get((file, number), "none")
+            if kind == UNSURE:
+                continue
+            yield kind, document.text
+            if kind == "none" and len(document.text.split()) > MESSAGE:
+                yield from ((kind, part) for part in messages(document.text))
+
+
 def batches(
     lessons: Sequence[Lesson], dangers: Sequence[Danger], size: int, draw: random.Random
 ) -> Iterator[tuple[list[Lesson], list[Danger]]]:
@@ -412,6 +431,7 @@ def train(args: argparse.Namespace) -> None:  # noqa: PLR0915 (one straight flow
         for line in path.read_text("utf-8").splitlines()
         if "\t" in line
     ]
+    dangers += noted_dangers(args.material / "notes.dangers")
     dangers += [("none", question) for question in harmless(args.questions, args.judged)]
     kinds = sorted({kind for kind, _ in dangers} | {"none"})
     draw.shuffle(documents)

@@ -106,6 +106,30 @@ def test_what_is_doubtful_counts(text: str) -> None:
     assert find_emergencies(text) is not None
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        "IHD annual review. Angina class I, GTN used twice this year on hills, settles in 1 min. No change in pattern. "
+        "BP 126/70, P 58. Knows to call 999 if pain not gone 10 min after GTN.",
+        "Varicose veins L leg, aching on standing. No ulcer, no bleeding, calf soft non tender, equal circumference. "
+        "Wells 0. Class 2 hosiery. Vascular referral declined.",
+        "Haemorrhoids. Bright red blood on paper after hard stool x3 weeks, small amounts. PR: small prolapsing pile, "
+        "no mass. Hb 141. FIT <4. Fibre, Anusol. Return if change in bowel habit.",
+    ],
+)
+def test_a_plain_sentence_of_a_longer_note_is_no_alarm(note: str) -> None:
+    assert find_emergencies(note) is None
+
+
+def test_a_danger_in_a_longer_note_is_found_beside_calm_sentences() -> None:
+    found = find_emergencies(
+        "Flu clinic, 74M. Consented, no egg allergy. While waiting, right hand dropped his cup and his words came out "
+        "as nonsense; face lopsided on R. Started 10.20. Vaccine not given. BP 176/92."
+    )
+    assert found is not None
+    assert "stroke" in found.kinds
+
+
 def test_the_words_are_those_that_were_written() -> None:
     said = "She’s had a PAIN in her Chest since 9, can’t catch her breath and is clammy"
     found = find_emergencies(said)

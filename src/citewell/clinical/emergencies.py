@@ -42,14 +42,17 @@ LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.99
 words or a whole note, where it is wrong more often."""
 CERTAIN = 0.7
 """From which share on words are taken for a mention."""
-FEW_WORDS, MESSAGE = 12, 60
-"""Words of a short message and of a long one. What is longer is a note, and read in parts."""
+FEW_WORDS, SEVERAL, MESSAGE = 12, 20, 60
+"""Words of a short message, of one in which a sentence by itself says much, and of a long one. What is longer is a
+note, and read in parts."""
 PAGES, OPENING = 4_000, 200
 """From how many characters on a text is of several pages, and how many of them at both ends are read as messages: there
 danger would be told."""
 A_LITTLE, MORE, A_TRACE = 0.01, 0.03, 0.01
 """What the reader must say at least where the words tell of an emergency: of a few words that ask nothing or ask
 whether to call for help, and of others; and of each kind that they tell of."""
+OF_THE_WHOLE, OF_A_SENTENCE = 0.025, 0.05
+"""What it must say at least of a longer text as a whole, or else of one of its sentences: “call 999 if …” is advice."""
 LONGEST_DENIAL = 1_500
 """Characters of a message in which the clinical reader looks for denials; of a longer text it decides by itself."""
 SURELY_DENIED = 0.9
@@ -96,14 +99,16 @@ def find_emergencies(
         return None  # vital signs, of which only the temperature is high
     reading = EmergencyReading.of(quiet)
     danger = _sensed(reading.original, sensed) if text.strip() else {}
-    if sum(danger.values()) <= LIKELY < reading.chance:
+    enough = OF_THE_WHOLE if _is_long(reading) else LIKELY
+    is_by_sentence = reading.chance > LIKELY and sum(danger.values()) <= enough
+    if is_by_sentence:
         danger = _sensed(reading.original, sensed, at_once=False)  # “Chest pain. My father had a stroke.”
     found = reading.emergencies()
     is_older = min((age.years for age in ages(text)), default=0.0) >= NO_INFANT_YEARS
     if is_older or (found.keys() <= {"infant_fever"} and _is_of_no_infant(text)):
         danger.pop("infant_fever", None)
     is_despair = _is_despair(found, reading)
-    if not _is_likely(reading, sum(danger.values())) and not is_despair:
+    if not _is_likely(reading, sum(danger.values()), is_by_sentence=is_by_sentence) and not is_despair:
         return None
     likeliest = max(danger, key=danger.__getitem__) if sum(danger.values()) > LIKELY else None
     if likeliest is not None:  # where the words alone decide, they say of what kind it is
@@ -121,13 +126,23 @@ def find_emergencies(
     return Emergency(kinds, language, notice(kinds, language, country, is_vignette=is_vignette), words)
 
 
-def _is_likely(reading: EmergencyReading, sensed: float) -> bool:
+def _is_likely(reading: EmergencyReading, sensed: float, *, is_by_sentence: bool) -> bool:
     """Whether the words or the trained reader tell of an emergency; a whole note has too many words to go by them."""
     count = len(reading.original.split())
-    if count <= MESSAGE and reading.chance > LIKELY and sensed > A_LITTLE and (sensed > MORE or _is_plain(reading)):
-        return True
+    if count <= MESSAGE and reading.chance > LIKELY:
+        if _is_long(reading):
+            least = OF_A_SENTENCE if is_by_sentence else OF_THE_WHOLE
+        else:
+            least = A_LITTLE if _is_plain(reading) else MORE
+        if sensed > least:
+            return True
     limit = LIKELY_OF_MESSAGE if FEW_WORDS < count <= MESSAGE else SURE
     return sensed > limit and not _is_taken_back(reading)
+
+
+def _is_long(reading: EmergencyReading) -> bool:
+    """Whether a text is too long to go by one plain sentence of it."""
+    return len(reading.original.split()) > SEVERAL
 
 
 def _is_plain(reading: EmergencyReading) -> bool:
@@ -167,14 +182,14 @@ def _sensed(text: str, sensed: Sense, *, at_once: bool = True) -> dict[str, floa
     if not at_once:
         parts = [text[start:end] for start, end in segments(text)]
     else:
-        parts = list(_messages(text)) if len(text.split()) > MESSAGE else [text]
+        parts = list(messages(text)) if len(text.split()) > MESSAGE else [text]
     if sensed is read_danger:
         read_contexts([part for part in parts if len(part) <= LONGEST_AT_ONCE])  # together: that takes far less
     worst = min(map(sensed, parts), key=lambda shares: shares[NO_DANGER])
     return {kind: share for kind, share in worst.items() if kind != NO_DANGER}
 
 
-def _messages(text: str) -> Iterator[str]:
+def messages(text: str) -> Iterator[str]:
     """The sentences of a long text, as many together as a message has."""
     start = end = 0
     for low, high in segments(text):
