@@ -243,10 +243,15 @@ class Settings(BaseSettings):
     )
 
     max_processor_s: float = Field(
-        default=1.3,
+        default=2.0,
         gt=0,
-        description="Maximum processor time of one request, in seconds. What takes more is cut or refused, and says "
-        "so; what brings a file or a whole record may take longer.",
+        description="Maximum processor time of one question, search or page, in seconds. What takes more is cut or "
+        "refused, and says so; what brings a file or a whole record may take longer.",
+    )
+    max_long_processor_s: float = Field(
+        default=10.0,
+        gt=0,
+        description="The same for a check of a text, an assessment, a consult, a guideline or a patient's record.",
     )
     max_active: int | None = Field(
         default=None,
@@ -278,7 +283,12 @@ class Settings(BaseSettings):
     def work(self) -> WorkLimits:
         """What requests may ask of the processor."""
         usual = max(4, os.cpu_count() or 1) if self.model == "extractive" else self.max_streams
-        return WorkLimits(processor_s=self.max_processor_s, at_once=self.max_active or usual, waiting=self.max_waiting)
+        return WorkLimits(
+            processor_s=self.max_processor_s,
+            long_processor_s=self.max_long_processor_s,
+            at_once=self.max_active or usual,
+            waiting=self.max_waiting,
+        )
 
     @property
     def limits(self) -> ParseLimits:

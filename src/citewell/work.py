@@ -31,8 +31,10 @@ GONE = "The client left, so the work was stopped."
 class WorkLimits:
     """What requests may ask for, in one place."""
 
-    processor_s: float = 1.3
-    """Seconds of processor time of one request."""
+    processor_s: float = 2.0
+    """Seconds of processor time of one question, search or page."""
+    long_processor_s: float = 10.0
+    """The same of a check, an assessment, a consult or a patient's record, where one request is much to read."""
     file_processor_s: float = 300.0
     """The same where it brings files."""
     record_s_per_mib: float = 4.0

@@ -61,6 +61,17 @@ def test_what_takes_too_much_work_is_stopped_and_said_to_be(home: Path) -> None:
         assert client.get("/api/v1/health").status_code == 200
 
 
+def test_who_is_in_danger_is_told_so_even_where_the_work_is_stopped(home: Path) -> None:
+    with opened(home, max_processor_s=0.05) as app:
+        client = client_of(app)
+        client.post("/api/v1/ask", json={"question": "What is the dose of warfarin?"})
+        asked = "I have crushing chest pain and cannot breathe. " + "I walked the dog this morning. " * 90
+        late = client.post("/api/v1/ask", json={"question": asked})
+        assert (late.status_code, late.json()["kind"]) == (422, "TooMuchWork")
+        assert late.json()["detail"].startswith("This may be an emergency")
+        assert "999" in late.json()["detail"]
+
+
 @pytest.mark.parametrize("piece", WRITTEN_TO_COST)
 def test_no_question_of_repeated_words_takes_more_than_its_allowance(home: Path, piece: str) -> None:
     with opened(home) as app:
@@ -75,7 +86,7 @@ def test_no_question_of_repeated_words_takes_more_than_its_allowance(home: Path,
 
 def test_sentences_that_are_left_are_named_as_unchecked(home: Path) -> None:
     text = " ".join(f"Warfarin is stopped {days} days before surgery and vitamin K is given." for days in range(1, 80))
-    with opened(home, max_processor_s=1.0) as app:
+    with opened(home, max_long_processor_s=1.0) as app:
         client = client_of(app)
         client.post("/api/v1/check", json={"text": "Warfarin is given."})
         checked = client.post("/api/v1/check", json={"text": text}).json()["sentences"]

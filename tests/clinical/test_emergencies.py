@@ -255,3 +255,24 @@ def test_normal_vital_signs_hide_no_danger() -> None:
     found = find_emergencies("crushing chest pain radiating to the left arm, sweating, BP 128/76, pulse 84")
     assert found is not None
     assert "cardiac" in found.kinds
+
+
+def test_an_emergency_within_a_long_message_is_found() -> None:
+    ordinary = [
+        "My mother takes metformin twice a day.",
+        "I walked the dog this morning.",
+        "I had my flu jab in October.",
+        "My knee hurts when I climb stairs.",
+        "The pharmacist said to ask you.",
+        "My blood test was normal last year.",
+        "I sleep well most nights.",
+        "The clinic is open until five.",
+    ]
+    danger = "I have crushing chest pain and cannot breathe."
+    for place in (0, 8, 16):
+        told = [*ordinary, *ordinary]
+        told.insert(place, danger)
+        found = find_emergencies(" ".join(told))
+        assert found is not None, place
+        assert "cardiac" in found.kinds
+    assert find_emergencies(" ".join([*ordinary, *ordinary])) is None

@@ -23,7 +23,7 @@ from citewell.answer.events import (
 from citewell.answer.gate import passed_on, with_help
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
-from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused
+from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused, TooMuchWork
 from citewell.history import (
     AuditLog,
     AuditRecord,
@@ -160,7 +160,9 @@ class AskService:
         return last
 
     def _answered(self, session: AskSession, with_options: WithOptions) -> Iterator[Event]:
-        asker, emergency = session.asker, self.emergency(session.question)
+        asker = session.asker
+        with uncounted():  # who is in danger is told so, however much the rest would take
+            emergency = self.emergency(session.question)
         yield AnswerStarted(session.place.conversation_id)
         if emergency is not None:
             yield Notice(emergency.text, is_emergency=True)
@@ -176,6 +178,8 @@ class AskService:
                 )
         except BaseException as error:  # a writer that failed, or a reader who left
             session.stop(error)
+            if isinstance(error, TooMuchWork) and emergency is not None:
+                raise TooMuchWork(f"{emergency.text} {error}") from error
             raise
 
     # ---------------------------------------------------------------------------------------------------- afterwards

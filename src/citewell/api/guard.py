@@ -98,6 +98,10 @@ UPLOADS = re.compile(
 """The routes that take files."""
 BUNDLES = re.compile("/consult|/api/v1/consults/[^/]+/record|/cds-services/[^/]+")
 """The routes that take a patient's record within their body."""
+LONG_WORK = re.compile(
+    "/(?:api/v1/)?(?:check|assess|consults?|guidelines|records|vaults|audit|replay|mcp|cds-services)\\b"
+)
+"""The routes that read much for one request: a whole text, patient, guideline or record."""
 STREAMS = re.compile("/stream$|/chat/completions$")
 """The routes that send an answer as it is written."""
 GONE: Message = {"type": "http.disconnect"}
@@ -160,7 +164,8 @@ class Guard:
             return
         path, brings_file = scope["path"], is_upload(scope["method"], scope["path"])
         limits, visitor = self._site.work, scope.get(VISITOR)
-        allowed_s = (limits.file_processor_s if brings_file else limits.processor_s) + self._first_s(path)
+        usual_s = limits.long_processor_s if LONG_WORK.match(path) else limits.processor_s
+        allowed_s = (limits.file_processor_s if brings_file else usual_s) + self._first_s(path)
         with bounded(allowed_s) as allowance:
             if brings_file:
                 await self._app(scope, paced(receive), send)

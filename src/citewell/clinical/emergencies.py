@@ -37,9 +37,9 @@ READ = 8_000
 """How many characters are read, half from the start and half from the end: nobody in danger writes more."""
 NEAR = 160
 """How many characters apart the words of one emergency may stand."""
-LIKELY, LIKELY_OF_MESSAGE, SURE = 0.5, 0.95, 0.99
-"""From which probability on a text tells of an emergency: by its words; by the reader alone, of a message; and of a few
-words or a whole note, where it is wrong more often."""
+LIKELY, LIKELY_OF_PART, LIKELY_OF_MESSAGE, SURE = 0.5, 0.9, 0.95, 0.99
+"""From which probability on a text tells of an emergency: by its words; by the reader alone, of a part of a long text,
+of a message, and of a few words, where it is wrong more often."""
 CERTAIN = 0.7
 """From which share on words are taken for a mention."""
 FEW_WORDS, SEVERAL, MESSAGE = 12, 20, 60
@@ -108,7 +108,8 @@ def find_emergencies(
     if is_older or (found.keys() <= {"infant_fever"} and _is_of_no_infant(text)):
         danger.pop("infant_fever", None)
     is_despair = _is_despair(found, reading)
-    if not _is_likely(reading, sum(danger.values()), is_by_sentence=is_by_sentence) and not is_despair:
+    is_likely = _is_likely(reading, sum(danger.values()), is_by_sentence=is_by_sentence)
+    if not (is_likely or is_despair or _is_told_in_part(reading, sensed)):
         return None
     likeliest = max(danger, key=danger.__getitem__) if sum(danger.values()) > LIKELY else None
     if likeliest is not None:  # where the words alone decide, they say of what kind it is
@@ -136,8 +137,20 @@ def _is_likely(reading: EmergencyReading, sensed: float, *, is_by_sentence: bool
             least = A_LITTLE if _is_plain(reading) else MORE
         if sensed > least:
             return True
-    limit = LIKELY_OF_MESSAGE if FEW_WORDS < count <= MESSAGE else SURE
+    limit = SURE if count <= FEW_WORDS else LIKELY_OF_MESSAGE if count <= MESSAGE else LIKELY_OF_PART
     return sensed > limit and not _is_taken_back(reading)
+
+
+def _is_told_in_part(reading: EmergencyReading, sensed: Sense) -> bool:
+    """Whether in a part of a long message both the words and the trained reader tell of an emergency.
+
+    A clinician's note names many dangers that are over, excluded or feared; there the reader alone decides.
+    """
+    if len(reading.original.split()) <= MESSAGE or reading.is_vignette:
+        return False
+    parts = map(EmergencyReading.of, messages(reading.original))
+    telling = (part for part in parts if part.chance > LIKELY)
+    return any(1 - sensed(part.original)[NO_DANGER] > LIKELY and not _is_taken_back(part) for part in telling)
 
 
 def _is_long(reading: EmergencyReading) -> bool:

@@ -29,6 +29,7 @@ from citewell.errors import InputError, NotFound
 from citewell.ports import Embedder, Library, Writer
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import Emergency, Scope, User
+from citewell.work import uncounted
 
 NAME = "guidelines"
 MAX_SEARCHES = 8
@@ -104,9 +105,9 @@ class GuidelineChat:
 
     def shelf(self, scope: Scope, only: Sequence[str] = ()) -> list[SearchableGuideline]:
         """The current guidelines of a scope, or those that are named."""
-        if not only:
-            return [self.books.book(guideline, scope) for guideline in self.guidelines.chosen(scope)]
-        return [self.books.book(guideline, scope) for guideline in _named(self.guidelines.all(scope), only)]
+        with uncounted():  # what is read here is kept for all who ask
+            guidelines = _named(self.guidelines.all(scope), only) if only else self.guidelines.chosen(scope)
+            return [self.books.book(guideline, scope) for guideline in guidelines]
 
     def related(self, patient: PatientInput, scope: Scope, only: Sequence[str] = ()) -> list[RetrievedEntry]:
         """The rules nearest to a patient, whether met or not, with what the record adds to their order."""

@@ -43,6 +43,7 @@ from citewell.orders import screened_document
 from citewell.ports import Library
 from citewell.ports.models import EXTRACTIVE
 from citewell.types import EVERY, Emergency, Filing, LibraryEntry, LifecycleState, Scope, Source, User
+from citewell.work import uncounted
 
 EDITION_DATES = ("%d %B %Y", "%Y-%m-%d", "%B %Y", "%Y")
 
@@ -132,9 +133,10 @@ class GuidelineService:
     def _of(self, entry: LibraryEntry, scope: Scope) -> Guideline:
         """The guideline of an entry that the scope was asked for."""
         if entry.id not in self._read:
-            guideline = replace(read(screened_document(self.library.opened(entry.id, scope)[1])), entry=entry)
-            assess(NOBODY, [guideline])  # so that the first patient does not wait for patterns to be compiled
-            self._read[entry.id] = guideline
+            with uncounted():  # it is read once for all who ask
+                guideline = replace(read(screened_document(self.library.opened(entry.id, scope)[1])), entry=entry)
+                assess(NOBODY, [guideline])  # so that the first patient does not wait for patterns to be compiled
+                self._read[entry.id] = guideline
             gc.collect()  # what reading leaves behind is cleared away here, and not while a patient waits
         return self._read[entry.id]
 
