@@ -349,6 +349,7 @@ def _anchor(outside: Outside) -> Anchor:
 
 def open_seal(library: SqlLibrary) -> TextCipher:
     """The seal of a library; a new one only where nothing has been sealed yet."""
+    from citewell.adapters.store.chain import AuditHeads
     from citewell.adapters.store.encryption import KEY_FILE, TextCipher
     from citewell.adapters.store.engine import writing
 
@@ -362,6 +363,8 @@ def open_seal(library: SqlLibrary) -> TextCipher:
             "Restore it from a backup, or start a new library with --home."
         )
     seal = TextCipher.of(home)
+    if seal.is_new:
+        AuditHeads(home, seal)  # whoever makes the key first: a missing file was always taken away
     if library.engine.dialect.name != "sqlite":
         with writing(library.engine, library.path) as connection:
             seal.agree(connection, home)

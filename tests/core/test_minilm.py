@@ -314,7 +314,8 @@ def test_who_stops_it_half_way_does_not_wait_for_the_rest(model_cache: Path, mon
     def stop(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(embedder, "_engine", type("Counted", (), {"run": staticmethod(counted)})())
+    fake = {"run": staticmethod(counted), "name": embedder.engine.name}
+    monkeypatch.setattr(embedder, "_engine", type("Counted", (), fake)())
     with pytest.raises(KeyboardInterrupt):
         embedder.embed(["word " * number for number in range(1, 200)], progress=stop)
     assert computed < 20
