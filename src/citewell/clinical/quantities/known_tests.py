@@ -148,7 +148,11 @@ def test_of_name(written: str) -> Test:
     return meanings.get("=" + written) or meanings[_folded(written)]
 
 
-OTHER_THING = re.compile(r"\burin\w*|/\s?100\b|\bratio\b|\bdehydrogenase\b|\bMB\b|\bclearance\b|\bgas\b", re.I)
+OTHER_THING = re.compile(
+    r"\burin\w*|/\s?100\b|\bratio\b|\bdehydrogenase\b|\bMB\b|\bclearance\b|\bgas\b|\bgastrointestinal\b|\bcsf\b"
+    r"|\b(?:spinal|pleural|peritoneal|ascitic|synovial|body) fluid\b|\bdistribution width\b|\bmean volume\b",
+    re.I,
+)
 """Words that make a test another one, unless they are in its name: the potassium of urine is not that of blood."""
 
 
@@ -158,6 +162,8 @@ def named_test(name: str) -> Test | None:
 
     >>> named_test("Serum prostate-specific antigen level").name, named_test("fit").name, named_test("cough")
     ('PSA', 'FIT', None)
+    >>> named_test("Hemoglobin.gastrointestinal [Presence] in Stool"), named_test("Glucose in Cerebral spinal fluid")
+    (None, None)
     """
     pattern, _ = names_of_tests()
     matches = [*pattern.finditer(name), *pattern.finditer(name.upper())]
