@@ -424,6 +424,8 @@ SAME_OVER_THE_API = {
     "/admin/journeys/{}/remove": ("DELETE", "/api/v1/journeys/{slug}"),
     "/admin/users": ("POST", "/api/v1/users"),
     "/admin/users/{}": ("PATCH", "/api/v1/users/{user_id}"),
+    "/admin/users/{}/sign-out": ("DELETE", "/api/v1/users/{user_id}/sessions"),
+    "/admin/users/{}/second-factor/off": ("DELETE", "/api/v1/users/{user_id}/second-factor"),
     "/admin/queue/reingest": ("POST", "/api/v1/queue/reingest"),
     "/admin/tags": ("PUT", "/api/v1/tags/{tag}"),
     "/audit/proof": ("GET", "/api/v1/audit/proof"),

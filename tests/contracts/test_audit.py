@@ -18,9 +18,10 @@ from citewell.adapters.store import audit, schema
 from citewell.adapters.store.audit import SqlAudit
 from citewell.adapters.store.chain import HEAD_FILE
 from citewell.adapters.store.encryption import TextCipher
+from citewell.adapters.store.inbox import ALTERED
 from citewell.adapters.store.library import SqlLibrary
 from citewell.errors import LibraryError, NotFound
-from citewell.history import AuditHead, ConversationPlace, KeptOutcome
+from citewell.history import AuditHead, ConversationPlace, KeptOutcome, RoutedQuestion
 from citewell.types import User
 from tests.contracts.conftest import Office, opened_office
 from tests.contracts.kept import ANN, BOB, OWNER, ROUTE, STRANGER, ending
@@ -335,6 +336,11 @@ def two_talks(office: Office) -> tuple[KeptOutcome, KeptOutcome]:
     return kept[0], kept[1]
 
 
+def facts(item: RoutedQuestion) -> tuple[str | None, ...]:
+    """What an item of the inbox is about: whose, of which answer, in which state."""
+    return item.answer_id, item.asked_by, item.owner_id, item.state
+
+
 EXCHANGES = {
     "an answer to another's question": ("UPDATE messages SET answer_id = '{other}'", "message 1: its seal is broken"),
     "no answer": ("UPDATE messages SET answer_id = NULL", "message 1: its seal is broken"),
@@ -354,6 +360,7 @@ EXCHANGES = {
 def test_what_stands_with_another_answer_is_seen(office: Office, name: str) -> None:
     mine, other = two_talks(office)
     assert office.audit.verify_chain("clinic").problems == ()
+    before = {item.id: item for item in office.inbox.waiting(OWNER).items}
     statement, told = EXCHANGES[name]
     change(office, statement.format(other=other.answer_id, someone=OWNER.user_id))
     problems = office.audit.verify_chain("clinic").problems
@@ -363,8 +370,17 @@ def test_what_stands_with_another_answer_is_seen(office: Office, name: str) -> N
         with pytest.raises(LibraryError, match="altered"):
             office.conversations.turns(mine.place.conversation_id, ANN)
     if "routed" in statement and "reason" not in statement:
-        with pytest.raises(LibraryError, match="altered"):
-            office.inbox.waiting(OWNER)
+        after = {item.id: item for item in office.inbox.waiting(OWNER).items}
+        assert set(after) == set(before)  # one that was altered hides no other
+        changed = {item_id for item_id, item in after.items() if facts(item) != facts(before[item_id])}
+        assert changed
+        assert {item_id for item_id, item in after.items() if item.reason == ALTERED} == changed
+        assert {item.reason for item_id, item in after.items() if item_id not in changed} <= {ROUTE.reason}
+        for item_id in changed:
+            with pytest.raises(LibraryError, match="altered"):
+                office.inbox.one(item_id, OWNER)
+            with pytest.raises(LibraryError, match="altered"):
+                office.inbox.reply(item_id, "Ask the ward.", OWNER)
 
 
 def test_messages_and_items_from_before_they_were_bound_are_read_and_their_answers_are_compared(

@@ -65,6 +65,10 @@ SHOWN_SINCE = {
         *(f"scores[].items[].{name}" for name in ("fact", "points", "state", "text")),
     ),
     *(f"{place}{name}" for place in ("", "guidelines[].") for name in ("sections", "tables", "unread")),
+    "imported[].files",  # what became of each file of an export of many
+    *(f"imported[].files[].{name}" for name in ("is_read", "name", "said")),
+    "scope.document",  # the one document to which a question was narrowed
+    "records[].sources",  # which documents an answer on record cites, as the audit page shows them
 }
 """Fields that are answered and were not in the schema of fb3ed9f; `from_words` was sent then too, undeclared."""
 

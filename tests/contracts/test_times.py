@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from citewell.adapters.store.users import ApiKey
+from citewell.adapters.store.users import KEY_DAYS, ApiKey
 from citewell.api.app import create_app
 from citewell.app import App
 from citewell.history import AuditEntry, Conversation, ConversationMessage, RoutedQuestion
@@ -31,7 +31,10 @@ GIVEN_OUT = {
     (AuditEntry, "made_at"),
     (ApiKey, "made_at"),
     (ApiKey, "used_at"),
+    (ApiKey, "ends_at"),
 }
+AHEAD = {(ApiKey, "ends_at"): timedelta(days=KEY_DAYS)}
+"""Moments that are still to come, and how long after they were set."""
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?P<zone>.*)")
 
 
@@ -94,7 +97,8 @@ def test_every_moment_that_is_given_out_is_aware_and_in_utc(app: App, key: str) 
     assert {(owner, name) for owner, name, _ in found} >= GIVEN_OUT
     for owner, name, moment in found:
         assert (owner, name, moment.tzinfo) == (owner, name, UTC)
-        assert began < moment < datetime.now(UTC) + timedelta(minutes=5)  # not the hour of some other place
+        set_at = moment - AHEAD.get((owner, name), timedelta())
+        assert began < set_at < datetime.now(UTC) + timedelta(minutes=5)  # not the hour of some other place
 
 
 def test_every_moment_over_http_says_that_it_is_in_utc(app: App, key: str) -> None:

@@ -32,13 +32,14 @@ log = logging.getLogger(__name__)
 
 
 def _owned_by(asker: User) -> ColumnElement[bool]:
-    """Questions of tags that this person owns now: who owned one earlier sees its questions no more.
+    """Questions of others, of tags that this person owns now: who owned one earlier sees its questions no more.
 
     Of a tag of which nobody was ever said to be the owner, those that were passed to this person.
     """
     known = select(tags.c.name).where(tags.c.tenant == asker.tenant)
     own = routed.c.tag.in_(known.where(tags.c.owner_id == asker.user_id))
-    return or_(own, and_(routed.c.owner_id == asker.user_id, routed.c.tag.not_in(known)))
+    passed = and_(routed.c.owner_id == asker.user_id, routed.c.tag.not_in(known))
+    return and_(routed.c.asked_by != asker.user_id, or_(own, passed))
 
 
 def _is_owned(connection: Connection, routed_id: str, asker: User) -> bool:

@@ -20,7 +20,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.row_mapping import hashed, now
 from citewell.adapters.store.schema import api_keys, identities, owner_sessions, owners, tags, user_tags, users
 from citewell.adapters.store.schema import sessions as sessions_table
-from citewell.errors import InputError, NotFound
+from citewell.errors import DoesNotFit, InputError, NotFound
 from citewell.types import EVERY, OWNER_ID, Role, Scope, User
 from citewell.types.tags import checked_tags
 
@@ -352,7 +352,10 @@ class SqlPeople:
 
     def set_owner_profile(self, tenant: str, *, name: str | None, registration: str | None) -> Profile:
         """Say under which name and number the owner signs; what is None stays."""
-        known = self.owner_profile(tenant) or Profile("", None)
+        known = self.owner_profile(tenant)
+        if known is None and name is None:
+            raise DoesNotFit("Enter your name.")  # only the first time: later it may be left out
+        known = known or Profile("", None)
         told = known.name if name is None else name.strip()
         number = known.registration if registration is None else _registration(registration)
         if not told:
