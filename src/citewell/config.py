@@ -258,7 +258,8 @@ class Settings(BaseSettings):
         ge=1,
         le=256,
         description="Maximum requests worked on at the same time; others wait, and people who have used little come "
-        "first. If unset, one per core and at least four, or `CITEWELL_MAX_STREAMS` where a language model writes.",
+        "first. If unset, one per core and at least four, or `CITEWELL_MAX_STREAMS` where a language model writes; its "
+        "answers wait apart.",
     )
     max_waiting: int = Field(default=256, ge=1, description="Maximum waiting requests of one person. More are refused.")
 

@@ -145,7 +145,7 @@ def test_over_http_whole_and_as_a_stream(app: App) -> None:
 def test_the_page_lets_choose_among_the_allowed_models(app: App, tmp_path: Path) -> None:
     with serving_app(app) as client:
         page = client.get("/").text
-        assert '<select id="model" name="model"><option value="">small</option>' in page
+        assert '<select id="model" name="model" data-sent="model"><option value="">small</option>' in page
         assert '<option value="other:1b">other:1b</option>' in page
         answer = client.post("/ask", data={"question": QUESTION, "model": "other:1b"}, follow_redirects=True)
         assert "worded by ollama:other:1b" in answer.text

@@ -65,7 +65,10 @@ def asker_of(
 
 async def in_turn(site: ServerState, work: Callable[[], T]) -> T:
     """Do long work where answers are written: so many at a time, and short requests are not held up."""
-    return await asyncio.wrap_future(site.writers.submit(copy_context().run, work))
+    end_turn = await site.answer_turns.begin()
+    writing = site.writers.submit(copy_context().run, work)
+    writing.add_done_callback(lambda _: end_turn())
+    return await asyncio.wrap_future(writing)
 
 
 async def answered(site: ServerState, events: Iterator[Event]) -> AnswerDone:
@@ -112,7 +115,7 @@ async def begun(site: ServerState, asking: Asking) -> Iterator[Event]:
 
 async def streamed(site: ServerState, events: Iterator[Event], *, marks: Marks = Marks.NUMBER) -> AsyncIterator[bytes]:
     """An answer as server-sent events, its text cited as it was asked for."""
-    end_turn = await site.turns.begin()
+    end_turn = await site.answer_turns.begin()
     sending = sent(events, threads=site.writers, with_withheld=True, marks=marks, watch=counted(site), ended=end_turn)
     site.metrics.move("streams", 1)
     try:

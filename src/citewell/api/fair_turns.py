@@ -44,11 +44,20 @@ class Asking:
     person: Person
     allowance: WorkAllowance
     counted_s: float = 0.0
+    end_turn: Callable[[], None] = lambda: None
+    """Ends the turn that the request holds, if it holds one."""
 
     def uncounted_s(self) -> float:
         """What it used since this was last asked."""
         used_s, self.counted_s = self.allowance.used_s - self.counted_s, self.allowance.used_s
         return used_s
+
+
+def end_own_turn() -> None:
+    """End the turn of this request: it is about to wait for another server, and works on nothing meanwhile."""
+    asking = ASKING.get()
+    if asking is not None:
+        asking.end_turn()
 
 
 @dataclass(slots=True)
@@ -105,10 +114,11 @@ class FairTurns:
             raise
 
     async def begin(self) -> Callable[[], None]:
-        """Wait for a turn of whoever asks in this request; what is given back ends it, once."""
+        """Wait for a turn of whoever asks in this request, in place of the one it holds; the result ends it, once."""
         asking = ASKING.get()
         if asking is None:
             return lambda: None
+        asking.end_turn()
         await self.take(asking.person)
         ended = iter([False])
 
@@ -116,6 +126,7 @@ class FairTurns:
             if next(ended, True) is False:
                 self.give_back(asking.person, asking.uncounted_s())
 
+        asking.end_turn = end
         return end
 
     def give_back(self, person: Person, used_s: float) -> None:

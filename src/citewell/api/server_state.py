@@ -142,6 +142,9 @@ class ServerState:
         self.work = settings.work
         self.turns = FairTurns(self.work.at_once, self.work.waiting)
         """Whose request is worked on: health and sign-in wait for nobody."""
+        is_quoting = settings.model == "extractive"
+        self.answer_turns = self.turns if is_quoting else FairTurns(settings.max_streams, self.work.waiting)
+        """Whose answer is written: those that wait for a language model hold up nothing but answers."""
         self.requests = RateLimit(settings.requests_per_minute)
         self.asks = RateLimit(settings.asks_per_minute)
         self.checks = Running(CHECKS_AT_ONCE)

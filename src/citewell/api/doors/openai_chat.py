@@ -265,7 +265,7 @@ async def _streamed(site: ServerState, events: Iterator[Event], writing: Complet
     site.metrics.move("streams", 1)
     shown = ""
     try:
-        ended = await site.turns.begin()
+        ended = await site.answer_turns.begin()
         async with aclosing(as_it_comes(events, threads=site.writers, watch=counted(site), ended=ended)) as coming:
             yield _framed(writing.chunk({"role": "assistant", "content": ""}))
             async for event in coming:

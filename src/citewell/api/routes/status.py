@@ -16,6 +16,7 @@ from citewell.adapters.llm.model_list import Listing, ModelRow, unanswered, vend
 from citewell.adapters.llm.shared_request import LIMIT_S, PendingRequest
 from citewell.api import metrics
 from citewell.api.bodies.base import ResponseBody
+from citewell.api.fair_turns import end_own_turn
 from citewell.api.health import Health, PartHealth, PartName, is_ready
 from citewell.api.problems import Refused
 from citewell.api.server_state import UNDER_WAY, Here, ServerState
@@ -83,6 +84,7 @@ async def ready(request: Request, response: Response) -> HealthResponse:
 async def models(site: Here, visitor: Member) -> ModelsResponse:
     """The current answer model, the allowed models, and which of them are available."""
     settings = site.app.settings
+    end_own_turn()
     try:
         listing = await _answer(site.models.asked())
     except TimeoutError:
