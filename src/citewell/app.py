@@ -672,7 +672,7 @@ class App:
 
     def report(self, answer_id: str, problem: str, *, asker: User | None = None) -> str:
         """Tell the owner of what an answer rests on that something is wrong with it; its id in the inbox."""
-        from citewell.answer.route_to_owner import route
+        from citewell.answer.route_to_owner import REPORTED, route
 
         asker, problem = asker or self.owner(), " ".join(problem.split())
         if not problem or len(problem) > MAX_PROBLEM_CHARACTERS:
@@ -682,9 +682,8 @@ class App:
         for citation in answer.get("citations", ()):
             with suppress(NotFound):
                 cited.append(self.library.entry(citation["document_id"], scope))
-        reason = f"Reported by the person who asked: {problem}"
         admin = self.admin_email(asker.tenant)
-        to = route(reason, cited, scope=asker.scope, owners=self.people, admin_email=admin)
+        to = route(REPORTED + problem, cited, scope=asker.scope, owners=self.people, admin_email=admin)
         return self.ask_service.inbox.file(answer_id, to, asker)
 
     def check(

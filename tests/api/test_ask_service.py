@@ -298,3 +298,4 @@ def test_a_wrong_answer_is_reported_to_the_owner_of_its_sources(app: App, knock:
     olga.post(f"/api/v1/inbox/{waiting['id']}/reply", json={"text": "Thank you. The new edition is in."})
     page = ann.get(f"/conversations/{asked['conversation_id']}").text
     assert "The new edition is in." in page
+    assert app.ask_service.audit.verify_chain("local").problems == ()

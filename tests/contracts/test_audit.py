@@ -20,6 +20,7 @@ from citewell.adapters.store.chain import HEAD_FILE
 from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.inbox import ALTERED
 from citewell.adapters.store.library import SqlLibrary
+from citewell.answer.route_to_owner import REPORTED
 from citewell.errors import LibraryError, NotFound
 from citewell.history import AuditHead, ConversationPlace, KeptOutcome, RoutedQuestion
 from citewell.types import User
@@ -381,6 +382,37 @@ def test_what_stands_with_another_answer_is_seen(office: Office, name: str) -> N
                 office.inbox.one(item_id, OWNER)
             with pytest.raises(LibraryError, match="altered"):
                 office.inbox.reply(item_id, "Ask the ward.", OWNER)
+
+
+REPORT_EXCHANGES = (
+    *(statement for statement, _ in EXCHANGES.values() if "routed" in statement),
+    f"UPDATE routed SET reason = '{REPORTED}It is 90 mg.'",
+    "UPDATE routed SET tag = 'else'",
+    "UPDATE routed SET is_fallback = NOT is_fallback",
+)
+
+
+@pytest.mark.parametrize("statement", REPORT_EXCHANGES)
+def test_a_report_of_a_wrong_answer_proves_itself_and_cannot_be_given_to_another(
+    office: Office, statement: str
+) -> None:
+    words = {"claims": [], "answer": {"route": None}}
+    mine, other = (ending(question, ANN, words={"question": question, **words}) for question in ("Iron?", "Zinc?"))
+    for one in (mine, other):
+        office.ledger.keep(one)
+    office.inbox.file(mine.answer_id, replace(ROUTE, reason=f"{REPORTED}It is 80 mg."), ANN)
+    assert office.audit.verify_chain("clinic").problems == ()
+    change(office, statement.format(other=other.answer_id, someone=OWNER.user_id))
+    (problem,) = office.audit.verify_chain("clinic").problems
+    assert "it was altered" in problem
+
+
+def test_an_item_that_no_answer_passed_on_and_nobody_reported_is_seen(office: Office) -> None:
+    kept = ending("Iron?", ANN, words={"question": "Iron?", "claims": [], "answer": {"route": None}})
+    office.ledger.keep(kept)
+    office.inbox.file(kept.answer_id, ROUTE, ANN)
+    (problem,) = office.audit.verify_chain("clinic").problems
+    assert "it was altered" in problem
 
 
 def test_messages_and_items_from_before_they_were_bound_are_read_and_their_answers_are_compared(

@@ -19,6 +19,9 @@ NOBODY = (
 )
 """What an asker reads whose tenant has no administrator; those of other tenants are never named."""
 
+REPORTED = "Reported by the person who asked: "
+"""What the reason opens with for which an answer was sent to its owner as wrong."""
+
 OWN_TAG = "you answer for tag “{tag}” yourself"
 """Why the owner of a tag is not sent a question of their own, as they read it."""
 _OWN_TAG = re.compile(r"; you answer for tag “([^”]*)” yourself$")

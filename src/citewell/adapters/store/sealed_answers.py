@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, select
 
 from citewell.adapters.store.encryption import TextCipher
 from citewell.adapters.store.schema import answers, conversations, messages, routed
+from citewell.answer.route_to_owner import REPORTED
 from citewell.errors import LibraryError
 
 SEALED, BOUND = "sealed:", "bound:"
@@ -110,6 +111,8 @@ def _is_as_recorded(seal: TextCipher, row: Row[Any]) -> bool:
     if row.asked_by != row.user_id or (row.state != "closed" and (row.state == "answered") != (row.reply is not None)):
         return False
     told = (words.get("answer") or {}).get("route")
+    if row.reason.startswith(BOUND) and reason.startswith(REPORTED):
+        return True  # filed later, by who asked: no record has its reason or owner, its seal binds both to the answer
     if told is None:
         return "answer" not in words  # an answer that was passed on to nobody has no item
     is_same_reason = reason == told["reason"] or bool(words.get("erased"))
