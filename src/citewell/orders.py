@@ -180,12 +180,27 @@ WITHHELD = "withheld"
 def screened(hit: Hit) -> Hit:
     """A passage as evidence: without the lines, titles and names that give orders."""
     text = without_orders(hit.text)
-    title = WITHHELD_TITLE.format(short=hit.document_id[:8]) if reads_like_orders(hit.document) else hit.document
-    section = tuple(WITHHELD if reads_like_orders(part) else part for part in hit.section)
-    publisher = None if hit.publisher and reads_like_orders(hit.publisher) else hit.publisher
+    title = screened_title(hit.document, hit.document_id)
+    section = screened_section(hit.section)
+    publisher = screened_publisher(hit.publisher)
     if (text, title, section, publisher) == (hit.text, hit.document, hit.section, hit.publisher):
         return hit
     return replace(hit, text=text, document=title, section=section, publisher=publisher, is_suspicious=True)
+
+
+def screened_title(title: str, document_id: str) -> str:
+    """The title of a document, or where that gives orders what is said in its place."""
+    return WITHHELD_TITLE.format(short=document_id[:8]) if reads_like_orders(title) else title
+
+
+def screened_section(section: Sequence[str]) -> tuple[str, ...]:
+    """The headings round a passage, without those that give orders."""
+    return tuple(WITHHELD if reads_like_orders(part) else part for part in section)
+
+
+def screened_publisher(publisher: str | None) -> str | None:
+    """The publisher, unless its name gives orders."""
+    return None if publisher and reads_like_orders(publisher) else publisher
 
 
 def screened_document(document: Document) -> Document:

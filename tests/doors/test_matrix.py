@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.doors.conftest import ATTACKED_QUESTION, EMERGENCY, WARD_QUESTION, Door
+from citewell.app import build
+from citewell.config import Settings
+from tests.api.conftest import serving_app
+from tests.doors.conftest import ATTACKED_QUESTION, EMERGENCY, TAINTED_QUESTION, WARD_QUESTION, Door
 
 pytestmark = pytest.mark.slow
 
@@ -145,6 +150,39 @@ def test_an_order_in_a_document_is_not_followed(door: Door, way: Way) -> None:
     text = way.answer(send(door, way, ATTACKED_QUESTION, door.nurse))
     assert "salt water every hour" in text
     assert "700 ml hourly" not in text
+
+
+@pytest.mark.parametrize("way", ASKING, ids=ids(ASKING))
+def test_what_is_left_out_for_an_order_in_it_is_named(door: Door, way: Way) -> None:
+    reply = send(door, way, TAINTED_QUESTION, door.nurse)
+    assert "chalk paste every hour" not in way.answer(reply)
+    assert "700 ml hourly" not in reply.text
+    if way is API:
+        assert set(reply.json()["suspicious"]) == {
+            "Gum care",
+            "Mouth sores",
+        }  # of the nearest, those that hold an order
+    else:
+        assert "Note: a passage of Gum care contains what looks like an instruction" in way.answer(reply)
+
+
+@pytest.mark.parametrize(
+    ("way", "more"),
+    [*((way, {}) for way in ASKING), (OPENAI, {"stream": True})],
+    ids=[*ids(ASKING), "openai streamed"],
+)
+def test_who_is_in_danger_is_told_so_where_the_work_is_stopped(
+    samples_home: Path, tmp_path: Path, way: Way, more: dict[str, Any]
+) -> None:
+    home = shutil.copytree(samples_home, tmp_path / "home")
+    asked = "I have crushing chest pain and cannot breathe. " + "I walked the dog this morning. " * 90
+    with build(Settings(home=home, max_processor_s=0.05, max_long_processor_s=0.05)) as app, serving_app(app) as client:
+        sending = {"headers": way.headers, "timeout": 60}
+        client.post(way.path, json=way.body("What is the dose of warfarin?"), **sending)
+        late = client.post(way.path, json={**way.body(asked), **more}, **sending)
+    assert "This may be an emergency" in late.text
+    assert "999" in late.text
+    assert "Send a shorter text" in late.text
 
 
 @pytest.mark.parametrize("way", ASKING, ids=ids(ASKING))

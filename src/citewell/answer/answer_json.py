@@ -42,7 +42,7 @@ def answer_json(
     answer: Answer, *, with_withheld: bool, marks: Marks = Marks.NUMBER, with_windows: bool = True
 ) -> dict[str, Any]:
     """An answer; the sentences that were withheld only for those who may see a draft."""
-    shown = {
+    shown: dict[str, Any] = {
         "id": answer.id,
         "query": answer.query or None,
         "action": action_name(answer.action),
@@ -66,6 +66,8 @@ def answer_json(
     }
     if answer.notes:
         shown["notes"] = dict(answer.notes)
+    if answer.suspicious:
+        shown["suspicious"] = list(answer.suspicious)
     if "unused" in answer.notes:
         shown["unused"] = list(answer.notes["unused"])
     if with_withheld:

@@ -35,6 +35,8 @@ UNREAD = "chosen by words and similarity only, because the answer reader is off"
 """The reservation of every quoted answer without the reader."""
 TOO_LONG = "Passages were found, but they are too long for the model's context window"
 """Why no answer can be given where not even a sentence of what was found fits."""
+ONLY_ORDERS = "What was found reads like instructions to the assistant and was left out"
+"""Why no answer can be given where nothing else was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +89,20 @@ class LibraryAssistant(ABC):
             return
         yield StageStarted("searching")
         query = rephrase(question, history, lexicon=self.search.lexicon)
-        hits = self._reranked(query, self._retrieved(query, scope))
+        found = self._retrieved(query, scope)
+        hits = self._reranked(query, found)
         if hits:
             yield StageStarted("reading", len(hits))
         written, context = self._fitted(question, query, hits, history)
-        request = replace(request, context=context, query=query, subjects=self._subjects(query))
+        notes = {**request.notes, **_suspicious(found[: self.limits.chunks], context)}
+        request = replace(request, context=context, query=query, subjects=self._subjects(query), notes=notes)
         begun_at = time.monotonic()
         # a follow-up is rated as the writer was asked it: by itself “and for how long?” asks nothing
         judge = self._judge(replace(request, question=written), hits, scope, started, begun_at=begun_at)
         if not context.evidence:
-            yield AnswerDone(abstain(request, TOO_LONG if hits else self.nothing(scope), judge=judge))
+            is_blank = not any(hit.text.strip() for hit in hits)
+            why = (ONLY_ORDERS if is_blank else TOO_LONG) if hits else self.nothing(scope)
+            yield AnswerDone(abstain(request, why, judge=judge))
             return
         yield StageStarted("writing", len(context.evidence))
         pieces = self.writer.write(written, context, rules=self.rules.text, begun_at=begun_at)
@@ -190,3 +196,10 @@ class LibraryAssistant(ABC):
             ),
             took_ms=lambda: (time.perf_counter() - started) * 1000,
         )
+
+
+def _suspicious(nearest: Sequence[Hit], context: Context) -> dict[str, list[str]]:
+    """The documents of which a passage near to the question gives orders and is no evidence."""
+    used = {evidence.hit.source_id for evidence in context.evidence}
+    titles = dict.fromkeys(hit.document for hit in nearest if hit.is_suspicious and hit.source_id not in used)
+    return {"suspicious": list(titles)} if titles else {}

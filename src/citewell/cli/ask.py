@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,7 @@ from citewell.answer.events import AnswerDone, AnswerStarted, Event, Notice, Rep
 from citewell.cli.common import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
 from citewell.cli.conversations import conversation_id
 from citewell.errors import CitewellError, InputError
-from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Evidence, Qualified, Route, User
+from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Qualified, Route, User
 
 if TYPE_CHECKING:
     from citewell.app import App
@@ -153,7 +153,7 @@ def _print_end(done: AnswerDone, marks: Marks) -> None:
     answer = done.answer
     for word, right in corrections(answer.question).items():
         typer.echo(printable(f"Showing results for {right}. You typed “{word}”."))
-    _print_flagged(answer.evidence)
+    _print_flagged(answer)
     if isinstance(answer.action, Route) and done.routed_id is not None:
         typer.echo(
             printable(f"{UNANSWERED.format(reason=answer.action.reason)} {_passed_on(answer.action, done.routed_id)}")
@@ -176,14 +176,13 @@ def _print_end(done: AnswerDone, marks: Marks) -> None:
     typer.echo(f"Confidence {min(answer.confidence.calibrated, 0.99):.2f} · {answer.model} · {answer.took_ms:.0f} ms")
 
 
-def _print_flagged(evidence: Sequence[Evidence]) -> None:
-    """Say of passages that read like orders to the assistant that they do; nothing in them was obeyed."""
-    for one in evidence:
-        if one.is_suspicious:
-            told = (
-                f"Note: a passage of {one.hit.document} contains what looks like an instruction; it was not followed."
-            )
-            typer.echo(printable(f"{told}  ({one.hit.source_id})"))
+def _print_flagged(answer: Answer) -> None:
+    """Say of documents whose passages hold orders to the assistant that they do; nothing in them was obeyed."""
+    sources = {one.hit.document: one.hit.source_id for one in answer.evidence if one.is_suspicious}
+    for title in answer.suspicious:
+        place = f"  ({sources[title]})" if title in sources else ""
+        said = f"Note: a passage of {title} contains what looks like an instruction; it was not followed."
+        typer.echo(printable(f"{said}{place}"))
 
 
 def _print_left_out(answer: Answer) -> None:

@@ -313,6 +313,12 @@ class Answer:
     """What the question tells of that cannot wait; its text stands first in `text`."""
 
     @property
+    def suspicious(self) -> tuple[str, ...]:
+        """The documents of which a passage near to the question reads like an order; that part of it is left out."""
+        used = [evidence.hit.document for evidence in self.evidence if evidence.is_suspicious]
+        return tuple(dict.fromkeys([*used, *self.notes.get("suspicious", ())]))
+
+    @property
     def shortened(self) -> int:
         """Passages of which only the beginning was shown to the model."""
         return sum(evidence.is_shortened for evidence in self.evidence)

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from citewell import __version__
 from citewell.api.doors.mcp_tools import (
+    SUSPICIOUS,
     TOOLS,
     Caller,
     Tool,
@@ -30,6 +31,7 @@ from citewell.api.request_checks import CSRF_NEEDED
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import VISITOR, Visitor
 from citewell.errors import MissingExtra, NotFound
+from citewell.orders import screened_title, without_orders
 from citewell.types import LibraryEntry
 from citewell.web.display_words import advice
 
@@ -132,11 +134,12 @@ def make_server(caller_of: FindCaller) -> Server[Any]:
     async def read_resource(context: Any, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         caller, uri = caller_of(context), str(asked.uri)
         try:
-            text = await run_in_threadpool(_words_at, uri, caller)
+            words = await run_in_threadpool(_words_at, uri, caller)
         except Exception as error:
             raise MCPError(types.INVALID_PARAMS, _told(error, caller), {"uri": uri}) from None
-        contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
-        return types.ReadResourceResult(contents=[contents])
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=uri, mime_type="text/plain", text=text) for text in words]
+        )
 
     async def list_prompts(_context: Any, _page: Any) -> types.ListPromptsResult:
         return types.ListPromptsResult(
@@ -191,19 +194,24 @@ def _resource(entry: LibraryEntry) -> types.Resource:
     from mcp import types
 
     return types.Resource(
-        uri=Links.uri(entry.id), name=entry.name, title=entry.title, mime_type="text/plain", size=None
+        uri=Links.uri(entry.id),
+        name=screened_title(entry.name, entry.id),
+        title=screened_title(entry.title, entry.id),
+        mime_type="text/plain",
+        size=None,
     )
 
 
-def _words_at(uri: str, caller: Caller) -> str:
-    """The words that an address of ours names."""
+def _words_at(uri: str, caller: Caller) -> tuple[str, ...]:
+    """The words that an address of ours names, with blanks for what gives orders; behind them it is said so."""
     named = _URI.fullmatch(uri)
     if named is None:
         raise NotFound(f"Unknown resource. Addresses are {SCHEME}://documents/ID or {SCHEME}://documents/ID/START-END.")
     text = caller.site.opened(named["id"], caller.visitor.whole).document.text
-    if named["start"] is not None:
-        return exact_words(text, int(named["start"]), int(named["end"]), limit=MAX_RESOURCE_CHARACTERS)
-    return exact_words(text, 0, len(text), limit=MAX_RESOURCE_CHARACTERS)
+    start, end = (0, len(text)) if named["start"] is None else (int(named["start"]), int(named["end"]))
+    exact = exact_words(text, start, end, limit=MAX_RESOURCE_CHARACTERS)
+    words = exact_words(without_orders(text), start, end, limit=MAX_RESOURCE_CHARACTERS)
+    return (words,) if words == exact else (words, SUSPICIOUS)
 
 
 def _told(error: Exception, caller: Caller) -> str:

@@ -66,8 +66,8 @@ def after_the_sentences(answer: Answer, links: Links) -> Iterator[str]:
     if shown and answer.citations:
         yield _checked(Counter(claim.check.verdict for claim in shown))
         yield sources_text(answer.citations, links)
-    for title in dict.fromkeys(evidence.hit.document for evidence in answer.evidence if evidence.is_suspicious):
-        yield f"Note: a passage of {title} {INSTRUCTION}."
+    for title in answer.suspicious:
+        yield f"Note: a passage of {title} {INSTRUCTION} and is left out."
 
 
 def is_only_help(answer: Answer) -> bool:
