@@ -422,7 +422,7 @@ class Sampler:
         return self._dice.choice(known) if known else ""
 
 
-def provocations(pattern: re.Pattern[str], *, samples: int = 6) -> Iterator[tuple[str, str, str]]:
+def provocations(pattern: re.Pattern[str], *, samples: int = 4) -> Iterator[tuple[str, str, str]]:
     """Texts that may cost a pattern much, as (before, repeated, after)."""
     steps = _parser.parse(pattern.pattern, pattern.flags)
     seen: set[tuple[str, str]] = set()

@@ -488,6 +488,8 @@ OVERRIDES = (
 
 TELLS = r"\b(?:reveal|print|show|repeat|output|display|tell me|give me|what (?:is|are|was|were))\b"
 
+OPENED_TAG = r"<\s*+/?\s*+(?:system|assistant|evidence|instructions?)\b"
+
 CUES = (
     TELLS + r".{0,40}\b(?:system|hidden|secret)\b.{0,15}\b(?:prompt|instruction|message|rule|text)s?\b",
     TELLS + r".{0,40}\b(?:initial|original|starting|first)\b.{0,15}\bprompts?\b",
@@ -499,8 +501,8 @@ CUES = (
     r".{0,40}\b(?:dan|jailbr\w+|unrestricted|evil|no restrictions|without (?:any )?(?:restrictions|rules|filters)"
     r"|another ai|developer mode)\b",
     r"\b(?:new|updated|real|following) (?:instructions?|system prompt|rules?)\s*:",
-    r"^\s*(?:system|assistant)\s*:",
-    r"<\s*/?\s*(?:system|assistant|evidence|instructions?)\b[^>]*>",
+    r"^[^\S\n]*+(?:system|assistant)\s*:",
+    rf"{OPENED_TAG}(?:(?!{OPENED_TAG})[^>])*+>",
     r"\b(?:this|the following) is (?:your|the) new (?:task|role|instruction)",
 )
 """What any other attempt to give orders looks like, reviewed as a table; one match is enough."""

@@ -34,7 +34,7 @@ def _words(text: str) -> list[str]:
     >>> _words("It says [S1, S2].")
     ['it', 'says']
     """
-    return re.findall(r"\w+", re.sub(r"\[[^\]]*\]", " ", text.casefold()))
+    return re.findall(r"\w+", re.sub(r"\[[^\]]{0,300}+\]", " ", text.casefold()))
 
 
 # --------------------------------------------------------------------------------------- saying that there is no answer
@@ -88,10 +88,10 @@ WORDINGS = (
 )
 """How a model says that it cannot answer, whatever mark it sets behind that; to be reviewed as a table."""
 
-_LEAD = r"(?:(?!(?:but|and|while|although|though|so)\b)[^,.;]{1,100},\s*){0,2}"
+_LEAD = r"(?:(?!(?:but|and|while|although|though|so)\b)[^,.;]{1,100},\s*+){0,2}"
 """What may stand before it: “Unfortunately,”, “For zinc in diarrhoea,”; not a statement that goes on with “but”."""
 
-_SAYS = re.compile(rf"\W*{_LEAD}(?:however\s+)?(?:{'|'.join(WORDINGS)})", re.IGNORECASE)
+_SAYS = re.compile(rf"\W*+{_LEAD}(?:however\s++)?(?:{'|'.join(WORDINGS)})", re.IGNORECASE)
 
 _WITHOUT_MARK = re.compile(
     r"\b(?:do(?:es)? not|don['’]t|doesn['’]t|cannot|can['’]t|no)\b.{0,40}"

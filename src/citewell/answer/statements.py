@@ -376,7 +376,7 @@ def _names(text: str, item: StatementLine, following: StatementLine, path: Seque
         return not is_back and (next_mark in BULLETS or words.endswith(":"))
     if not is_dose(words) and medicines(words) and is_dose(next_words) and _is_for_people(next_words):
         return True
-    bare = re.sub(r"\([^)]{0,300}\)", "", words).strip()
+    bare = re.sub(r"\([^)]{0,300}+\)", "", words).strip()
     if len(bare.split()) > MAX_NAME_WORDS + 1 or ":" in bare[:-1] or re.search(r"\d|[.;,]$", bare):
         return False
     if words.endswith(":") or populations(bare):

@@ -610,7 +610,7 @@ def _meanings(text: str) -> Iterator[MeaningSpan]:
 
 # --------------------------------------------------------------------------------------------------------- the context
 
-_PART = re.compile(r"[.;!?\n]+(?:\s+|$)|,? (?:but|and now|and today|mais|et maintenant|aber|und jetzt) ")
+_PART = re.compile(r"(?<![.;!?])[.;!?\n]+(?:\s+|$)|,? (?:but|and now|and today|mais|et maintenant|aber|und jetzt) ")
 _BREAKS = re.compile(
     r"\b(?:but|however|although|though|except|apart from|other than|just|only|now|today|then|since|because|has|have|is"
     r"|are|was|with|started|came|keeps?|mais|sauf|depuis|avec|aber|sondern|außer|seit|mit|hat|ist)\b|[:;(]"

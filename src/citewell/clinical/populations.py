@@ -1025,7 +1025,7 @@ _BARE_YEARS = re.compile(
     r"(?:^|[,.]\s*)(?P<age>(?P<count>\d{2})\s*(?:years|yrs?|y/?o|y))\b(?=\s*(?:[,.;]|$))", re.IGNORECASE
 )
 _OPENING = re.compile(
-    r"\s*+(?:(?P<title>(?i:mr|mrs|ms|miss|master))\b\.?,?\s*(?:[A-Z]\b)?)?"
+    r"\s*+(?:(?P<title>(?i:mr|mrs|ms|miss|master))\b\.?,?\s*+(?:[A-Z]\b)?)?"
     r"(?:(?P<letter>[MF])\s*[/,]\s*|(?P<name>[A-Z][a-z'’-]+(?:\s+[A-Z][a-z'’-]+)?)?(?P<comma>,)?\s*+)"
     r"(?P<count>\d{1,3})\s*(?P<unit>years?|yrs?|y/?o|y|months?|mths?|mo|weeks?|wks?)?\b(?:\s*old\b)?"
     r"(?=\s*(?:[,.;:(]|$|\d|[MF]\b|male|female|boy|girl|man|woman))"

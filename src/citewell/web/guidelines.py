@@ -30,7 +30,9 @@ LEVELS = {
 """The colour of a risk level; none of them is calm."""
 
 SMOKING = ("", "Never smoked", "Ex-smoker", "Current smoker")
-_RESULT = re.compile(r"(?P<name>.*?[^\d\s].*?)[\s:=]+(?P<value>-?\d+(?:\.\d+)?)\s*(?P<unit>[^\s\d].*)?")
+_RESULT = re.compile(
+    r"(?P<name>[\d\s]*+[^\d\s](?:.*?(?<![\s:=]))??)[\s:=]++(?P<value>-?\d+(?:\.\d+)?)\s*+(?P<unit>[^\s\d].*)?"
+)
 _WORDS = re.compile(r"(?P<name>[^:=]+)[:=]\s*(?P<text>.+)")
 
 

@@ -472,7 +472,7 @@ def _of_another_origin(line: GuidelineLine, who: PlanPatient) -> str | None:
     """Why a recommendation is for people of another family origin; of items joined by “or” one that fits is enough."""
     if who.is_black_origin is None or (first := _ORIGIN.search(line.own)) is None:
         return None
-    lead, *items = re.split(r"\s•\s", re.sub(r"\([^)]{0,300}\)", "", line.own))
+    lead, *items = re.split(r"\s•\s", re.sub(r"\([^)]{0,300}+\)", "", line.own))
     told = [match for part in (items or [lead]) if (match := _ORIGIN.search(part))] or [first]
     against = [match for match in told if (match["isnt"] is None) != who.is_black_origin]
     others = [

@@ -33,9 +33,9 @@ MOST = 60
 """Characters in which an age is told."""
 Comparison = Literal[">", ">=", "<", "<="]
 _NUMBER = (
-    r"(?P<value>\d+(?:\.\d+)?)(?![\d/])\s*(?P<unit>(?:[a-zA-Zµ%/]+(?: of [a-z]+)?(?: per [a-z]+)?(?: of [a-z]+)?)?)"
+    r"(?P<value>\d+(?:\.\d+)?)(?![\d/])(?:\s*+(?P<unit>[a-zA-Zµ%/]+(?: of [a-z]+)?(?: per [a-z]+)?(?: of [a-z]+)?))?"
 )
-_TEST = r"(?<!\w)(?P<test>[\w][\w\s,-]{0,60}?)(?<!\s)\s++(?:(?:of|is|are|was)\s*+)?"
+_TEST = r"^(?P<test>[\w][\w\s,-]{0,60}?)(?<!\s)\s++(?:(?:of|is|are|was)\s*+)?"
 _THRESHOLDS: tuple[tuple[re.Pattern[str], Comparison], ...] = (
     (re.compile(rf"{_TEST}(?:at least|no less than)\s+{_NUMBER}$", re.IGNORECASE), ">="),
     (re.compile(rf"{_TEST}{_NUMBER}\s+(?:or|and)\s+(?:more|greater|over|above|higher)$", re.IGNORECASE), ">="),
@@ -57,9 +57,9 @@ def parse_threshold(text: str) -> Threshold | None:
     text = text.strip(" ,.:;")
     for pattern, comparison in _THRESHOLDS:
         match = pattern.match(text)
-        if match and not re.match(r"(?:day|week|month|year|time)s?\b", match.group("unit")):
+        if match and not re.match(r"(?:day|week|month|year|time)s?\b", match.group("unit") or ""):
             test = _NAME.sub("", _NAME.sub("", match.group("test")))
-            return Threshold(text, test, comparison, float(match.group("value")), match.group("unit") or None)
+            return Threshold(text, test, comparison, float(match.group("value")), match.group("unit"))
     return None
 
 

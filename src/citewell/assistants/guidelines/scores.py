@@ -20,7 +20,7 @@ FEWEST_ITEMS, FEWEST_THERE = 3, 2
 _BULLET = r"(?:[•–◦▪-]\s*)"
 _EACH = re.compile(r"\b(?P<points>\d+) points? (?:for )?each\b", re.IGNORECASE)
 _INLINE = re.compile(
-    rf"{_BULLET}?(?P<item>\D.+?)(?:(?<!\s)\s++)?(?::|\(|–|-)\s*\+?(?P<points>\d+) points?\)?[.,;]?", re.IGNORECASE
+    r"[•–◦▪-]?(?P<item>\D.+?)(?:(?<!\s)\s++)?(?::|\(|–|-)\s*\+?(?P<points>\d+) points?\)?[.,;]?", re.IGNORECASE
 )
 _BAND = re.compile(
     rf"{_BULLET}?(?:scores? (?:of )?)?(?P<low>\d+)(?:\s*(?:or|to|–|-)\s*(?P<high>\d+|more|above|over|higher))?\s*:"
@@ -171,7 +171,7 @@ def read_scores(tables: Sequence[RuleTable]) -> Iterator[Score]:
                 low, high = int(band["low"]), band["high"]
                 bands.append((low, int(high or low) if high is None or high.isdigit() else 10**6, band["meaning"]))
             elif inline := _INLINE.fullmatch(words):
-                items.append(_item(inline["item"], int(inline["points"])))
+                items.append(_item(inline["item"].strip(), int(inline["points"])))
             elif points and re.match(_BULLET, words):
                 items.append(_item(re.sub(f"^{_BULLET}", "", words), points))
             elif words:

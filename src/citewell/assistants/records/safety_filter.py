@@ -17,7 +17,7 @@ from citewell.clinical.languages import Language, language_of, spelled
 _MARKS = re.compile(r"(?:(?<!\s)\s+)?\[[^\]\n]{1,80}\]")
 _ITEM = re.compile(r"\s*(?:[-•*▪–]|\d+[.)])\s+")
 """What an item of a list opens with."""
-_END = re.compile(r"[\s.!?]*$")
+_END = re.compile(r"(?<![\s.!?])[\s.!?]++$")
 
 
 @cache

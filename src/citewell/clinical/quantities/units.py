@@ -104,7 +104,7 @@ def _folded_unit(written: str) -> str:
     """A unit as it is looked up: lower case, one sign for micro, no spaces round a cross."""
     plain = re.sub(r"[{}\[\]]", "", written.translate(FLAT).casefold().replace("_", " "))  # as UCUM writes units
     flat = re.sub(r"\bu(?=[lgm]|iu\b|mol)", "µ", " ".join(plain.split()))
-    return re.sub(r"\s*×\s*|\bx ", "x", flat.replace("μ", "µ"))
+    return re.sub(r" ?× ?|\bx ", "x", flat.replace("μ", "µ"))
 
 
 @cache
