@@ -171,10 +171,12 @@ class Consultations:
 
     def from_bytes(self, data: bytes, *, name: str) -> list[Finding]:
         """The same of bytes in memory."""
+        from citewell.adapters.records.bundle import holds_loose_resources
         from citewell.adapters.records.fhir_import import read_fhir
         from citewell.ingest.media_types import FHIR, sniff
 
-        if not data.strip() or sniff(Source(data, "record.json")) != FHIR:
+        is_fhir = bool(data.strip()) and sniff(Source(data, "record.json")) == FHIR
+        if not is_fhir or holds_loose_resources(data):  # one resource is no record: its silence is no "no allergies"
             raise InputError(f"{name} is not a FHIR R4 bundle. Export the patient's record as one JSON bundle.")
         told = read_fhir(data)
         if told.left_out:  # a plan over half a record would be worse than none

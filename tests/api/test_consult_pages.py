@@ -79,10 +79,12 @@ def test_what_is_wrong_is_said_on_the_page_and_nothing_is_lost(writer: httpx.Cli
     refused = writer.post("/consult", files={"record": ("record.json", bundle, "application/json")})
     assert "must consent" in refused.text
     assert "No consultations yet" in writer.get("/consult").text, "nothing was begun"
-    no_record = writer.post(
-        "/consult", files={"record": ("record.json", b"{}", "application/json")}, data={"consent": "true"}
-    )
-    assert "is not a FHIR R4 bundle" in no_record.text
+    alone = b'{"resourceType": "Patient", "id": "p", "gender": "male"}'
+    for nothing in (b"{}", alone, alone + b"\n" + alone.replace(b"male", b"female")):
+        no_record = writer.post(
+            "/consult", files={"record": ("record.json", nothing, "application/json")}, data={"consent": "true"}
+        )
+        assert "is not a FHIR R4 bundle" in no_record.text
     read = writer.post(
         "/consult",
         files={"record": ("record.json", bundle, "application/json")},

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from citewell.types import Source
 from citewell.vaults.vaults import Vaults
 from tests.core.test_fhir_records import ALL, bundle
-from tests.web.conftest import follow
+from tests.web.conftest import TOKEN, follow
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -51,6 +51,10 @@ def clinic(bare: Any) -> Any:
 
 def test_a_consult_goes_from_an_open_vault_to_a_signed_plan(clinic: Any, visit: Any) -> None:
     page = visit(clinic)
+    page.goto(f"{clinic.address}/keys")
+    page.fill("#name", "Dr Test")
+    page.fill("#registration", "GMC 1")
+    press(page, "button:text-is('Save')")
     follow(page, "nav >> text=Consult")
     page.click('summary:text-is("From the patient\'s record")')
     expect(page.locator("details[open] a")).to_have_attribute("href", "/records")
@@ -87,8 +91,8 @@ def test_a_consult_goes_from_an_open_vault_to_a_signed_plan(clinic: Any, visit: 
     expect(page.locator(".statement.held")).to_contain_text("The patient is allergic to phenoxymethylpenicillin")
     page.locator(".statements .chip").first.click()
     expect(page.locator("#source .best").first).to_contain_text("doxycycline")
-    page.fill("#sign [name=name]", "Dr Test")
+    page.fill("#sign [name=password]", TOKEN)
     press(page, "#sign button")
-    expect(page.locator(".notice.good")).to_contain_text("Signed by Dr Test")
+    expect(page.locator(".notice.good")).to_contain_text("Signed by Dr Test (GMC 1)")
     expect(page.locator("#say")).to_have_count(0)
     expect(page.locator("h1 .state")).to_have_text("Signed")

@@ -92,18 +92,33 @@ def _contained(resource: Json, name: str) -> BundleEntry | None:
 
 def read_json(data: bytes) -> Any:
     """A bundle, a resource on its own, or one resource in each line, as a bundle."""
+    told = _parsed(data)
+    if not _is_loose(told):
+        return told
+    resources = told if isinstance(told, list) else [told]
+    return {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": one} for one in resources]}
+
+
+def holds_loose_resources(data: bytes) -> bool:
+    """Whether a file holds resources outside a bundle, which may be any part of a record."""
     try:
-        told = _json(data)
+        return _is_loose(_parsed(data))
+    except (ValueError, RecursionError, DamagedFile):
+        return False  # whoever reads it says what is wrong
+
+
+def _is_loose(told: Any) -> bool:
+    return isinstance(told, list) or (isinstance(told, dict) and told.get("resourceType") not in (None, "Bundle"))
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return _json(data)
     except ValueError:
         lines = [line for line in data.removeprefix(BOM).splitlines() if line.strip()]
         if len(lines) < 2 or not all(line.lstrip().startswith(b"{") for line in lines):
             raise
-        told = [_json(line) for line in lines]
-    if isinstance(told, dict) and told.get("resourceType") not in (None, "Bundle"):
-        told = [told]
-    if isinstance(told, list):
-        return {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": one} for one in told]}
-    return told
+        return [_json(line) for line in lines]
 
 
 def _json(data: bytes) -> Any:
