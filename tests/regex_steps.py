@@ -476,8 +476,10 @@ def growth(pattern: re.Pattern[str], use: Use) -> str | None:
     fragments = [*(("", one, ODD) for one in COMMON), *provocations(pattern)]
     steps = Steps(pattern, limit=TOO_MANY)
     for before, piece, after in fragments:
-        short, long = (steps.taken(_text(before, piece, after, length), use) for length in LENGTHS)
-        is_more = short >= TOO_MANY or (short > TRIVIAL * LENGTHS[0] and long > 2.4 * short)
+        short = steps.taken(_text(before, piece, after, LENGTHS[0]), use)
+        if short <= TRIVIAL * LENGTHS[0]:
+            continue
+        is_more = short >= TOO_MANY or steps.taken(_text(before, piece, after, LENGTHS[1]), use) > 2.4 * short
         if is_more and _keeps_growing(steps, (before, piece, after), use):
             return f"{before!r} + {piece!r} × n + {after!r}"
     return None
