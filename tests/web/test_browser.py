@@ -279,7 +279,7 @@ def test_the_stages_of_reading_are_shown(own: Any, visit: Any, tmp_path: Path) -
     page = visit(own)
     go_to_library(page)
     paragraphs = "\n\n".join(
-        f"Step {at}: give {at} mg of the medicine and check the patient again." for at in range(600)
+        f"Step {at}: give {at} mg of the medicine and check the patient again." for at in range(2_400)
     )
     (tmp_path / "long.txt").write_text(paragraphs)
     page.set_input_files("#files", tmp_path / "long.txt")

@@ -7,7 +7,7 @@ import time
 from contextvars import copy_context
 from dataclasses import dataclass
 
-from citewell.answer.gate import MAX_CHECKED_CHARACTERS
+from citewell.answer.gate import MAX_CHECKED_CHARACTERS, MAX_CHECKED_SENTENCES
 from citewell.api.problems import Refused
 from citewell.api.rate_limits import too_many
 from citewell.api.server_state import ServerState
@@ -62,4 +62,4 @@ def asks_for(text: str) -> int:
     (1, 3)
     """
     count = 0 if len(text) > MAX_CHECKED_CHARACTERS else len(sentences(text))
-    return max(1, -(-count // SENTENCES_AN_ASK))
+    return max(1, -(-count // SENTENCES_AN_ASK)) if count <= MAX_CHECKED_SENTENCES else 1
