@@ -235,7 +235,7 @@ def end_sessions_of(site: Here, visitor: Governor, user_id: str) -> dict[str, An
 
 @router.delete("/users/{user_id}/second-factor", status_code=HTTPStatus.NO_CONTENT, dependencies=[Depends(our_request)])
 def remove_second_factor(site: Here, visitor: Governor, user_id: str) -> None:
-    """Turn off the second factor of a user who lost their authenticator; they sign in anew."""
+    """Turn off the second factor of a user who lost their authenticator; they sign in again."""
     remove_factor_of(site, visitor, user_id)
 
 

@@ -50,7 +50,9 @@ async function followRows() {
       if (!place) return;
       const words = place.querySelector(".state");
       // A row that was waiting when the page came, and is being read now, is drawn anew.
-      if (found.state === "processing" && !words.classList.contains("busy")) return void refresh(found.document_id);
+      if (found.state === "processing" && !(words.classList.contains("busy") && place.querySelector(".words"))) {
+        return void refresh(found.document_id);
+      }
       show(place, found.progress);
     },
     async (id) => announce(await refresh(id)),
