@@ -237,12 +237,12 @@ def make_writer(settings: Settings, lexicon: Lexicon, reader: AnswerReader | Non
     return make_model_writer(settings)
 
 
-def make_model_writer(settings: Settings) -> Writer:
-    """The model that the settings name, as a writer."""
+def make_model_writer(settings: Settings, model: RemoteModel | None = None) -> Writer:
+    """The model that the settings name, or one that was made of them, as a writer."""
     from citewell.answer.generate import ModelWriter
     from citewell.assistants.knowledge.assistant import RATING
 
-    model = make_remote(settings)
+    model = model or make_remote(settings)
     limits = model.limits
     return ModelWriter(model, window=limits.context_window, reply=limits.max_reply_tokens, rating=RATING)
 

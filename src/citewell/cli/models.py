@@ -1,4 +1,4 @@
-"""`citewell models`: which language models are allowed, which are there, and how to get one."""
+"""`citewell models`: which language models are allowed, which are there, how to get one, and how well it answers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from citewell.cli.common import Home, Json, print_json, settings
 
 if TYPE_CHECKING:
     from citewell.adapters.llm.model_list import ModelRow, WriterKind
+    from citewell.operations.try_model import Trial
 
-app = typer.Typer(help="List, check and download language models.", add_completion=False)
+app = typer.Typer(help="List, check, download and try language models.", add_completion=False)
 
 Name = Annotated[str, typer.Argument(help="A model, such as qwen3:8b or openai:NAME.", show_default=False)]
 Vendor = Annotated[
@@ -87,13 +88,63 @@ def pull(context: typer.Context, name: Name, server: Vendor = None, home: Home =
     vendor, model = _named(name, server or vendor_of(chosen))
     allowed(model, chosen.allowed_models)
     with closing(server_of(chosen, vendor)) as asked:
-        with _bar(model, quiet=json) as watch:
+        with _bar(f"fetching {model}", quiet=json) as watch:
             asked.pull(model, watch)
         info = asked.check(model)
     if json:
         print_json({"server": vendor, "pulled": info.name, "digest": info.digest, "size_bytes": info.size_bytes})
     else:
         typer.echo(f"{info.name} is available. Use it with CITEWELL_MODEL={vendor}:{model}.")
+
+
+@app.command("try")
+def try_model(
+    context: typer.Context,
+    name: Name,
+    server: Vendor = None,
+    questions: Annotated[int, typer.Option("--questions", help="How many of the ten to ask.", min=1, max=10)] = 10,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Ask a model ten questions about the samples and compare it with word-for-word answers.
+
+    Only the samples and these questions are sent to it. Nothing is added to your library.
+    """
+    from citewell.adapters.llm.model_list import vendor_of
+    from citewell.operations.try_model import try_model as tried
+
+    chosen = settings(context, home)
+    vendor, model = _named(name, server or vendor_of(chosen))
+    with _bar("asking", quiet=json) as watch:
+        trials = tried(chosen, vendor, model, count=questions, watch=watch)
+    if json:
+        print_json({"questions": questions, "trials": [{**asdict(trial), **trial.figures()} for trial in trials]})
+        return
+    _print_trials(trials)
+
+
+def _print_trials(trials: Sequence[Trial]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False)
+    asked = Table("question", *(trial.writer for trial in trials), box=None, pad_edge=False)
+    for number, reply in enumerate(trials[0].replies):
+        asked.add_row(reply.question, *(trial.replies[number].outcome for trial in trials))
+    console.print(asked)
+    table = Table("", "right", "sentences that pass", "tokens/s", "s/answer", "memory", box=None, pad_edge=False)
+    for trial in trials:
+        speed, memory, is_model = trial.tokens_per_s, trial.memory_bytes, trial.is_model
+        table.add_row(
+            trial.writer,
+            f"{trial.right} of {len(trial.replies)}",
+            f"{trial.passed} of {trial.sentences}",
+            f"{speed:.1f}" if speed else "unknown" if is_model else "",
+            f"{trial.seconds_per_answer:.1f}",
+            f"{memory / 1e9:.1f} GB" if memory else "unknown" if is_model else "",
+        )
+    console.print()
+    console.print(table)
 
 
 def _named(name: str, vendor: str) -> tuple[str, str]:
@@ -123,8 +174,8 @@ def _print(rows: Sequence[ModelRow]) -> None:
 
 
 @contextmanager
-def _bar(name: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar of bytes on standard error; nothing where nobody looks."""
+def _bar(doing: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error; nothing where nobody looks."""
     if quiet or not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
@@ -132,5 +183,5 @@ def _bar(name: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"fetching {name}", total=None)
+        task = bar.add_task(doing, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -52,6 +52,7 @@ class AnthropicModel(RemoteModel):
                     yield event.delta.text if event.delta.type == "text_delta" else ""
                 elif event.type == "message_delta":
                     reason = event.delta.stop_reason or reason
+                    self._learn(prompt, None, written=event.usage.output_tokens)
                 elif event.type == "message_stop" and reason is not None:
                     yield ReplyEnd(ENDS.get(reason, "stop"))
 

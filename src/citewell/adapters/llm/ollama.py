@@ -69,6 +69,7 @@ class OllamaModel(RemoteModel):
             yield part.message.content or ""
             if part.done:
                 self._check_whole(prompt, part.prompt_eval_count)
+                self._learn(prompt, None, written=part.eval_count)
                 yield ReplyEnd("length" if part.done_reason == "length" else "stop")
                 return
 
@@ -115,6 +116,14 @@ class OllamaServer(RemoteServer):
             if exact(model.name) == exact(name):
                 return model
         raise self.endpoint.unavailable(exact(name))
+
+    def memory_bytes(self, name: str) -> int | None:
+        """What the loaded model takes, as the server tells it: of this machine, or of the one that it runs on."""
+        with suppress(Exception):  # an older server does not tell
+            for model in self._client.ps().models:
+                if model.model and exact(model.model) == exact(name):
+                    return int(model.size) if model.size else None
+        return None
 
     def pull(self, name: str, progress: Progress) -> None:
         """Fetch a model; `progress` is told bytes of the layer that is coming."""

@@ -61,7 +61,7 @@ class OpenAIModel(RemoteModel):
         with closing(self._started(prompt)) as chunks:
             for chunk in chunks:
                 if chunk.usage is not None:
-                    self._learn(prompt, chunk.usage.prompt_tokens)
+                    self._learn(prompt, chunk.usage.prompt_tokens, written=chunk.usage.completion_tokens)
                 for choice in chunk.choices[:1]:
                     yield choice.delta.content or ""
                     if choice.finish_reason is not None:

@@ -156,6 +156,10 @@ class RemoteModel(ABC):
         self.patience = patience or patience_for(model)
         self.digest: str | None = None
         """What the server had under the name when it was last asked, where it tells."""
+        self.written_tokens = 0
+        """Tokens of all replies, as the server counts them, thoughts included."""
+        self.writing_s = 0.0
+        """What all replies took, each from its first sign to its end."""
         self._sleep = sleep
         self._counter = TokenCounter(model)
         self._client = self.vendor.connect(url, key, self.patience.total_s)
@@ -216,8 +220,9 @@ class RemoteModel(ABC):
             )
         return replace(prompt, context_window=window, max_reply_tokens=reply)
 
-    def _learn(self, prompt: Prompt, counted: int | None) -> None:
-        """Remember how many tokens the server made of a prompt."""
+    def _learn(self, prompt: Prompt, counted: int | None, *, written: int | None = None) -> None:
+        """Remember how many tokens the server made of a prompt, and wrote."""
+        self.written_tokens += written or 0
         if counted:
             self._counter.learn("\n".join(_texts(prompt)), counted=counted)
 
@@ -225,8 +230,10 @@ class RemoteModel(ABC):
         """One try, without thoughts; once a piece was given, what fails is a cut and never tried again."""
         visible, end, received = ThinkingFilter(), None, 0
         kept: list[str] = []
+        first_at: float | None = None
         try:
             for item in self._paced(prompt, deadline):
+                first_at = first_at or time.monotonic()
                 end = item if isinstance(item, ReplyEnd) else end
                 text = visible.rest() if isinstance(item, ReplyEnd) else visible.feed(item)
                 text = text if received else text.lstrip()
@@ -240,6 +247,8 @@ class RemoteModel(ABC):
             if received:
                 raise self._cut("cut", received) from None
             raise
+        finally:
+            self.writing_s += 0.0 if first_at is None else time.monotonic() - first_at
         if end is None or end.reason != "stop":
             raise self._cut("cut" if end is None else end.reason, received)
         if not received:
@@ -345,6 +354,12 @@ class RemoteServer(ABC):
         raise ModelError(
             f"{self.endpoint.place} cannot download models; only Ollama can. Install {name} there by hand."
         )
+
+    def memory_bytes(self, name: str) -> int | None:  # noqa: ARG002 - only Ollama tells it of each model
+        """What the server takes of this machine's memory; None where that is not known."""
+        from citewell.adapters.llm.server_memory import server_memory
+
+        return server_memory(self.endpoint.url)
 
     def close(self) -> None:
         """Let go of connections."""
