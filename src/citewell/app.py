@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from citewell.adapters.store.document_lists import SqlCatalogue
     from citewell.adapters.store.holds import SqlHolds
     from citewell.adapters.store.journeys import SqlJourneys
+    from citewell.adapters.store.literature import SqlLiterature
     from citewell.adapters.store.second_factor import SqlSecondFactors
     from citewell.adapters.store.trail import SqlTrail
     from citewell.adapters.store.users import SqlPeople
@@ -268,6 +269,13 @@ class App:
         from citewell.adapters.store.document_lists import SqlCatalogue
 
         return SqlCatalogue(self.library.engine, self.library.path)
+
+    @cached_property
+    def literature(self) -> SqlLiterature:
+        """Which articles are here, and what was published about them since."""
+        from citewell.adapters.store.literature import SqlLiterature
+
+        return SqlLiterature(self.library.engine, self.library.path)
 
     @cached_property
     def journeys(self) -> SqlJourneys:

@@ -145,6 +145,28 @@ class Settings(BaseSettings):
     max_context_tokens: int = Field(default=3_000, ge=200, description="Maximum tokens of evidence in a prompt.")
     max_history_tokens: int = Field(default=1_000, ge=0, description="Maximum tokens of conversation in a prompt.")
 
+    literature: tuple[Literal["pubmed", "europepmc", "zotero"], ...] = Field(
+        default=(),
+        description="Where articles may be fetched from, as a JSON list of `pubmed`, `europepmc` and `zotero`; the "
+        "first is asked first. None by default: nothing is contacted.",
+    )
+    literature_hours: float = Field(
+        default=24, gt=0, description="Hours between two runs of a saved query, and between two looks for retractions."
+    )
+    pubmed_url: str = Field(
+        default="https://eutils.ncbi.nlm.nih.gov/entrez/eutils", description="Address of PubMed's E-utilities."
+    )
+    pubmed_ids_url: str = Field(
+        default="https://pmc.ncbi.nlm.nih.gov/tools/idconv/api/v1/articles",
+        description="Address of the service that converts PMCIDs for PubMed.",
+    )
+    pubmed_key: SecretStr | None = Field(
+        default=None, description="Key for PubMed: 10 requests a second instead of 3. Optional."
+    )
+    europepmc_url: str = Field(
+        default="https://www.ebi.ac.uk/europepmc/webservices/rest", description="Address of Europe PMC."
+    )
+
     country: str = Field(
         default="GB",
         pattern=r"^[A-Za-z]{2}$",

@@ -59,6 +59,15 @@ def is_local(url: str) -> bool:
     return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
 
 
+def is_safe(address: str) -> bool:
+    """Whether what comes from an address cannot be changed on its way: https, or this machine.
+
+    >>> is_safe("https://models.example"), is_safe("http://models.example"), is_safe("http://127.0.0.1:1")
+    (True, False, True)
+    """
+    return urlsplit(address).scheme == "https" or (address.startswith("http://") and is_local(address))
+
+
 def vendor_package(name: str, client: str, *, extra: str) -> Any:
     """The package of a vendor's client, which is read only when it is wanted."""
     try:

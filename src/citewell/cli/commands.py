@@ -39,8 +39,8 @@ VERBS = {
 }
 """The file of each verb, and its function where that has another name."""
 GROUPS = (
-    *("conversations", "inbox", "audit", "users", "tags", "journeys", "models", "guidelines", "evidence", "vault"),
-    *("records", "consult", "replica", "person", "holds"),
+    *("conversations", "inbox", "audit", "users", "tags", "journeys", "models", "guidelines", "evidence", "literature"),
+    *("vault", "records", "consult", "replica", "person", "holds"),
 )
 """Files that hold several verbs."""
 LOOK: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": "markdown"}

@@ -10,6 +10,7 @@ from typing import Literal
 
 from citewell.errors import InputError, ScopeRefused
 from citewell.types.documents import Metadata
+from citewell.types.literature import Notice
 from citewell.types.tags import checked_tags
 
 EVERY = "*"
@@ -183,6 +184,8 @@ class LibraryEntry:
     """How far a second reading has come, while the first one goes on answering."""
     revision: int = 0
     """Grows with every edit by a person, so that two of them notice each other."""
+    notices: tuple[Notice, ...] = ()
+    """What was published about it since: its retraction, doubts, corrections."""
 
 
 CHUNK_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")

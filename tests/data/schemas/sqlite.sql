@@ -106,3 +106,7 @@ CREATE UNIQUE INDEX ix_trail_tenant ON trail (tenant, number);
 CREATE INDEX ix_trail_user ON trail (tenant, user_id, number);
 CREATE TABLE trail_heads ( tenant VARCHAR(64) NOT NULL, head BLOB NOT NULL, CONSTRAINT pk_trail_heads PRIMARY KEY (tenant) );
 UPDATE alembic_version SET version_num='0013' WHERE alembic_version.version_num = '0012';
+-- 0014
+CREATE TABLE literature ( tenant VARCHAR(64) NOT NULL, lineage VARCHAR(36) NOT NULL, checked_at DATETIME NOT NULL, notices JSON NOT NULL, CONSTRAINT pk_literature PRIMARY KEY (tenant, lineage) );
+CREATE TABLE literature_queries ( tenant VARCHAR(64) NOT NULL, name VARCHAR(64) NOT NULL, source VARCHAR(16) NOT NULL, "query" TEXT NOT NULL, most INTEGER NOT NULL, tags JSON NOT NULL, journeys JSON NOT NULL, saved_by VARCHAR(255) NOT NULL, due_at DATETIME NOT NULL, ran_at DATETIME, outcome JSON NOT NULL, seen JSON NOT NULL, CONSTRAINT pk_literature_queries PRIMARY KEY (tenant, name) );
+UPDATE alembic_version SET version_num='0014' WHERE alembic_version.version_num = '0013';

@@ -13,6 +13,7 @@ from types import TracebackType
 import httpx
 
 from citewell.adapters.bookshelf.catalogue import BookEntry, catalogue
+from citewell.adapters.remote import is_safe
 from citewell.errors import InputError, LibraryError, TooLarge, Unavailable
 
 ADDRESS = "https://ftp.ncbi.nlm.nih.gov/pub/litarch/"
@@ -32,7 +33,7 @@ class Bookshelf:
     def __init__(
         self, address: str = ADDRESS, *, pause_s: float = 1.0, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        if not _is_safe(address):
+        if not is_safe(address):
             raise InputError("The address of a bookshelf must start with https://.")
         self._address = address.rstrip("/") + "/"
         self._pause_s = pause_s
@@ -90,7 +91,7 @@ class Bookshelf:
         have, mark = _so_far(part)
         asked = {"range": f"bytes={have}-", "if-range": mark} if have else {}
         with self._client.stream("GET", self._address + place, headers=asked) as reply:
-            if not _is_safe(str(reply.url)):
+            if not is_safe(str(reply.url)):
                 raise InputError(
                     f"The bookshelf redirects {place} to an address that is not https, so it was not read."
                 )
@@ -127,12 +128,6 @@ class Bookshelf:
         if (left := due - time.monotonic()) > 0:
             self._sleep(left)
         self._asked_at = time.monotonic()
-
-
-def _is_safe(address: str) -> bool:
-    """Whether what comes from an address cannot be changed on its way: https, or this machine."""
-    url = httpx.URL(address)
-    return url.scheme == "https" or (url.scheme == "http" and url.host in ("127.0.0.1", "localhost", "::1"))
 
 
 def _unwatched(_have: int, _all: int) -> None:

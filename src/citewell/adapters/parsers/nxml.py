@@ -36,6 +36,7 @@ DATE_PREFERENCE = ("epub", "electronic", "pub", "ppub", "print", "collection", "
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _MAX_LICENCE_CHARACTERS = 300
+ABSTRACT_ONLY = "This is only an abstract, not the full text."
 
 
 def meta_of(element: etree._Element) -> etree._Element | None:
@@ -220,8 +221,14 @@ class JatsParser:
             text=flow.text,
             blocks=tuple(flow.blocks),
             metadata=metadata_of(root),
-            notes=(note,) if note else (),
+            notes=tuple(filter(None, (note, ABSTRACT_ONLY if _is_abstract(root) else None))),
         )
+
+
+def _is_abstract(root: etree._Element) -> bool:
+    """Whether an article has an abstract and no body."""
+    meta = meta_of(root) if local_name(root) == "article" else None
+    return child_named(meta, "abstract") is not None and child_named(root, "body") is None
 
 
 @dataclass(slots=True)

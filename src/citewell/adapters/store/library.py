@@ -13,6 +13,7 @@ from citewell.adapters.store.document_history import ERASED, note, refuse_stale,
 from citewell.adapters.store.document_versions import NO_SUCH_DOCUMENT, refuse_illegal
 from citewell.adapters.store.engine import PLAIN, Driver, open_engine, reading, writing
 from citewell.adapters.store.integrity import verify
+from citewell.adapters.store.literature import forget
 from citewell.adapters.store.queue import SqlQueue
 from citewell.adapters.store.reindex import SqlReindex
 from citewell.adapters.store.schema import chunks, documents, generations
@@ -108,6 +109,7 @@ class SqlLibrary(SqlQueue, SqlReindex):
             for row in connection.execute(select(documents).where(family)).all():
                 note(connection, row, ERASED, by=by, state=None)
             connection.execute(delete(documents).where(family))
+            forget(connection, scope.tenant, entry.lineage)
             hashes = [library_entry.content_hash for library_entry in gone]
             keys = originals.drop_unused(connection, scope.tenant, hashes, self.blobs)
             self._touch(connection, scope.tenant)

@@ -8,15 +8,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, bindparam, delete, insert, literal, select, union_all
+from sqlalchemy import Connection, Row, and_, bindparam, delete, insert, literal, select, union_all
 
 from citewell.adapters.store import codec, vectors
-from citewell.adapters.store.schema import chunks, document_journeys, document_tags, documents, generations
+from citewell.adapters.store.schema import (
+    chunks,
+    document_journeys,
+    document_tags,
+    documents,
+    generations,
+    literature,
+)
 from citewell.ingest.chunk import default_chunking
 from citewell.ingest.postings import pack
 from citewell.ports import ParsedFile
 from citewell.sentences import terms
 from citewell.types import Chunk, Chunking, Document, Filing, LibraryEntry, LifecycleState, Metadata
+from citewell.types.literature import Notice
 
 
 def now() -> datetime:
@@ -141,8 +149,12 @@ def entries_of(connection: Connection, rows: Sequence[Row[Any]]) -> list[Library
     return [_entry(row, names("tag", row), names("journey", row)) for row in rows]
 
 
-ENTRY = select(documents, generations.c.chunk_count, generations.c.sentence_count, generations.c.embedder).select_from(
-    documents.outerjoin(generations, generations.c.id == documents.c.generation)
+ENTRY = select(
+    documents, generations.c.chunk_count, generations.c.sentence_count, generations.c.embedder, literature.c.notices
+).select_from(
+    documents.outerjoin(generations, generations.c.id == documents.c.generation).outerjoin(
+        literature, and_(literature.c.tenant == documents.c.tenant, literature.c.lineage == documents.c.lineage)
+    )
 )
 
 FILED = union_all(
@@ -188,6 +200,7 @@ def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> L
         next_attempt_at=row.next_attempt_at.replace(tzinfo=UTC) if row.next_attempt_at else None,
         rework=row.rework,
         revision=row.revision,
+        notices=tuple(Notice(**notice) for notice in row.notices or ()),
     )
 
 

@@ -186,6 +186,34 @@ journeys = Table(
 )
 """What a journey is called; documents carry its slug. `former` are the slugs it had, which records still name."""
 
+literature = Table(
+    "literature",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("lineage", String(36), primary_key=True),
+    Column("checked_at", DateTime, nullable=False),
+    Column("notices", JSON, nullable=False),
+)
+"""What was published later about a document, in all its versions: its retraction, doubts, corrections."""
+
+literature_queries = Table(
+    "literature_queries",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("source", String(16), nullable=False),
+    Column("query", Text, nullable=False),
+    Column("most", Integer, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Column("journeys", JSON, nullable=False),
+    Column("saved_by", String(255), nullable=False),
+    Column("due_at", DateTime, nullable=False),
+    Column("ran_at", DateTime),
+    Column("outcome", JSON, nullable=False),
+    Column("seen", JSON, nullable=False),
+)
+"""Queries that are run again and again: what the last run brought, and the articles that any has brought."""
+
 generations = Table(
     "generations",
     metadata,

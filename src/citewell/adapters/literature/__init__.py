@@ -1,0 +1,1 @@
+"""PubMed, Europe PMC and reference managers: clients, and their records as articles."""
