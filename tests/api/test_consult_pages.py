@@ -57,14 +57,15 @@ def test_a_consult_goes_from_words_to_a_signed_plan_with_sources(service: httpx.
     edited = form(service, f"{here}/edits", statement="1.1", text="Give amoxicillin 500 mg.").text
     told = "The patient is allergic to penicillin"
     assert edited.count(told) >= 2, "beside the statement and before the signature"
-    assert "Reason for signing despite this" in edited
+    assert "Your signature needs your name and registration number." in edited
     assert told in service.post(f"{here}/sign", data={"password": TOKEN}).text
     reason = "penicillin was given since"
     assert "Enter your name" in service.post(f"{here}/sign", data={"password": TOKEN, "despite": reason}).text
     form(service, "/keys/profile", name="Dr Test", registration="GMC 1")
+    assert "Reason for signing despite this" in service.get(here).text
     wrong = service.post(f"{here}/sign", data={"password": "guess", "despite": reason}).text
     assert "The token is wrong" in wrong
-    signed = form(service, f"{here}/sign", password=TOKEN, despite=reason).text
+    signed = form(service, f"{here}/sign", password=f"http://127.0.0.1:8477/?token={TOKEN}", despite=reason).text
     assert "Signed by Dr Test (GMC 1)" in signed
     assert told in signed
     assert "penicillin was given since" in signed
@@ -124,9 +125,9 @@ def test_what_is_not_settled_stands_on_the_page_of_the_plan_and_before_the_signa
     written = plan.partition("Assessment and plan")[2]
     assert f"Unresolved when this was written: {question}" in written
     assert "medicines are checked against both." in written
-    assert "Reason for signing despite this" in written
     refused = service.post(f"{here}/sign", data={"password": TOKEN}).text
     assert f"Resolve this before signing: {question}" in refused
     form(service, "/keys/profile", name="Dr Test", registration="GMC 1")
+    assert "Reason for signing despite this" in service.get(here).text
     signed = form(service, f"{here}/sign", password=TOKEN, despite="the ward will ask").text
     assert "Signed despite an unresolved contradiction. Reason given: the ward will ask" in signed

@@ -23,6 +23,8 @@ def _add_spots(site: Any, tmp_path: Path) -> str:
 
 def _type(page: Page, site: Any, **fields: str) -> None:
     page.goto(f"{site.address}/guidelines")
+    if "patient_id" in fields:
+        page.click(".patient summary")
     for name, value in fields.items():
         page.fill(f".patient [name={name}]", value)
     with page.expect_navigation():
@@ -49,6 +51,15 @@ def test_a_typed_patient_is_assessed_and_a_rule_opens_at_its_words(own: Any, vis
     assert " ".join(rule.text.split()) in quoted
     page.reload()
     expect(page.locator("h1")).to_have_text("P7")
+    at = page.url
+    follow(page, "text=Add the answers and assess again")
+    expect(page.locator(".asks")).to_contain_text("unexplained")
+    expect(page.locator("[name=age]")).to_have_value("45")
+    page.fill("#symptoms", "unexplained weight loss")
+    with page.expect_navigation():
+        page.click("#check button[type=submit]")
+    expect(page.locator(".rules .state").first).to_have_text("Met")
+    page.goto(at)
     follow(page, "text=Audit record >> a")
     expect(page.locator(".question")).to_contain_text("P7 assessed against")
     with page.expect_navigation():

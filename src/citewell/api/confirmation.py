@@ -12,7 +12,7 @@ from citewell.types.consult import Signer
 FRESH = timedelta(minutes=5)
 """How long ago somebody without a password here may have signed in with their provider."""
 WRONG = "Password is wrong. Nothing was changed."
-WRONG_LINK = "The token is wrong. Enter the one from the link that `citewell serve` printed. Nothing was changed."
+WRONG_LINK = "The token is wrong. Paste the link that `citewell serve` printed, or its token. Nothing was changed."
 WRONG_CODE = "The code of your authenticator is missing, wrong or already used. Nothing was changed."
 SIGN_IN_AGAIN = (
     "Sign in again with your provider, then repeat this within five minutes. Nothing was changed. With an "
@@ -42,7 +42,7 @@ def confirmed(site: ServerState, visitor: Visitor, *, password: str, code: str =
 
 def _shown(site: ServerState, visitor: Visitor, password: str, code: str) -> str:
     if visitor.is_owner:
-        if not site.keys.is_token(password):
+        if not site.keys.is_token(password.strip().rpartition("token=")[2]):
             raise InputError(WRONG_LINK)
         return "token"
     factors = site.app.second_factors

@@ -81,7 +81,7 @@ def _wide_encoding(data: bytes) -> str:
     if len(data) % 2 == 0 and even > 0.3 * pairs and odd < 0.02 * pairs:
         return "utf-16-be"
     raise UnsupportedFile(
-        "The file contains NUL bytes: it is binary or damaged. Save it again as UTF-8 text, or add it as PDF."
+        "The file is damaged, or of another kind than its name says. Save it again as PDF, Word or text."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from citewell.assistants.consult.summary import lasting
@@ -86,6 +86,8 @@ class PlanLine:
     reservations: tuple[str, ...]
     is_own: bool = False
     held_back: str = ""
+    place: str = ""
+    """The source as it is written below the line: in full where it is first named."""
 
 
 def grouped(consult: Consult) -> list[tuple[str, list[FindingLine]]]:
@@ -131,17 +133,30 @@ def plan_of(consult: Consult) -> list[dict[str, Any]]:
     """The diagnoses of the plan, each with its statements as they stand now."""
     plan: Mapping[str, Any] = consult.plan or {"diagnoses": []}
     warnings = warnings_by_line(consult)
+    named: set[str] = set()
     return [
         {
             **diagnosis,
             "parts": [
-                (title, [_told(consult, line, warnings[line.label]) for line in lines])
+                (title, [_placed(_told(consult, line, warnings[line.label]), line, named) for line in lines])
                 for title, lines in by_part(lines_now(consult, number))
             ],
             "removed": [(line.label, line.entry["text"], why) for line, why in removed_lines(consult, number)],
         }
         for number, diagnosis in enumerate(plan["diagnoses"], 1)
     ]
+
+
+def _placed(told: PlanLine, line: PenLine, named: set[str]) -> PlanLine:
+    """A line with its source: in full the first time a document is named, then by section and page."""
+    if line.is_own:
+        return told
+    place = line.entry["place"]
+    is_known = place["document_id"] in named
+    named.add(place["document_id"])
+    here = (*place["section"][-1:], f"p. {place['page']}" if place["page"] else "")
+    short = ", ".join(part for part in here if part)
+    return replace(told, place=short if is_known and short else told.source)
 
 
 def _told(consult: Consult, line: PenLine, warnings: LineWarnings) -> PlanLine:

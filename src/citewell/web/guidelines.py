@@ -29,6 +29,8 @@ LEVELS = {
 }
 """The colour of a risk level; none of them is calm."""
 
+UNNAMED = "unnamed"
+"""The id of a patient who was given none."""
 SMOKING = ("", "Never smoked", "Ex-smoker", "Current smoker")
 _RESULT = re.compile(
     r"(?P<name>[\d\s]*+[^\d\s](?:.*?(?<![\s:=]))??)[\s:=]++(?P<value>-?\d+(?:\.\d+)?)\s*+(?P<unit>[^\s\d].*)?"
@@ -56,6 +58,33 @@ class TypedPatient:
         """What a form sent."""
         return cls(**{field.name: str(given.get(field.name, "")) for field in fields(cls)})
 
+    @classmethod
+    def from_patient(cls, patient: Mapping[str, Any]) -> TypedPatient:
+        """A patient as an assessment repeats it, to be changed and assessed again."""
+        durations = {complaint["duration_days"] for complaint in patient["complaints"]}
+        shared = durations.pop() if len(durations) == 1 else None
+        smoking = (patient["smoking"] or "").casefold()
+        return cls(
+            patient_id="" if patient["id"] == UNNAMED else patient["id"],
+            age="" if patient["age"] is None else f"{patient['age']:g}",
+            sex=patient["sex"] or "",
+            smoking=next((one for one in SMOKING if one.casefold() == smoking), ""),
+            days="" if shared is None else f"{shared:g}",
+            symptoms="\n".join(_told(complaint, shared) for complaint in patient["complaints"]),
+            tests="\n".join(_result(test) for test in patient["tests"]),
+            exposures="\n".join(patient["exposures"]),
+            organs="\n".join(patient["organs"]),
+        )
+
+    @property
+    def facts(self) -> list[str]:
+        """The patient in a few words, for the head of a result."""
+        days = f"symptoms for {self.days} {'day' if self.days == '1' else 'days'}" if self.days else ""
+        age = f"{self.age} years" if self.age else "Age not recorded"
+        known = (age, self.sex or "sex not recorded", self.smoking, days)
+        lines = (self.symptoms, self.tests, self.exposures, self.organs)
+        return [*filter(None, known), *(line for text in lines for line in _lines(text))]
+
     def patient(self) -> PatientInput:
         """The patient that was typed; a line is one symptom, test or exposure."""
         if self.pasted.strip():
@@ -76,6 +105,23 @@ class TypedPatient:
                 "organs": _lines(self.organs),
             }
         )
+
+
+def _told(complaint: Mapping[str, Any], shared: float | None) -> str:
+    """A symptom as a line of the form, with how long it has lasted where the others lasted differently."""
+    days = complaint["duration_days"]
+    return str(complaint["text"]) if days is None or shared is not None else f"{complaint['text']} for {days:g} days"
+
+
+def _result(test: Mapping[str, Any]) -> str:
+    """A test result as a line of the form.
+
+    >>> _result({"name": "PSA", "value": 4.6, "unit": "ng/mL", "text": None})
+    'PSA 4.6 ng/mL'
+    """
+    if test["value"] is None:
+        return f"{test['name']}: {test['text'] or ''}".strip()
+    return " ".join(str(part) for part in (test["name"], f"{test['value']:g}", test["unit"]) if part)
 
 
 def _lines(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from citewell.answer.gate import why_withheld
-from citewell.web import display_words
+from citewell.web import display_words, trail_words
 from citewell.web.navigation import menu
 
 NOBODY: dict[str, Any] = {
@@ -41,6 +41,7 @@ def templates() -> Environment:
         answer_level=display_words.answer_level,
         counted=display_words.counted,
         day=display_words.day,
+        deed=trail_words.deed,
         duration=display_words.duration,
         kind=display_words.kind,
         looked_in=display_words.looked_in,

@@ -20,6 +20,7 @@ from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Editor, Governor, Visitor
 from citewell.history import TrailFilter
 from citewell.types import LifecycleState
+from citewell.web.trail_words import THINGS
 
 router = APIRouter(prefix="/admin")
 
@@ -74,10 +75,11 @@ def trail(
     user: Short = "",
     action: Short = "",
     outcome: Short = "",
+    object_id: Annotated[str, Query(alias="object", max_length=200)] = "",
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER)] = None,
 ) -> Response:
     """Who opened, searched, exported or administered what."""
-    sought = TrailFilter(user or None, action or None, None, outcome or None, before)
+    sought = TrailFilter(user or None, action or None, object_id or None, outcome or None, before)
     records = site.app.trail.records(visitor.tenant, sought)
     return site.page(
         "admin_trail.html",
@@ -85,6 +87,8 @@ def trail(
         nav="admin",
         records=records,
         sought=sought,
+        things=THINGS,
+        titles={entry.id: entry.title for entry in site.app.entries(visitor.whole)},
         users=site.people.all(tenant=visitor.tenant),
         names=names(site, visitor, {record.event.user_id for record in records} - {""}),
         asked={name: value for name, value in request.query_params.items() if value and name != "before"},

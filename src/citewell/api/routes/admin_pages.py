@@ -158,7 +158,7 @@ def upload(site: Here, visitor: Editor) -> Response:
         "admin_upload.html",
         visitor,
         nav="admin",
-        rows=[(entry, site.progress(entry)) for entry in waiting],
+        rows=[(entry, site.progress(entry), None) for entry in waiting],
         journeys=site.app.journeys.all(scope),
         max_file_mb=site.app.settings.max_file_mb,
         max_characters=site.app.settings.max_characters,

@@ -20,7 +20,7 @@ from citewell.api.paging import Paging
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import require_our_form
 from citewell.api.routes.search_pages import examples
-from citewell.api.server_state import Here, ServerState, is_answering
+from citewell.api.server_state import UNDER_WAY, Here, ServerState, is_answering
 from citewell.api.vault_sessions import AllVaults, OpenVaults, asked
 from citewell.api.visitor import Governor, Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
@@ -42,9 +42,12 @@ Tags = Annotated[tuple[str, ...], Query(alias="tag")]
 def start(
     *, site: Here, visitor: Reader, safe: AllVaults, q: str = "", document: str = "", tags: Tags = ()
 ) -> Response:
-    """The Ask page, for those who may ask; searching for the others."""
+    """The Ask page, for those who may ask; searching for the others; the ways to begin where nothing is kept yet."""
     if not visitor.may("ask"):
         return RedirectResponse("/search")
+    is_new = visitor.may("govern") and not (q or document or site.app.entries(visitor.whole))
+    if is_new and not open_records(site, visitor, safe):
+        return site.page("start.html", visitor, nav="ask")
     return _page(site, visitor, safe, Filled(question=q, document=document, tags=tags))
 
 
@@ -106,7 +109,8 @@ def _page(
     resent: Filled | None = None,
 ) -> Response:
     """The page; `resent` is what was chosen for the last question shown, where that is known."""
-    entries = [entry for entry in site.app.entries(visitor.whole) if is_answering(entry)]
+    everything = site.app.entries(visitor.whole)
+    entries = [entry for entry in everything if is_answering(entry)]
     document = site.entry(filled.document, visitor.whole) if filled.document else None
     rooms = [] if document else open_records(site, visitor, safe)
     vault, _, talk = filled.record.partition(":")
@@ -124,6 +128,7 @@ def _page(
         talks=talks(site, visitor.asker()),
         examples=[] if document else examples(entries),
         is_empty=not entries,
+        under_way=sum(entry.state in UNDER_WAY for entry in everything),
         documents=len(entries),
         models=site.app.model_choice.names(),
         model=filled.model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -45,8 +46,15 @@ PIECES_SHOWN = 200
 
 
 @router.get("")
-def assess_page(*, site: Here, visitor: Member, example: bool = False) -> Response:
-    """A form for a patient, and the patients on file."""
+def assess_page(
+    *, site: Here, visitor: Member, example: bool = False, again: Annotated[str, Query(max_length=64)] = ""
+) -> Response:
+    """A form for a patient, and the patients on file; `again` is an assessment whose patient is to be changed."""
+    if again:
+        record = site.ask_service().audit.read(again, visitor.asker())
+        if is_assessment(record):
+            typed = TypedPatient.from_patient(record.words[KEY]["patient"])
+            return _form(site, visitor, typed, asks=record.words[KEY]["unknowns"])
     return _form(site, visitor, EXAMPLE if example else TypedPatient())
 
 
@@ -107,7 +115,7 @@ def assessment(site: Here, visitor: Member, answer_id: str) -> Response:
         tab="assess",
         record=record,
         found=assessment,
-        patient=_facts(assessment["patient"]),
+        facts=TypedPatient.from_patient(assessment["patient"]).facts,
         links=rule_links(assessment, editions),
         conditions=CONDITIONS,
         colour=LEVELS.get(assessment["risk_level"], "wait"),
@@ -120,9 +128,16 @@ def assessment(site: Here, visitor: Member, answer_id: str) -> Response:
 
 
 def _form(
-    site: ServerState, visitor: Visitor, typed: TypedPatient, *, problem: Problem | None = None, chosen: str = ""
+    site: ServerState,
+    visitor: Visitor,
+    typed: TypedPatient,
+    *,
+    problem: Problem | None = None,
+    chosen: str = "",
+    asks: Sequence[Mapping[str, Any]] = (),
 ) -> Response:
-    on_file = patients_on_file(site, visitor)
+    on_file, known = patients_on_file(site, visitor), site.app.guidelines.all(visitor.whole)
+    own = [guideline for guideline in known if guideline.entry and guideline.entry.id not in site.samples(visitor)]
     return site.page(
         "assess.html",
         visitor,
@@ -131,36 +146,15 @@ def _form(
         typed=typed,
         problem=problem,
         chosen=chosen,
+        asks=asks,
         patients=sorted(on_file.patients.values(), key=lambda patient: patient.id),
         unreadable=on_file.unreadable,
         smoking=SMOKING,
-        guidelines=site.app.guidelines.all(visitor.whole),
+        guidelines=known,
+        ticked=own or known,
         model=site.app.settings.model if site.app.guidelines.has_model else None,
         recent=recent_assessments(site, visitor),
     )
-
-
-def _facts(patient: dict[str, Any]) -> list[tuple[str, str]]:
-    """The patient in words, for the head of a result."""
-    complaints = [
-        complaint["text"]
-        + (f" ({complaint['duration_days']:g} days)" if complaint["duration_days"] is not None else "")
-        for complaint in patient["complaints"]
-    ]
-    tests = [
-        " ".join(str(part) for part in (test["name"], test["value"], test["unit"], test["text"]) if part is not None)
-        for test in patient["tests"]
-    ]
-    facts = {
-        "Age": "" if patient["age"] is None else str(patient["age"]),
-        "Sex": patient["sex"] or "",
-        "Smoking": patient["smoking"] or "",
-        "Symptoms": "; ".join(complaints),
-        "Tests": "; ".join(tests),
-        "Exposures": "; ".join(patient["exposures"]),
-        "Organs": "; ".join(patient["organs"]),
-    }
-    return [(name, value or "not recorded") for name, value in facts.items() if value or name in ("Age", "Sex")]
 
 
 # ---------------------------------------------------------------------------------------------------------- browsing

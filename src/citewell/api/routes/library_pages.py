@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 
 from citewell.api import document_changes
 from citewell.api.multipart import MAX_FILES
+from citewell.api.progress import Progress
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import UNDER_WAY, Here, ServerState
 from citewell.api.uploads import ADDED_BY, UploadOutcome, take_in
@@ -55,7 +56,7 @@ def library_page(
         "library.html",
         visitor,
         nav="library",
-        rows=[(entry, site.progress(entry)) for entry in rows[first : first + PAGE_ROWS]],
+        rows=[_row(site, visitor, entry, is_read=False) for entry in rows[first : first + PAGE_ROWS]],
         found=len(rows),
         total=len(entries),
         under_way=sum(entry.state in UNDER_WAY for entry in entries),
@@ -192,9 +193,14 @@ def document_page(site: Here, visitor: Reader, document_id: str, first: Annotate
 @router.get("/documents/{document_id}/row")
 def document_row(site: Here, visitor: Reader, document_id: str) -> Response:
     """The document's row in the library, for a script that follows it."""
-    entry = site.entry(document_id, visitor.whole)
-    name = site.app.guidelines.recognised(entry, visitor.whole)
-    return site.page("document_row.html", visitor, rows=[(entry, site.progress(entry))], guideline=name)
+    return site.page("document_row.html", visitor, rows=[_row(site, visitor, site.entry(document_id, visitor.whole))])
+
+
+def _row(
+    site: ServerState, visitor: Visitor, entry: LibraryEntry, *, is_read: bool = True
+) -> tuple[LibraryEntry, Progress | None, str | None]:
+    """A document, how far it has come, and the guideline that it looks like."""
+    return entry, site.progress(entry), site.app.guidelines.recognised(entry, visitor.whole, is_read=is_read)
 
 
 @router.post("/documents/{document_id}/version")

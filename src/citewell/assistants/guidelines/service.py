@@ -121,14 +121,17 @@ class GuidelineService:
         """One guideline, by the id of its document; the scope is asked every time, the text read once."""
         return self._of(self.library.entry(document_id, scope), scope)
 
-    def recognised(self, entry: LibraryEntry, scope: Scope) -> str | None:
-        """The guideline that a document looks like, which is not applied to patients yet; None where it is none."""
+    def recognised(self, entry: LibraryEntry, scope: Scope, *, is_read: bool = True) -> str | None:
+        """The guideline that a document looks like, which is not applied to patients yet; None where it is none.
+
+        A list of many documents names only those that this process has looked at before.
+        """
         is_open = entry.is_current and entry.state is LifecycleState.COMPLETED and entry.subject is None
         if not is_open or TAG in entry.tags:
             return None
-        if entry.id not in self._names:
+        if entry.id not in self._names and is_read:
             self._names[entry.id] = guideline_name(screened_document(self.library.opened(entry.id, scope)[1]))
-        return self._names[entry.id]
+        return self._names.get(entry.id)
 
     def _of(self, entry: LibraryEntry, scope: Scope) -> Guideline:
         """The guideline of an entry that the scope was asked for."""
