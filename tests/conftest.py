@@ -68,7 +68,8 @@ LATER = {
 
 
 LONGEST = (
-    *("test_workers", "test_guidelines_chat", "test_schema", "test_browser", "test_ask_page", "test_upgrade"),
+    *("test_workers", "test_guidelines_chat", "test_schema", "test_browser", "test_accessible", "test_ask_page"),
+    *("test_patterns", "test_dist", "test_upgrade"),
     *("test_index", "test_guidelines_whole", "test_sample_questions", "test_migrate", "test_injection"),
     *("test_pdf_guidelines", "test_records_ask", "test_records_pages", "test_records", "test_cli", "test_library"),
     *("test_stored_by_earlier_version", "test_guidelines_read", "test_context", "test_lay_questions", "test_subjects"),
@@ -144,15 +145,15 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def parsed_guideline(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Document]:
-    """Reads a real guideline or label by the name of its file; each is parsed once for a run."""
+def parsed_guideline(shared_data: Path) -> Callable[[str], Document]:
+    """Reads a real guideline or label by the name of its file; each is parsed once in an environment."""
 
     @cache
     def parsed(name: str) -> Document:
         path = shared_data / "guidelines" / name
         if not path.is_file():
             pytest.skip(f"{name} is not here (../shared/data/guidelines)")
-        return parsed_once(path, tmp_path_factory)
+        return parsed_once(path)
 
     return parsed
 

@@ -9,7 +9,7 @@ import pickle
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -39,19 +39,37 @@ def run_folder(factory: pytest.TempPathFactory) -> Path:
 @cache
 def model_folder() -> Path:
     """Where the graphs of the models are built: once in an environment, until what builds them changes."""
-    folders = (
-        Path(citewell.__file__).parent / name for name in ("adapters/embedding", "adapters/entailment", "minilm")
-    )
-    sources = [path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in (".py", ".npz")]
-    of = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    return Path(sys.prefix) / "graphs-for-tests" / of
+    return kept_folder("graphs", *_sources("adapters/embedding", "adapters/entailment", "minilm"))
+
+
+@cache
+def _parsed_folder() -> Path:
+    """Where documents are kept as they were parsed, until what parses them changes."""
+    own = _sources("adapters/parsers", "ingest", "types", "vocabulary", ".")
+    return kept_folder("parsed", *own, libraries=("pypdfium2", "pdfplumber", "pdfminer.six"))
+
+
+def kept_folder(kind: str, *sources: Path, libraries: Iterable[str] = ()) -> Path:
+    """A folder of this environment for what is made by these sources and libraries, until they change."""
+    parts = (*(path.read_bytes() for path in sources), *(version(library).encode() for library in libraries))
+    of = hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+    return Path(sys.prefix) / f"{kind}-for-tests" / of
+
+
+def _sources(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        files = sorted((Path(citewell.__file__).parent / folder).iterdir())
+        yield from (path for path in files if path.suffix in (".py", ".npz"))
 
 
 def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """What `make` leaves at the path it is given: the first process that asks makes it, the others wait for it."""
-    path = run_folder(factory) / name
-    made = path.with_name(f"{name}.made")
-    with path.with_name(f"{name}.lock").open("w") as lock:
+    """What `make` leaves at the path it is given: the first process of a run that asks makes it, the others wait."""
+    return _once(run_folder(factory) / name, make)
+
+
+def _once(path: Path, make: Callable[[Path], object]) -> Path:
+    made = path.with_name(f"{path.name}.made")
+    with path.with_name(f"{path.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
             make(path)
@@ -65,24 +83,26 @@ def parsed(path: Path) -> Document:
     return PdfParser().parse(source, media_type="application/pdf", limits=ParseLimits())
 
 
-def parsed_once(path: Path, factory: pytest.TempPathFactory) -> Document:
-    """The same, read once for all processes of a run."""
-    kept = once(factory, f"{path.stem}.pickle", lambda to: to.write_bytes(pickle.dumps(parsed(path))))
+def parsed_once(path: Path) -> Document:
+    """The same, read once in an environment."""
+    folder = _parsed_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{path.stem}-{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}.pickle"
+    kept = _once(folder / name, lambda to: to.write_bytes(pickle.dumps(parsed(path))))
     document: Document = pickle.loads(kept.read_bytes())
     return document
 
 
 class Computed:
-    """What the models computed for the same input before, in this run or an earlier one of this environment."""
+    """What was computed for the same input before, in this run or an earlier one of this environment."""
 
-    def __init__(self, name: str) -> None:
-        versions = "-".join(version(library) for library in ("onnxruntime", "openvino", "tokenizers"))
-        folder = model_folder()
+    def __init__(self, folder: Path, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self._known: dict[bytes, bytes] = {}
-        file = folder / f"{name}-{versions}.sqlite"
-        self._kept = sqlite3.connect(file, timeout=60, isolation_level=None, check_same_thread=False)
+        self._kept = sqlite3.connect(
+            folder / f"{name}.sqlite", timeout=60, isolation_level=None, check_same_thread=False
+        )
         for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF"):
             self._kept.execute(statement)
         self._kept.execute("CREATE TABLE IF NOT EXISTS computed (given BLOB PRIMARY KEY, result BLOB) WITHOUT ROWID")
@@ -104,6 +124,12 @@ class Computed:
 
     def close(self) -> None:
         self._kept.close()
+
+
+def computed_by(model: str) -> Computed:
+    """What a model computed before."""
+    versions = "-".join(version(library) for library in ("onnxruntime", "openvino", "tokenizers"))
+    return Computed(model_folder(), f"{model}-{versions}")
 
 
 class Remembering:
@@ -135,7 +161,7 @@ class OneMiniLM(MiniLM):
 
     def __init__(self, cache_dir: Path, model: GraphSource = TRAINED) -> None:
         super().__init__(cache_dir, model=model)
-        self._computed = Computed(f"vectors-{model.weights}")
+        self._computed = computed_by(f"vectors-{model.weights}")
         self._opening = threading.Lock()
         self._remembering: Remembering | None = None
 
@@ -155,7 +181,7 @@ class OneReader(LazyPairReader):
 
     def __init__(self, trained: TrainedReader, *given: Any) -> None:
         super().__init__(trained, *given)
-        self._computed = Computed(trained.name)
+        self._computed = computed_by(trained.name)
 
     def run(self) -> Run:
         return self._remembered(super().run(), b"rounded")

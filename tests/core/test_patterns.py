@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+from tests import regex_steps
+from tests.once import Computed, kept_folder
 from tests.patterns import UsedPattern, used_patterns
 from tests.regex_steps import Steps, Use, growth
 
@@ -17,13 +21,22 @@ STACK_BYTES = 256 << 20
 
 
 def growing(patterns: list[UsedPattern]) -> dict[str, str]:
-    """The patterns that grow, each with a text on which it does; on a thread whose stack is deep enough."""
+    """The patterns that grow, each with a text on which it does; on a thread whose stack is deep enough.
+
+    A pattern that was looked at before is not looked at again until the matcher that counts its steps changes.
+    """
     found: dict[str, str] = {}
+    computed = Computed(kept_folder("patterns", Path(regex_steps.__file__)), platform.python_version())
 
     def look() -> None:
         for used in patterns:
-            if (text := growth(used.pattern, used.use)) is not None:
-                found[used.names[0]] = text
+            key = f"{used.use} {used.pattern.flags} {used.pattern.pattern}".encode("utf-8", "surrogatepass")
+            text = computed.get(key)
+            if text is None:
+                text = (growth(used.pattern, used.use) or "").encode()
+                computed.keep({key: text})
+            if text:
+                found[used.names[0]] = text.decode()
 
     before = threading.stack_size(STACK_BYTES)
     try:
@@ -32,6 +45,7 @@ def growing(patterns: list[UsedPattern]) -> dict[str, str]:
         thread.join()
     finally:
         threading.stack_size(before)
+        computed.close()
     return found
 
 
