@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -37,6 +38,35 @@ class CdsClient(BaseModel):
     @property
     def path(self) -> Path:
         return Path(self.keys)
+
+
+class SmartServer(BaseModel):
+    """A record system (EHR) that may open patients here by SMART App Launch."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    client_id: str = Field(min_length=1, max_length=255)
+    """How Citewell is registered there, as a public client."""
+    label: str = Field(default="", max_length=80)
+    """Its name on the page."""
+    sign_in: str | None = None
+    """Address of its sign-in server, where that is on another host."""
+
+    @field_validator("sign_in")
+    @classmethod
+    def _safe(cls, address: str | None) -> str | None:
+        return None if address is None else safe_address(address)
+
+
+def safe_address(address: str) -> str:
+    """The address of a server that patients' data may come from: encrypted, or on this machine."""
+    parts = urlsplit(address)
+    is_local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+    if not parts.hostname or not (parts.scheme == "https" or is_local):
+        raise ValueError("give an address that begins with https://")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("give an address without a user, a query or a fragment")
+    return address.rstrip("/")
 
 
 class Settings(BaseSettings):
@@ -235,6 +265,15 @@ class Settings(BaseSettings):
         description='Record systems that may call CDS Hooks with signed tokens, as JSON: {"https://ehr.example": '
         '{"keys": "/etc/citewell/ehr.jwks", "user": "ehr@clinic.example"}}. `keys` is a file or an https address.',
     )
+    smart_servers: dict[str, SmartServer] = Field(
+        default={},
+        description="Record systems that may open patients here by SMART App Launch, as JSON: "
+        '{"https://ehr.example/fhir": {"client_id": "citewell", "label": "Ward system"}}. Add `sign_in` where its '
+        "sign-in server is on another host. No other address is contacted.",
+    )
+    smart_timeout_s: float = Field(
+        default=30.0, gt=0, description="Time limit for reading one patient from a record system, in seconds."
+    )
     requests_per_minute: int = Field(default=3_000, ge=1, description="Maximum requests per user or key.")
     asks_per_minute: int = Field(
         default=600,
@@ -301,6 +340,11 @@ class Settings(BaseSettings):
         "go to standard error.",
     )
     log_mb: int = Field(default=10, ge=1, description="Maximum size of that file, in MiB; five older ones are kept.")
+
+    @field_validator("smart_servers")
+    @classmethod
+    def _safe_servers(cls, servers: dict[str, SmartServer]) -> dict[str, SmartServer]:
+        return {safe_address(address): server for address, server in servers.items()}
 
     @property
     def work(self) -> WorkLimits:

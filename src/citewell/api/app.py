@@ -23,7 +23,7 @@ import citewell
 from citewell import web
 from citewell.api import problem_responses
 from citewell.api.bodies.events import data_schemas
-from citewell.api.doors import cds_hooks, mcp_server, openai_chat
+from citewell.api.doors import cds_hooks, mcp_server, openai_chat, smart
 from citewell.api.guard import Guard
 from citewell.api.health import Health
 from citewell.api.multipart import NEVER
@@ -200,6 +200,7 @@ PAGES = (
     library_pages,
     sign_in_pages,
     oidc_pages,
+    smart,
 )
 STATIC = Path(web.__file__).parent / "static"
 
@@ -266,6 +267,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     keys = TokenSigner(token)
     here = ServerState(app, keys)
     safe = OpenVaults(here)
+    patients = smart.SmartPatients()
     mcp = mcp_server.McpEndpoint(here)
 
     @asynccontextmanager
@@ -277,6 +279,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
         await mcp.close()
         await asyncio.to_thread(here.stop)
         await asyncio.to_thread(safe.close)
+        patients.close()
 
     site = FastAPI(
         title="Citewell",
@@ -289,6 +292,7 @@ def create_app(app: App, *, token: str, host: str | None = None) -> FastAPI:
     )
     site.state.site = here
     site.state.safe = safe
+    site.state.smart = patients
     site.state.health = Health.of(here)
     site.openapi = partial(described, site)  # type: ignore[method-assign]
     site.router.routes.append(Route(mcp_server.PATH, mcp))

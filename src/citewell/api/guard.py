@@ -42,6 +42,9 @@ SIGN_IN = "/sign-in"
 PROVIDER, PROVIDER_DONE = f"{SIGN_IN}/provider", f"{SIGN_IN}/provider/done"
 SIGN_IN_CODE = f"{SIGN_IN}/code"
 SIGN_IN_PATHS = frozenset({SIGN_IN, SIGN_IN_CODE, PROVIDER, PROVIDER_DONE})
+SMART_LAUNCH, SMART_CALLBACK = "/smart/launch", "/smart/callback"
+"""Where a record system sends a browser, which brings no strict cookie along: a page leads on."""
+FROM_ELSEWHERE = SIGN_IN_PATHS | {SMART_LAUNCH, SMART_CALLBACK}
 CSRF_HEADER = "x-csrf-token"
 IN_ADDRESSES = "/%?#=&+:@!$()*,;[]"
 """What stays as it is in the path, query and fragment of an address, beside letters and digits."""
@@ -99,7 +102,7 @@ UPLOADS = re.compile(
 BUNDLES = re.compile("/consult|/api/v1/consults/[^/]+/record|/cds-services/[^/]+")
 """The routes that take a patient's record within their body."""
 LONG_WORK = re.compile(
-    "/(?:api/v1/)?(?:check|assess|consults?|guidelines|records|vaults|audit|replay|mcp|cds-services)\\b"
+    "/(?:api/v1/)?(?:check|assess|consults?|guidelines|records|vaults|audit|replay|mcp|cds-services|smart)\\b"
 )
 """The routes that read much for one request: a whole text, patient, guideline or record."""
 STREAMS = re.compile("/stream$|/chat/completions$")
@@ -208,7 +211,7 @@ class Guard:
         path, method, hosts = asked.scope["path"], asked.scope["method"], asked.headers.getlist("host")
         if len(hosts) != 1 or not is_own_host(hosts[0], self._host, self._names):
             raise Refused(WRONG_HOST)
-        if method in SAFE_METHODS and (path.startswith(OPEN_PATHS) or path in SIGN_IN_PATHS):
+        if method in SAFE_METHODS and (path.startswith(OPEN_PATHS) or path in FROM_ELSEWHERE):
             if path.startswith(HEALTH):
                 asked.scope[VISITOR] = await self._visitor(asked)  # administrators are told more
             return None

@@ -234,11 +234,13 @@ class ServerState:
         """A page of this site for a visitor; one that asks nobody else says so."""
         settings = self.app.settings
         is_local = settings.embedder == "minilm" and settings.model == "extractive"
-        elsewhere = (settings.database_url, settings.qdrant_url, settings.blobs, settings.hosts, settings.oidc_issuer)
+        stores = (settings.database_url, settings.qdrant_url, settings.blobs)
+        elsewhere = (*stores, settings.hosts, settings.oidc_issuer, settings.smart_servers)
         common: dict[str, Any] = {
             "is_local": is_local,
             "stays_here": is_local and not any(elsewhere),
             "runs_site": self.is_run_by(visitor),
+            "has_record_systems": bool(settings.smart_servers),
             "attribution": ATTRIBUTION,
             "places": lambda: self._places(visitor),
             "samples": lambda: self.samples(visitor),

@@ -116,6 +116,21 @@ def look_at_sign_in(app: App) -> Found:
     return "ok", f"passwords, and {chosen.oidc_issuer} (responding)"
 
 
+def look_at_record_systems(app: App) -> Found:
+    """Whether each record system that may open patients here responds and offers what a launch needs."""
+    from citewell.adapters.smart.http import calling
+    from citewell.adapters.smart.launch import begin
+
+    chosen = app.settings
+    for address, server in chosen.smart_servers.items():
+        try:
+            with calling(address, chosen.smart_timeout_s) as client:
+                begin(client, address, server, back="", launch=None)
+        except CitewellError as error:
+            return "failed", f"{address}: {error}"
+    return "ok", f"{', '.join(chosen.smart_servers)} (responding)" if chosen.smart_servers else "none set"
+
+
 MIN_FREE_MB = 500
 WRONG_VECTORS = "the model gives wrong vectors: reinstall it"
 State = Literal["ok", "absent", "warning", "failed"]
@@ -198,6 +213,7 @@ def _named_parts(app: App) -> Iterator[SystemCheck]:
         ("replica", look_at_replica),
         ("model", look_at_model),
         ("sign-in", look_at_sign_in),
+        ("record systems", look_at_record_systems),
         ("backups", look_at_backups),
     ):
         try:

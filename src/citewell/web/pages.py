@@ -17,6 +17,7 @@ NOBODY: dict[str, Any] = {
     "is_local": False,
     "stays_here": False,
     "runs_site": False,
+    "has_record_systems": False,
     "visitor": None,
     "csrf": "",
     "talks": (),

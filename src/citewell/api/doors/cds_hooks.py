@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from citewell import __version__
 from citewell.adapters.records.fhir_import import read_fhir
+from citewell.adapters.records.searchsets import is_about_other, objects, resources_of
 from citewell.answer.audit import digest, scope_json
 from citewell.api.doors.readable import Links, shortened
 from citewell.api.guidelines import assessed, whole_asker
@@ -218,54 +219,29 @@ class Prefetched:
                     raise Refused(Problem(HTTPStatus.PRECONDITION_FAILED, "NotSent", NOT_SENT.format(missing=name)))
                 notes.append(f"{name}: not sent, so nothing of it was used")
                 continue
-            resources += _resources(given)
-            if any(link.get("relation") == "next" for link in _objects(given.get("link"))):
+            resources += resources_of(given)
+            if any(link.get("relation") == "next" for link in objects(given.get("link"))):
                 notes.append(f"{name}: there are more entries than were sent")
         for resource in resources:
-            _expect_patient(resource, asked.context.patientId)
+            if is_about_other(resource, asked.context.patientId):  # who mixes patients up must not get cards for it
+                raise InputError(OTHER_PATIENT)
         return cls(
             {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": one} for one in resources]},
             tuple(notes),
         )
 
 
-def _resources(given: dict[str, Any]) -> list[dict[str, Any]]:
-    """The resource, or those of a bundle of search results; what a search says of itself is none."""
-    if given.get("resourceType") != "Bundle":
-        return [given]
-    inner = [entry.get("resource") for entry in _objects(given.get("entry"))]
-    return [one for one in inner if isinstance(one, dict) and one.get("resourceType") != "OperationOutcome"]
-
-
-def _objects(given: Any) -> list[dict[str, Any]]:
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-
-
-def _expect_patient(resource: Mapping[str, Any], patient_id: str) -> None:
-    """Refuse what is about somebody else: a record system that mixes patients up must not get cards for it."""
-    if resource.get("resourceType") == "Patient":
-        about = str(resource.get("id"))
-    else:
-        subject = resource.get("subject") or resource.get("patient")
-        reference = subject.get("reference") if isinstance(subject, Mapping) else None
-        kind, _, about = (reference or "").rpartition("Patient/")
-        if reference is None or (not kind and not about) or not reference.endswith(f"Patient/{about}"):
-            return
-    if about != patient_id:
-        raise InputError(OTHER_PATIENT)
-
-
 def _ordered(context: HookContext) -> tuple[list[str], list[str]]:
     """The medicines of the selected draft orders, all of them where none is selected; and orders that name none."""
     selected = None if context.selections is None else set(context.selections)
     names, not_named = [], []
-    for order in _resources(context.draftOrders or {}):
+    for order in resources_of(context.draftOrders or {}):
         called = f"{order.get('resourceType')}/{order.get('id')}"
         if selected is not None and called not in selected:
             continue
         concept = order.get("medicationCodeableConcept")
         concept = concept if isinstance(concept, Mapping) else {}
-        given = [concept.get("text"), *(one.get("display") for one in _objects(concept.get("coding")))]
+        given = [concept.get("text"), *(one.get("display") for one in objects(concept.get("coding")))]
         name = next((name.strip() for name in given if isinstance(name, str) and name.strip()), None)
         if name is None:
             not_named.append(f"{called}: names no medicine, so nothing was checked")

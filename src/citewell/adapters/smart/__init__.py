@@ -1,0 +1,1 @@
+"""Record systems (EHRs) that open a patient here by SMART App Launch."""
