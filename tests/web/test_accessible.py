@@ -44,7 +44,7 @@ def pages(site: Any, page: Page) -> list[str]:
         *("/guidelines", "/guidelines/chat", "/guidelines/rules", assessment, consult),
         *("/inbox", f"/inbox/{answered[-1].routed_id}", "/asked", "/audit", f"/audit/{answered[0].answer.id}"),
         *("/admin", "/admin/documents", f"/admin/documents/{guideline}", "/admin/upload", "/admin/journeys"),
-        *("/admin/queue", "/admin/health", "/keys"),
+        *("/admin/queue", "/admin/health", "/keys", "/smart"),
     ]
 
 

@@ -49,6 +49,7 @@ KINDS = {
     "chat": "conversation",
     "consult": "consult",
     "consults": "consult",
+    "patients": "patient",
     "vaults": "record",
     "records": "record",
     "keys": "key",

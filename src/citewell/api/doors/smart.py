@@ -68,6 +68,11 @@ class OpenPatient:
     notes: tuple[str, ...]
 
     @property
+    def address(self) -> str:
+        """Who it is, for the trail."""
+        return f"{self.server}/Patient/{self.patient.id}"[-128:]
+
+    @property
     def source(self) -> str:
         """What a consultation says of where its record is from."""
         return f"the record in {self.label}"
@@ -179,7 +184,7 @@ def done(
     except CitewellError:
         site.note(visitor, "patient.open", pending.server, outcome=REFUSED)
         raise
-    site.note(visitor, "patient.open", f"{opened.server}/Patient/{opened.patient.id}"[-128:])
+    site.note(visitor, "patient.open", opened.address)
     name = patients.open.put(opened, visitor)
     return RedirectResponse(f"/smart/patients/{name}", status_code=HTTPStatus.SEE_OTHER)
 
@@ -216,6 +221,7 @@ def _opened(
 @router.get("/patients/{name}")
 def patient(site: Here, visitor: Member, patients: Patients, name: str) -> Response:
     """What was read of a patient, what could not be used, and what can be done with it."""
+    also("patient.open", _look(patients, visitor, name).address)
     return _page(site, visitor, patients, name)
 
 
@@ -262,7 +268,8 @@ def consult(
 @router.post("/patients/{name}/close", dependencies=OURS)
 def close(visitor: Member, patients: Patients, name: str) -> Response:
     """Forget a patient now."""
-    patients.open.take(name, visitor)
+    opened = patients.open.take(name, visitor)
+    also("patient.close", "" if opened is None else opened.address)
     return RedirectResponse("/smart", status_code=HTTPStatus.SEE_OTHER)
 
 
