@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # The tests start many processes: each must find the modules compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test tests test-postgres lock locked sbom check format lint types contracts dist fast soak faults-many bench samples vocabulary screenshot system audit docs clean
+.PHONY: help run test tests test-postgres lock locked sbom check format lint types contracts dist fast soak schema faults-many bench samples vocabulary screenshot system audit docs clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -56,6 +56,9 @@ soak: .venv/dev ## What `make test` runs in small, in full: 200 kills of a write
 		tests/contracts/test_index.py tests/api/test_schema.py
 	CITEWELL_CONNECTIONS=900 $(BIN)/python -m pytest -q -o timeout=1790 tests/api/test_load.py tests/core/test_patterns.py
 	CITEWELL_FAULT_S=750 $(BIN)/python -m pytest -q -o timeout=1790 tests/faults/test_workers.py
+
+schema: .venv/dev ## Hold every route against its schema with three new seeds, 20 requests of each kind (a quarter of an hour)
+	@for run in 1 2 3; do CITEWELL_EXAMPLES=20 $(BIN)/python -m pytest -q tests/api/test_schema.py || exit 1; done
 
 faults-many: .venv/dev ## 10,000 documents queued while workers are killed every few seconds; result in bench/results
 	$(BIN)/python -m tests.faults.many --json bench/results/many.json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import secrets
 import shutil
 import ssl
 from collections import Counter
@@ -39,6 +40,17 @@ from tests.postgres import postgres_server, postgres_url
 __all__ = ["libraries_in_files", "libraries_in_postgres", "opened_elsewhere", "postgres_server", "postgres_url"]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+SEED = "CITEWELL_SEED"
+
+
+def pytest_configure() -> None:
+    """Each run draws other cases, in all its processes from the same seed."""
+    os.environ.setdefault(SEED, str(secrets.randbelow(2**32)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how to draw the same cases again."""
+    terminalreporter.write_line(f"Cases drawn from {SEED}={os.environ[SEED]}")
 
 
 QUICK = {

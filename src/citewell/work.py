@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -53,6 +53,8 @@ class WorkAllowance:
     def __init__(self, limit_s: float) -> None:
         self.limit_s = limit_s
         self.used_s = 0.0
+        self.at_step: Callable[[], None] = lambda: None
+        """Called between two steps of the work: whoever has to, waits for others there."""
         self._is_gone = threading.Event()
 
     @property
@@ -114,6 +116,7 @@ def spend(extra_s: float = 0.0) -> None:
         used_s += now_s - _thread.at_s
     _thread.allowance, _thread.at_s = allowance, now_s
     allowance.use(used_s)
+    allowance.at_step()
 
 
 def spending(items: Iterable[T]) -> Iterator[T]:

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from citewell.adapters.store.engine import refuse_read_only
 from citewell.api.app import create_app
-from citewell.api.fair_turns import HEAVY_S, FairTurns, Person
+from citewell.api.fair_turns import ASKING, HEAVY_S, QUICK_S, Asking, FairTurns, Person, Turn
 from citewell.api.log_lines import CountedWarnings
 from citewell.api.problems import Refused
 from citewell.app import App, build
@@ -122,13 +122,13 @@ def test_who_used_little_comes_first_and_nobody_holds_every_turn() -> None:
 
     async def order() -> list[str]:
         turns, begun = FairTurns(2, 8, clock=lambda: 0.0), list[str]()
+        held: dict[Person, Turn] = {}
 
         async def ask(person: Person, name: str) -> None:
-            await turns.take(person)
+            held[person] = await turns.take(person)
             begun.append(name)
 
-        await turns.take(ann)
-        turns.give_back(ann, HEAVY_S + 1)
+        turns.give_back(await turns.take(ann), HEAVY_S + 1)
         await ask(ann, "ann 1")
         waiting = [asyncio.create_task(ask(person, name)) for person, name in ((ann, "ann 2"), (ann, "ann 3"))]
         await asyncio.sleep(0)
@@ -136,7 +136,7 @@ def test_who_used_little_comes_first_and_nobody_holds_every_turn() -> None:
         await asyncio.sleep(0)
         for person in (ann, ben, cat, ann):
             await asyncio.sleep(0)
-            turns.give_back(person, 0.0)
+            turns.give_back(held[person], 0.0)
             await asyncio.sleep(0)
         await asyncio.gather(*waiting, *others)
         return begun
@@ -148,7 +148,7 @@ def test_one_tenants_crowd_waits_behind_another_tenant() -> None:
     async def first_let_in() -> str:
         turns = FairTurns(1, 8, clock=lambda: 0.0)
         busy = Person("busy", "ann")
-        await turns.take(busy)
+        first = await turns.take(busy)
         begun = list[str]()
 
         async def ask(person: Person) -> None:
@@ -158,7 +158,7 @@ def test_one_tenants_crowd_waits_behind_another_tenant() -> None:
         waiting = [asyncio.create_task(ask(Person("busy", str(number)))) for number in range(4)]
         waiting.append(asyncio.create_task(ask(Person("quiet", "zoe"))))
         await asyncio.sleep(0)
-        turns.give_back(busy, 1.0)
+        turns.give_back(first, 1.0)
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         for task in waiting:
@@ -166,6 +166,45 @@ def test_one_tenants_crowd_waits_behind_another_tenant() -> None:
         return begun[0]
 
     assert run(first_let_in()) == "quiet"
+
+
+def test_long_work_leaves_room_for_quick_requests_however_many_ask_for_it() -> None:
+    async def let_in() -> list[str]:
+        turns, begun = FairTurns(4, 8, clock=lambda: 0.0), list[str]()
+
+        async def ask(name: str, *, is_long: bool) -> None:
+            await turns.take(Person("clinic", name), is_long=is_long)
+            begun.append(name)
+
+        waiting = [asyncio.create_task(ask(f"attacker {number}", is_long=True)) for number in range(20)]
+        await asyncio.sleep(0)
+        await asyncio.wait_for(ask("ann", is_long=False), 60)
+        for task in waiting:
+            task.cancel()
+        return begun
+
+    assert run(let_in()) == ["attacker 0", "attacker 1", "ann"]
+
+
+def test_a_request_that_takes_long_makes_room_and_goes_on_once_another_long_one_is_done() -> None:
+    ann, ben, cat = (Person("clinic", name) for name in ("ann", "ben", "cat"))
+
+    async def done() -> list[str]:
+        turns, order = FairTurns(2, 8), list[str]()
+        held = await turns.take(ann, is_long=True)
+        with bounded(60) as allowance:
+            ASKING.set(Asking(ben, allowance))
+            end = await turns.begin()
+            working = asyncio.create_task(asyncio.to_thread(spend, 2 * QUICK_S))
+            working.add_done_callback(lambda _: order.append("ben goes on"))
+            await asyncio.wait_for(turns.take(cat), 60)
+            order.append("cat begins")
+            turns.give_back(held, 0.0)
+            await working
+            end()
+        return order
+
+    assert run(done()) == ["cat begins", "ben goes on"]
 
 
 def test_more_waiting_requests_than_allowed_are_refused() -> None:

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from citewell.adapters.store.engine import KEPT
 from citewell.adapters.store.users import KEY_PREFIX, UserAccount
 from citewell.api.addresses import is_own_host, is_same_origin
-from citewell.api.fair_turns import ASKING, Asking, Person
+from citewell.api.fair_turns import ASKING, LONG_BYTES, Asking, Person
 from citewell.api.problem_responses import answer
 from citewell.api.problems import Problem, Refused, problem_of
 from citewell.api.rate_limits import too_often
@@ -149,8 +149,8 @@ class Guard:
             await send(message)
 
         try:
-            asked = HTTPConnection(scope)
-            response = await self._looked_at(asked)
+            with self._site.turns.arriving():
+                response = await self._looked_at(HTTPConnection(scope))
             await self._answered(response, scope, receive, send_with_headers)
         except Exception as error:
             problem = problem_of(error)
@@ -178,10 +178,12 @@ class Guard:
                 allowance.limit_s += limits.record_s_per_mib * len(first.get("body", b"")) / MEBIBYTE
             channel = Channel(first, receive, allowance)
             async with channel.watched():
-                if visitor is None:
-                    await self._app(scope, channel.receive, send)
+                if visitor is None or path.startswith(OPEN_PATHS):
+                    with self._site.turns.arriving():
+                        await self._app(scope, channel.receive, send)
                     return
-                ASKING.set(Asking(Person(visitor.tenant, visitor.user_id), allowance))
+                is_long = len(first.get("body", b"")) > LONG_BYTES
+                ASKING.set(Asking(Person(visitor.tenant, visitor.user_id), allowance, is_long))
                 end_turn = await channel.unless_gone(self._site.turns.begin())
 
                 async def send_in_turn(message: Message) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -48,6 +49,16 @@ class ResponseBody(BaseModel):
     """A body that we send, read from a noun of the same field names; every field is there, null where it is empty."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_serialization_defaults_required=True)
+
+
+def _written_out(given: Any) -> Any:
+    if isinstance(given, str) and given[4:8:3] != "--":
+        raise PydanticCustomError("datetime_type", "a date begins as 2026-01-31")
+    return given
+
+
+Moment = Annotated[datetime, BeforeValidator(_written_out)]
+"""A date and time as ISO 8601 writes it: of a bare number nobody could say whether it counts seconds."""
 
 
 def rounded(digits: int) -> AfterValidator:

@@ -32,7 +32,12 @@ from citewell.consult_export import exported
 router = APIRouter(prefix="/api/v1/consults")
 
 OURS = [Depends(our_request)]
-BODIES = {"content": {kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in FILES.values()}}
+BODIES = {
+    "content": {
+        kind.partition(";")[0]: {"schema": {"type": "object" if "json" in kind else "string"}}
+        for kind in FILES.values()
+    }
+}
 
 
 @router.get("", response_model=ConsultsResponse)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from citewell.api.bodies.base import MAX_NUMBER
+from citewell.api.bodies.base import MAX_NUMBER, Moment
 from citewell.api.bodies.history import ProofResponse, TrailResponse
 from citewell.api.server_state import Here
 from citewell.api.visitor import Governor
@@ -47,7 +46,7 @@ def proof(site: Here, visitor: Governor) -> Proof:
 
 
 @router.get("/export", response_class=StreamingResponse)
-def export(site: Here, visitor: Governor, since: datetime | None = None) -> StreamingResponse:
+def export(site: Here, visitor: Governor, since: Moment | None = None) -> StreamingResponse:
     """All records as lines of JSON, the oldest first; each names its number and hash."""
 
     def lines() -> Iterator[str]:
