@@ -678,6 +678,12 @@ class App:
         scope = replace(asker.scope, journey=EVERY)
         return references(answer.get("citations", ()), lambda document_id: self.library.entry(document_id, scope))
 
+    def library_references(self, scope: Scope | None = None) -> tuple[Reference, ...]:
+        """Every document in use that is not about a person, for reference managers."""
+        from citewell.answer.references import reference_of
+
+        return tuple(reference_of(entry) for entry in self.entries(scope) if entry.is_usable and entry.subject is None)
+
     def report(self, answer_id: str, problem: str, *, asker: User | None = None) -> str:
         """Tell the owner of what an answer rests on that something is wrong with it; its id in the inbox."""
         from citewell.answer.route_to_owner import REPORTED, route

@@ -40,7 +40,9 @@ def knock(app: App) -> Knock:
 def test_a_message_is_answered_in_a_session_that_goes_on(knock: Knock, prefix: str) -> None:
     ann = knock()
     first = ann.post(f"{prefix}/chat", json={"message": JAUNDICE}).json()
-    assert set(first) == {"session_id", "answer_id", "answer", "citations", "emergency", "unused", "debug"}
+    assert set(first) == {
+        *("session_id", "answer_id", "answer", "citations", "emergency", "notices", "unused", "debug")
+    }
     assert first["answer"].endswith(f"with unexplained jaundice. [{NAME} §1.1.1]")
     assert [(one["rule"], one["guideline"]) for one in first["citations"]] == [("1.1.1", NAME)]
     asked = {"document_id": first["citations"][0]["document_id"]}

@@ -38,7 +38,9 @@ def _json(home: Path, *words: str) -> dict[str, Any]:
 
 def test_a_session_goes_on_by_the_first_characters_of_its_id(home: Path) -> None:
     first = _json(home, JAUNDICE)
-    assert set(first) == {"session_id", "answer_id", "answer", "citations", "emergency", "unused", "debug"}
+    assert set(first) == {
+        *("session_id", "answer_id", "answer", "citations", "emergency", "notices", "unused", "debug")
+    }
     assert first["answer"].endswith(f"[{NAME} §1.1.1]")
     second = _json(home, "what about children?", "--session", first["session_id"][:8], "--guideline", NAME)
     assert second["session_id"] == first["session_id"]

@@ -68,6 +68,8 @@ SHOWN_SINCE = {
     "imported[].files",  # what became of each file of an export of many
     *(f"imported[].files[].{name}" for name in ("is_read", "name", "said")),
     "scope.document",  # the one document to which a question was narrowed
+    "notices",  # what was published since about the documents that an answer cites
+    *(f"notices[].{name}" for name in ("document_id", "document", "kind", "where", "pmid", "text")),
     "records[].sources",  # which documents an answer on record cites, as the audit page shows them
 }
 """Fields that are answered and were not in the schema of fb3ed9f; `from_words` was sent then too, undeclared."""

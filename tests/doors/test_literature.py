@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import bibtexparser
 import pytest
 
 from citewell.adapters.literature import clients
+from citewell.answer.answer_json import answer_json
+from citewell.answer.references import ris
+from citewell.answer_export import AnswerFormat, exported
 from citewell.app import App, build
 from citewell.config import Settings
-from citewell.errors import DoesNotFit, InputError
-from citewell.operations.literature import ImportOutcome, Literature
-from citewell.types import OWNER_ID, Filing, LifecycleState
+from citewell.errors import DoesNotFit, InputError, Unavailable
+from citewell.operations.literature import ImportOutcome, Literature, LiteratureTimer
+from citewell.operations.workers import drain, worker_commands
+from citewell.types import OWNER_ID, Filing, LifecycleState, Qualified
+from citewell.types.literature import SavedQuery
+from tests.api.conftest import serving_app
 from tests.cli.test_cli import Shell
 from tests.doors.literature_server import Indexes, Paper, serving_indexes
 
@@ -258,3 +268,355 @@ def test_the_command_line_adds_lists_and_tells_what_failed(shell: Shell) -> None
         "PubMed could not run this query. Check its words and brackets."
     )
     assert shell.json("literature", "add", "101")["articles"][0]["state"] == "known"
+
+
+# ------------------------------------------------------------------------------ retractions, doubts and corrections
+
+
+RETRACTED = ("RetractionIn", "J Invented Gums. 2024 Jan;15(1):1.", "201")
+WORDS = "“Salt water for sore gums” has been retracted (J Invented Gums. 2024 Jan;15(1):1)"
+QUESTION = "how often do adults rinse with salt water?"
+
+
+@pytest.fixture
+def retracted(indexes: Indexes) -> Iterator[None]:
+    CLOSED.comments, CLOSED.types = (RETRACTED,), ("Journal Article", "Retracted Publication")
+    yield
+    CLOSED.comments, CLOSED.types = (), ("Journal Article",)
+
+
+@pytest.mark.parametrize("source", ["pubmed", "europepmc"])
+def test_both_indexes_tell_of_retractions_doubts_and_corrections(
+    indexes: Indexes, tmp_path: Path, source: str, retracted: None
+) -> None:
+    CLOSED.comments = (("ErratumIn", "Gums. 2022;1:3", "202"), ("CommentIn", "Gums. 2022;1:4", "203"))
+    settings = indexes.settings() | {"literature": (source,)}
+    with build(Settings(home=tmp_path / "home", **settings)) as app:  # type: ignore[arg-type]
+        (outcome,) = add(app, "102")
+    assert outcome.said == (
+        "“Salt water for sore gums” has been retracted",
+        "a correction of “Salt water for sore gums” has been published (Gums. 2022;1:3)",
+    )
+
+
+def test_an_answer_that_cites_a_retracted_article_says_so_everywhere(library: App, retracted: None) -> None:
+    (outcome,) = add(library, "102")
+    answer = library.ask(QUESTION)
+    assert [notice.document_id for notice in answer.notices] == [outcome.document_id]
+    assert isinstance(answer.action, Qualified)
+    assert answer.action.reason.startswith(WORDS)
+    service, owner = library.ask_service, library.owner()
+    kept = service.audit.read(answer.id, owner).words["answer"]
+    assert (kept["action"], kept["notices"][0]["text"]) == ("QUALIFY", WORDS)
+    assert WORDS in ris(library.references(answer.id))
+    assert not library.replay(answer.id).notes
+    assert library.replay(answer.id).is_same
+    sheet = exported(service.as_known_now(service.audit.read(answer.id, owner)), AnswerFormat.MARKDOWN).decode()
+    assert f"Note: {WORDS}" in sheet
+
+
+def test_a_retraction_that_is_found_later_is_shown_on_the_answers_of_before(
+    library: App, request: pytest.FixtureRequest
+) -> None:
+    add(library, "102", "101")
+    answer = library.ask(QUESTION)
+    assert answer.notices == ()
+    timer = LiteratureTimer(library)
+    timer.look()  # they were looked at a moment ago
+    assert library.library.notices([entry.id for entry in library.entries()]) == {}
+    request.getfixturevalue("retracted")
+    with Literature(library, scope=library.scope_of_owner()) as literature:
+        outcomes = list(literature.check())
+        assert [notice.text for outcome in outcomes for notice in outcome.new] == [WORDS]
+        assert [notice.text for outcome in literature.check() for notice in outcome.new] == []
+    service, owner = library.ask_service, library.owner()
+    record = service.audit.read(answer.id, owner)
+    assert record.words["answer"]["notices"] == []
+    now = service.as_known_now(record).words["answer"]
+    assert (now["action"], now["notices"][0]["kind"]) == ("QUALIFY", "retraction")
+    assert now["reason"].startswith(WORDS)
+    assert WORDS in exported(service.as_known_now(record), AnswerFormat.MARKDOWN).decode()
+    replay = library.replay(answer.id)
+    assert (replay.action_then, replay.action_now) == (answer_json(answer, with_withheld=False)["action"], "QUALIFY")
+    document = next(entry for entry in library.entries() if entry.title == CLOSED.title)
+    assert document.said_since == (WORDS,)
+    library.delete(document.id)
+    assert library.library.notices([document.id]) == {}
+    assert library.literature.known(library.scope_of_owner())[0].title == OPEN.title
+
+
+def test_the_worker_looks_again_when_it_is_time(
+    indexes: Indexes, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    settings = Settings(home=tmp_path / "home", **indexes.settings(literature_hours=1e-9))  # type: ignore[arg-type]
+    with build(settings) as app:
+        (outcome,) = add(app, "102")
+        request.getfixturevalue("retracted")
+        LiteratureTimer(app).look()
+        assert [
+            notice.kind for notice in app.library.notices([outcome.document_id or ""])[outcome.document_id or ""]
+        ] == ["retraction"]
+        indexes.dies_after = 0
+        LiteratureTimer(app).look()  # nothing is forgotten where nobody responds
+        assert app.library.notices([outcome.document_id or ""])
+    assert [command[-1] for command in worker_commands(settings, 1)] == ["poll", "literature"]
+    assert [command[-1] for command in worker_commands(Settings(home=tmp_path), 1)] == ["poll"]
+
+
+def test_the_command_line_tells_of_retractions(shell: Shell, retracted: None) -> None:
+    out = shell("literature", "add", "102")[1]
+    assert f"    ! {WORDS}" in out
+    assert f"Note: {WORDS}" in shell("ask", QUESTION)[1]
+    document_id = shell.json("list")["documents"][0]["document_id"]
+    assert f"note: {WORDS}" in shell("show", document_id)[1]
+    assert shell.json("literature", "check") == {"checked": 1, "failed": 0, "new": []}
+    assert shell("literature", "check")[1] == "1 checked\n"
+
+
+def test_pages_and_api_show_a_retraction_on_answers_documents_and_exports(library: App, retracted: None) -> None:
+    (outcome,) = add(library, "102")
+    with serving_app(library) as client:
+        answer = client.post("/api/v1/ask", json={"question": QUESTION}).json()
+        assert [notice["text"] for notice in answer["notices"]] == [WORDS]
+        page = client.get(f"/conversations/{answer['conversation_id']}").text
+        assert f'<p class="reservation">{WORDS}' in page
+        assert WORDS in client.get(f"/audit/{answer['id']}").text
+        assert WORDS in client.get(f"/documents/{outcome.document_id}").text
+        assert WORDS in client.get("/library").text
+        assert WORDS in client.get(f"/api/v1/audit/{answer['id']}/export").text
+        for format in ("ris", "bibtex", "csl-json"):
+            told = client.get(f"/api/v1/audit/{answer['id']}/references", params={"format": format}).text
+            assert "has been retracted" in told
+        assert client.get(f"/api/v1/documents/{outcome.document_id}").json()["notices"][0]["kind"] == "retraction"
+        chat = client.post(
+            "/v1/chat/completions", json={"model": "citewell", "messages": [{"role": "user", "content": QUESTION}]}
+        )
+        assert "has been retracted" in chat.json()["choices"][0]["message"]["content"]
+
+
+# ------------------------------------------------------------------------------------------ files of reference managers
+
+
+RIS_FILE = """TY  - JOUR
+TI  - Mint leaves for sore gums
+AU  - Ängström, Ada B.
+AU  - Gum Study Group
+T2  - Journal of Invented Gums
+PY  - 2020/03/09
+VL  - 11
+SP  - 5
+EP  - 9
+DO  - 10.1000/mint
+AB  - Adults chew four mint leaves a day.
+N2  - not this one
+ER  -
+
+TY  - JOUR
+TI  - Salt water for sore gums
+AN  - 102
+DB  - PubMed
+ER  -
+
+TY  - JOUR
+AB  - No title here.
+ER  -
+
+TY  - JOUR
+TI  - Nothing but a title
+"""
+BIBTEX_FILE = r"""
+@article{mint, title = {{Mint leaves \& gums}}, author = {{\"A}ngstr{\"o}m, Ada and {Gum Study Group}},
+  journal = {J. Gums}, year = 2020, month = mar, pages = {5--9}, abstract = {Adults chew 50\% more mint.}}
+@article{broken, title = {Cut
+"""
+CSL_FILE = json.dumps(
+    [
+        {
+            "id": "mint",
+            "title": "Mint leaves again",
+            "author": [{"family": "Ängström", "given": "Ada"}, {"literal": "Gum Study Group"}],
+            "container-title": "J. Gums",
+            "issued": {"date-parts": [[2020, 3, 9]]},
+            "abstract": "Adults chew five mint leaves a day.",
+            "note": "PMID: 555\nread twice",
+        },
+        "not an item",
+        {"title": ["odd"], "issued": {"date-parts": "x"}},
+    ]
+)
+
+
+def zotero_library(path: Path) -> None:
+    """A library file with the tables of Zotero that are read."""
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript("""
+            CREATE TABLE itemTypes (itemTypeID INTEGER PRIMARY KEY, typeName TEXT);
+            CREATE TABLE items (itemID INTEGER PRIMARY KEY, itemTypeID INT);
+            CREATE TABLE fields (fieldID INTEGER PRIMARY KEY, fieldName TEXT);
+            CREATE TABLE itemDataValues (valueID INTEGER PRIMARY KEY, value);
+            CREATE TABLE itemData (itemID INT, fieldID INT, valueID INT);
+            CREATE TABLE creatorTypes (creatorTypeID INTEGER PRIMARY KEY, creatorType TEXT);
+            CREATE TABLE creators (creatorID INTEGER PRIMARY KEY, firstName TEXT, lastName TEXT);
+            CREATE TABLE itemCreators (itemID INT, creatorID INT, creatorTypeID INT, orderIndex INT);
+            CREATE TABLE deletedItems (itemID INTEGER PRIMARY KEY);
+            INSERT INTO itemTypes VALUES (1, 'journalArticle'), (2, 'attachment');
+            INSERT INTO items VALUES (1, 1), (2, 2), (3, 1);
+            INSERT INTO deletedItems VALUES (3);
+            INSERT INTO fields VALUES (1, 'title'), (2, 'abstractNote'), (3, 'date'), (4, 'extra');
+            INSERT INTO itemDataValues VALUES (1, 'Mint tea for gums'), (2, 'Adults drink mint tea twice a day.'),
+                (3, '2019-07-00 July 2019'), (4, 'PMCID: PMC77'), (5, 'paper.pdf'), (6, 'Thrown away');
+            INSERT INTO itemData VALUES (1, 1, 1), (1, 2, 2), (1, 3, 3), (1, 4, 4), (2, 1, 5), (3, 1, 6);
+            INSERT INTO creatorTypes VALUES (1, 'author');
+            INSERT INTO creators VALUES (1, 'Ada', 'Ängström');
+            INSERT INTO itemCreators VALUES (1, 1, 1, 0);
+        """)
+
+
+def test_ris_comes_in_as_the_index_knows_it_or_as_the_file_says(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "refs.ris").write_text(RIS_FILE)
+    told = shell.json("literature", "import", str(tmp_path / "refs.ris"), "--tag", "gums")
+    assert [(one["asked"], one["state"]) for one in told["articles"]] == [
+        ("Reference 3", "failed"),
+        ("DOI 10.1000/mint", "added"),
+        ("PMID 102", "added"),
+        ("Nothing but a title", "failed"),
+    ]
+    assert told["articles"][0]["detail"] == "Reference 3 has no title."
+    mint = shell.json("show", told["articles"][1]["document_id"], "--text")
+    assert "Adults chew four mint leaves a day." in mint["text"]
+    assert "Ada B. Ängström, Gum Study Group" in mint["text"]
+    about = mint["document"]["metadata"]
+    assert (about["published"], about["identifiers"]) == ("2020-03-09", [["doi", "10.1000/mint"]])
+    salt = shell.json("show", told["articles"][2]["document_id"], "--text")
+    assert "Adults rinse with salt water every hour." in salt["text"]
+    again = shell.json("literature", "import", str(tmp_path / "refs.ris"))
+    assert [one["state"] for one in again["articles"]] == ["known", "known", "failed", "failed"]
+    to = tmp_path / "all.bib"
+    assert shell("literature", "export", "--to", str(to), "--format", "bibtex")[1] == f"2 references saved to {to}.\n"
+    written = bibtexparser.parse_string(to.read_text())
+    assert {entry.fields_dict["title"].value for entry in written.entries} == {
+        "{Mint leaves for sore gums}",
+        "{Salt water for sore gums}",
+    }
+
+
+def test_bibtex_csl_and_zotero_are_read_where_nothing_may_be_fetched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell(tmp_path / "home", capsys, monkeypatch)
+    (tmp_path / "refs.bib").write_text(BIBTEX_FILE)
+    (tmp_path / "refs.json").write_text(CSL_FILE)
+    zotero_library(tmp_path / "zotero.sqlite")
+    before = (tmp_path / "zotero.sqlite").read_bytes()
+    files = [str(tmp_path / name) for name in ("refs.bib", "refs.json", "zotero.sqlite")]
+    told = shell.json("literature", "import", *files)
+    assert [(one["asked"], one["state"]) for one in told["articles"]] == [
+        ("Reference 2", "failed"),
+        ("Mint leaves & gums", "added"),
+        ("Reference 2", "failed"),
+        ("PMID 555", "added"),
+        ("odd", "failed"),
+        ("PMC77", "added"),
+    ]
+    assert told["articles"][1]["detail"] == "Abstract only. Nothing was fetched."
+    texts = [shell.json("show", one["document_id"], "--text")["text"] for one in told["articles"] if one["title"]]
+    assert "Adults chew 50% more mint." in texts[0]
+    assert "Ada Ängström, Gum Study Group" in texts[0]
+    assert "Adults chew five mint leaves a day." in texts[1]
+    assert "Adults drink mint tea twice a day." in texts[2]
+    assert (tmp_path / "zotero.sqlite").read_bytes() == before
+    again = shell.json("literature", "import", *files)
+    assert {one["state"] for one in again["articles"]} == {"failed", "known"}
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("a.txt", b"Just a letter.", "This is no file of references."),
+        ("a.json", b'[{"title": "cut', "The CSL-JSON is incomplete or malformed."),
+        ("a.json", b'{"rows": []}', "This is no file of references."),
+        ("a.sqlite", b"SQLite format 3\0" + b"x" * 5_000, "The Zotero library could not be read."),
+    ],
+)
+def test_a_file_that_holds_no_references_is_refused_in_a_sentence(
+    shell: Shell, tmp_path: Path, name: str, data: bytes, told: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert shell.json("literature", "import", str(tmp_path / name))["error"]["message"].startswith(told)
+
+
+# -------------------------------------------------------------------------------------------------------- saved queries
+
+
+def test_a_saved_query_brings_what_is_new_and_says_what_that_is(shell: Shell, indexes: Indexes) -> None:
+    shell("journeys", "add", "Gums")
+    assert "No saved queries." in shell("literature", "list")[1]
+    saved = shell.json("literature", "save", "Sore gums", "sore gums", "--tag", "dental", "--journey", "gums")["query"]
+    assert (saved["source"], saved["tags"], saved["journeys"]) == ("pubmed", ["dental"], ["gums"])
+    assert "not run yet" in shell("literature", "list")[1]
+    first = shell.json("literature", "run", "Sore gums")["articles"]
+    assert [one["state"] for one in first] == ["added", "added"]
+    assert {tuple(one["journeys"]) for one in shell.json("list")["documents"]} == {("gums",)}
+    assert shell.json("literature", "run")["articles"] == []
+    indexes.papers.insert(0, Paper("109", "A new paste for sore gums"))
+    out = shell("literature", "run")[1]
+    assert "✓ PMID 109: A new paste for sore gums" in out
+    told = shell("literature", "list")[1]
+    assert "1 new of 3" in told
+    assert "+ A new paste for sore gums" in told
+    gone = next(one for one in shell.json("list")["documents"] if one["title"] == "A new paste for sore gums")
+    shell("evidence", "delete", gone["document_id"], "--yes")
+    assert shell.json("literature", "run")["articles"] == []  # what was erased does not come back
+    assert shell.json("literature", "save", "a/b", "gums")["error"]["message"].startswith("Name the query with")
+    assert shell.json("literature", "save", "x", "gums", "--journey", "none")["error"]["kind"] == "NotFound"
+    assert shell.json("literature", "run", "none")["error"]["kind"] == "NotFound"
+    assert shell.json("literature", "remove", "Sore gums") == {"removed": "Sore gums"}
+
+
+def test_the_worker_runs_what_is_due_once_and_keeps_what_went_wrong(indexes: Indexes, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", **indexes.settings())  # type: ignore[arg-type]
+    with build(settings) as app:
+        app.literature.save(SavedQuery("local", "gums", "europepmc", "sore gums", saved_by="ann@clinic.example"))
+        app.literature.save(SavedQuery("local", "wrong", "pubmed", "(gums"))
+        woken: list[bool] = []
+        timer = LiteratureTimer(app, lambda: woken.append(True))
+        timer.look()
+        assert len(woken) == 2
+        entries = app.entries()
+        assert {(entry.state, entry.added_by) for entry in entries} == {(LifecycleState.QUEUED, "ann@clinic.example")}
+        gums, wrong = app.literature.saved("local")
+        assert gums.last is not None
+        assert [new.document_id for new in gums.last.new] == [
+            next(entry.id for entry in entries if entry.id == new.document_id) for new in gums.last.new
+        ]
+        assert wrong.last is not None
+        assert wrong.last.error == "PubMed could not run this query. Check its words and brackets."
+        drain(app)
+        assert {entry.state for entry in app.entries()} == {LifecycleState.COMPLETED}
+        asked = len(indexes.asked)
+        timer.look()  # nothing is due
+        assert len(indexes.asked) == asked
+        app.literature.make_due(gums)
+        timer.look()
+        assert len(app.entries()) == 2
+
+
+def test_a_run_that_broke_off_goes_on_where_it_was(library: App, indexes: Indexes) -> None:
+    saved = SavedQuery("local", "gums", "pubmed", "sore gums")
+    library.literature.save(saved)
+    put = lambda source, filing: library.add_source(source, filing=filing)  # noqa: E731
+    with Literature(library, scope=library.scope_of_owner(), put=put) as literature:
+        running = literature.run(saved)
+        assert next(running).state == "added"
+        running.close()
+        (kept,) = library.literature.saved("local")
+        assert kept.last is not None
+        assert len(kept.last.new) == 1
+        assert [outcome.state for outcome in literature.run(saved)] == ["added"]
+        indexes.dies_after = 0
+        indexes.papers.append(Paper("110", "Another paste for sore gums"))
+        with pytest.raises(Unavailable):
+            list(literature.run(saved))
+    (kept,) = library.literature.saved("local")
+    assert kept.last is not None
+    assert kept.last.error == "PubMed does not respond. Nothing was lost. Try again later to continue."

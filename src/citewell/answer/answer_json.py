@@ -64,6 +64,7 @@ def answer_json(
         "corrected": corrections(answer.question),
         "emergency": None if answer.emergency is None else asdict(answer.emergency),
     }
+    shown["notices"] = [notice.as_json() for notice in answer.notices]
     if answer.notes:
         shown["notes"] = dict(answer.notes)
     if answer.suspicious:

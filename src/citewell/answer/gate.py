@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from citewell.answer.cite import cite, mark, quoted
+from citewell.answer.cited_notices import Notices, cited_notices, with_notices_told
 from citewell.answer.confidence import coverage, overall
 from citewell.answer.events import AnswerDone, Event, Replace, SentenceChecked, StageStarted
 from citewell.answer.question_subject import Miss, Subject, missed, sections
@@ -340,6 +341,16 @@ def with_help(answer: Answer, emergency: Emergency | None) -> Answer:
     if emergency is None:
         return answer
     return replace(answer, emergency=emergency, text=f"{emergency.text}\n\n{answer.text}".rstrip())
+
+
+def with_notices(answer: Answer, library: Notices) -> Answer:
+    """The answer with a reservation for what was published since about the documents that it cites."""
+    cited = {citation.document_id: citation.document for citation in answer.citations}
+    notices = cited_notices(cited, library)
+    if not notices or not isinstance(answer.action, Cite | Qualified):
+        return answer
+    before = answer.action.reason if isinstance(answer.action, Qualified) else ""
+    return replace(answer, notices=notices, action=Qualified(with_notices_told(before, notices)))
 
 
 def _unchecked(_sentence: str, _spans: Sequence[EvidenceSpan]) -> SentenceCheck:

@@ -35,6 +35,8 @@ class Reference:
     language: str | None = None
     url: str | None = None
     identifiers: tuple[tuple[str, str], ...] = ()
+    said_since: tuple[str, ...] = ()
+    """Its retraction, doubts and corrections."""
 
     @property
     def key(self) -> str:
@@ -61,11 +63,12 @@ class Reference:
 
     @property
     def note(self) -> str:
-        """The quoted words, each with its page."""
-        return " ".join(
+        """What was published about it since, and the quoted words, each with its page."""
+        quotes = (
             f"“{_line(quote.text)}”" + (f" (page {quote.page})" if quote.page is not None else "")
             for quote in self.quotes
         )
+        return " ".join((*(f"{told[0].upper()}{told[1:]}." for told in self.said_since), *quotes))
 
 
 FindEntry = Callable[[str], LibraryEntry]
@@ -97,9 +100,14 @@ def _reference(document_id: str, citations: list[Mapping[str, Any]], find: FindE
     except NotFound:
         published = date.fromisoformat(first["date"]) if first["date"] else None
         return Reference(document_id, first["document"], first["version"], quotes, published=published)
+    return reference_of(entry, quotes)
+
+
+def reference_of(entry: LibraryEntry, quotes: tuple[QuotedWords, ...] = ()) -> Reference:
+    """A document of the library, with the words of it that were quoted."""
     about = entry.metadata
     return Reference(
-        document_id,
+        entry.id,
         entry.title,
         entry.version,
         quotes,
@@ -108,6 +116,7 @@ def _reference(document_id: str, citations: list[Mapping[str, Any]], find: FindE
         language=about.language,
         url=about.source_url,
         identifiers=about.identifiers,
+        said_since=entry.said_since,
     )
 
 

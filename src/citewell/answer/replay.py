@@ -9,8 +9,9 @@ from typing import Any, Literal, Protocol
 
 from citewell.answer.answer_json import action_name
 from citewell.answer.audit import Documents, claim_record, digest, numbers_of, scope_of
+from citewell.answer.cited_notices import Notices
 from citewell.answer.events import AnswerDone, Event
-from citewell.answer.gate import with_help
+from citewell.answer.gate import with_help, with_notices
 from citewell.errors import NotFound
 from citewell.history import AuditRecord
 from citewell.types import EVERY, Answer, Emergency, Message, Scope, User
@@ -115,12 +116,16 @@ class Replay:
         return self.action_then == self.action_now and all(change.kind == "same" for change in self.changes)
 
 
+class KnownDocuments(Documents, Notices, Protocol):
+    """Opens documents, and knows what was published about them."""
+
+
 def replay(
     then: RecordedQuestion,
     still: Sequence[tuple[int, str]],
     *,
     assistant: PastAssistant,
-    library: Documents,
+    library: KnownDocuments,
     emergency: Callable[[str], Emergency | None] = lambda _question: None,
 ) -> Replay:
     """Ask again and compare; `still` are the versions of then that are kept and may be seen."""
@@ -128,7 +133,7 @@ def replay(
     history = [Message(turn["role"], turn["text"]) for turn in words["history"]]
     *_, last = assistant.ask(words["question"], scope=then.scope, history=history)
     assert isinstance(last, AnswerDone)
-    answer = with_help(last.answer, emergency(words["question"]))
+    answer = with_notices(with_help(last.answer, emergency(words["question"])), library)
     now = [claim_record(claim) for claim in answer.claims]
     erased = erased_since(words["evidence"], library, then.scope.tenant)
     return Replay(

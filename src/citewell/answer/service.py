@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from citewell.answer.audit import AuditPayload, Documents, SearchedSources, Versions, record, text_hash
+from citewell.answer.cited_notices import Notices, as_known_now
 from citewell.answer.events import (
     AnswerDone,
     AnswerStarted,
@@ -20,7 +21,7 @@ from citewell.answer.events import (
     SentenceChecked,
     StageStarted,
 )
-from citewell.answer.gate import passed_on, with_help
+from citewell.answer.gate import passed_on, with_help, with_notices
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused, TooMuchWork
@@ -100,7 +101,7 @@ class PastLibrary(Protocol):
         ...
 
 
-class ServiceLibrary(Documents, Protocol):
+class ServiceLibrary(Documents, Notices, Protocol):
     """What the service reads from the library."""
 
     def stamp(self) -> int: ...
@@ -212,6 +213,10 @@ class AskService:
         records = self.audit.records((item.answer_id for item in items), replace(asker, role=Role.ADMIN))
         return {answer_id: record.words["question"] for answer_id, record in records.items()}
 
+    def as_known_now(self, record: AuditRecord) -> AuditRecord:
+        """An answer on record with what was published since about the documents that it cites."""
+        return replace(record, words={**record.words, "answer": as_known_now(record.words.get("answer"), self.library)})
+
     def replay(self, answer_id: str, asker: User) -> Replay:
         """Ask again on the versions that answered then, and say what differs; nothing is recorded."""
         then = RecordedQuestion.of(self.audit.read(answer_id, asker), asker)
@@ -275,6 +280,7 @@ class AskSession:
 
     def end(self, answer: Answer) -> AnswerDone:
         """Keep the answer with all that it rests on; only then is it given."""
+        answer = with_notices(answer, self._service.library)
         payload = self._audit_payload()
         words = record(payload, answer.claims, answer, ended="answered")
         route = answer.action if isinstance(answer.action, Route) and self.hands_on else None

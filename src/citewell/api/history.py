@@ -38,7 +38,7 @@ def turns(site: ServerState, conversation_id: str, asker: User) -> list[ShownTur
     shown = []
     for question in asked:
         record = records.get(question.answer_id or "")
-        answer: Mapping[str, Any] | None = None if record is None else record.words["answer"]
+        answer: Mapping[str, Any] | None = None if record is None else service.as_known_now(record).words["answer"]
         reply = replies.get(question.answer_id or "")
         text = question.message.text
         shown.append(waiting(text) if answer is None else turn(text, answer, reply=reply))

@@ -37,6 +37,7 @@ from citewell.app import App, Results
 from citewell.errors import CitewellError, LibraryError, NotFound
 from citewell.history import TrailEvent
 from citewell.ingest.worker import EmbedTimes, Worker, reason
+from citewell.operations.literature import LiteratureTimer
 from citewell.operations.scheduled_backup import BackupTimer
 from citewell.ports.queue import Queue
 from citewell.samples import is_sample
@@ -164,6 +165,7 @@ class ServerState:
         """How long a sentence took to be checked of late; None before the first."""
         self._stopwatch = Stopwatch()
         self.backups = BackupTimer(settings)
+        self.literature = LiteratureTimer(app, lambda: self.worker().nudge())
         self.has_records: Callable[[], bool] = lambda: False
         """Whether somebody keeps a record of their own beside the library."""
         self.queueing = threading.Lock()
@@ -180,6 +182,7 @@ class ServerState:
         """Load the parts, so that the first search is quick, and set the worker to work."""
         started = time.perf_counter()
         self.backups.start()
+        self.literature.start()
         try:
             self.worker()
             self.search("fever", Scope.owner(self.tenant), limit=1)
@@ -196,6 +199,7 @@ class ServerState:
     def stop(self) -> None:
         """Let the worker finish what it is at, and break off answers: a silent model must not hold up the end."""
         self.backups.stop()
+        self.literature.stop()
         with self._loading:
             self.app.stop_writing()
         self.writers.shutdown(wait=True, cancel_futures=True)

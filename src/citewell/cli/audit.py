@@ -101,7 +101,8 @@ def export(
     if kind is None:
         raise InputError("Answers can be exported as .md, .docx or .pdf. Choose one of these.")
     with opened(context, home) as library:
-        record = library.ask_service.audit.read(answer_id(library, answer), library.owner())
+        service = library.ask_service
+        record = service.as_known_now(service.audit.read(answer_id(library, answer), library.owner()))
         data = exported(record, kind)
     to.write_bytes(data)
     if json:

@@ -41,6 +41,8 @@ def chat(
         print_json(chat_json(done))
         return
     typer.echo(printable(done.answer.text))
+    for notice in done.answer.notices:
+        typer.echo(printable(f"Note: {notice.text}."))
     for one in done.answer.notes.get("unused", ()):
         typer.echo(printable(f"  not used: “{one['words']}” ({one['why']})"))
     typer.echo("")

@@ -335,6 +335,7 @@ def _extras() -> Iterator[SystemCheck]:
         ("boto3", "s3", "original files in S3-compatible storage"),
         ("qdrant_client", "qdrant", "a search copy on a Qdrant server"),
         ("authlib", "oidc", "single sign-on through OpenID Connect"),
+        ("rispy", "literature", "references from RIS and BibTeX files"),
         ("mcp", "mcp", "assistants that use Citewell as a tool (`citewell mcp`, and /mcp beside the API)"),
     ):
         there = importlib.util.find_spec(package) is not None

@@ -18,7 +18,7 @@ WIDE = 110
 MIN_TITLE = 34
 COLUMNS: Mapping[str, Callable[[LibraryEntry], str]] = {
     "id": lambda entry: entry.id[:8],
-    "title": lambda entry: entry.title,
+    "title": lambda entry: entry.title + "".join(f" [{notice.kind}]" for notice in entry.notices),
     "version": lambda entry: str(entry.version),
     "state": lambda entry: entry.state,
     "pages": lambda entry: str(entry.page_count or ""),

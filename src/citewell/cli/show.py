@@ -38,6 +38,8 @@ def show(
     typer.echo(
         printable(f"{entry.title}\n{entry.name}") + f" · {entry.media_type} · version {entry.version} · {entry.state}"
     )
+    for told in entry.said_since:
+        typer.echo(printable(f"note: {told}"))
     for note in entry.notes:
         typer.echo(f"note: {note}")
     for one in chunks:

@@ -33,12 +33,12 @@ def worker(
     match part:
         case None:
             pass
-        case "poll" | "serve" | "sweep":
+        case "poll" | "serve" | "sweep" | "literature":
             with build(_shared(chosen, count)) as app:
                 run_part(app, part, processes=count)
             return
         case _:
-            raise typer.BadParameter("The part must be poll, serve or sweep.")
+            raise typer.BadParameter("The part must be poll, serve, sweep or literature.")
     with build(chosen) as app:
         refuse_misfit(app)
         if drain:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+import logging
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -16,12 +19,29 @@ from citewell.adapters.parsers.sandbox import apart_parsers
 from citewell.adapters.store.literature import KnownArticle
 from citewell.app import App
 from citewell.config import Settings
-from citewell.errors import CitewellError, DoesNotFit, EmptyFile, InputError, LibraryError, Unavailable
+from citewell.errors import CitewellError, DoesNotFit, EmptyFile, InputError, LibraryError, NotFound, Unavailable
 from citewell.ingest.library_changes import AddedDocument
 from citewell.ingest.parse import parse
+from citewell.ingest.worker import reason
 from citewell.types import Filing, LibraryEntry, LifecycleState, Scope, Source
-from citewell.types.literature import Article, ArticleId, CitedNotice, Notice, SearchedArticles
+from citewell.types.hashed_ids import logged
+from citewell.types.literature import (
+    Article,
+    ArticleId,
+    CitedNotice,
+    NewDocument,
+    Notice,
+    QueryRun,
+    SavedQuery,
+    SearchedArticles,
+)
 
+log = logging.getLogger(__name__)
+
+FIRST_LOOK_S, LOOK_EVERY_S = 5.0, 60.0
+AGAIN = timedelta(hours=1)
+"""When a query is run again that could not be run, or whose process stopped."""
+NEVER = datetime.min  # noqa: DTZ901 - as a column holds it
 OFF = (
     "Fetching literature is switched off, so nothing was contacted. An administrator can allow it with "
     'CITEWELL_LITERATURE=\'["pubmed", "europepmc"]\'.'
@@ -63,6 +83,16 @@ class ImportOutcome:
         return tuple(notice.text for notice in notices)
 
 
+@dataclass(frozen=True, slots=True)
+class CheckOutcome:
+    """What is new about an article that was looked at again."""
+
+    document_id: str
+    title: str
+    new: tuple[CitedNotice, ...]
+    error: CitewellError | None = None
+
+
 def outcome_json(outcome: ImportOutcome) -> dict[str, Any]:
     """What became of one article, as programs read it."""
     shown = {name: value for name, value in asdict(outcome).items() if name != "error"}
@@ -70,9 +100,9 @@ def outcome_json(outcome: ImportOutcome) -> dict[str, Any]:
 
 
 class Literature:
-    """Fetches articles for one tenant, from the sources that the settings allow."""
+    """Fetches articles for a scope, from the sources that the settings allow; without one, looks at all tenants'."""
 
-    def __init__(self, app: App, *, scope: Scope, put: Put) -> None:
+    def __init__(self, app: App, *, scope: Scope | None, put: Put | None = None) -> None:
         self._app, self._scope, self._put = app, scope, put
         self._open = ExitStack()
 
@@ -101,6 +131,11 @@ class Literature:
             raise DoesNotFit(NOT_ALLOWED.format(name=name))
         return found
 
+    @property
+    def _is_allowed(self) -> bool:
+        """Whether any index may be asked."""
+        return any(name != "zotero" for name in self._app.settings.literature)
+
     # ------------------------------------------------------------------------------------------------------- articles
 
     def add(self, asked: Iterable[str], *, filing: Filing, is_fresh: bool = False) -> Iterator[ImportOutcome]:
@@ -124,13 +159,37 @@ class Literature:
         """Articles whose record is here already."""
         known, new = self._known(), []
         for article in articles:
-            label = article.ids[0].label if article.ids else article.title
             there = None if is_fresh else next((known[one] for one in article.ids if one in known), None)
             if there is None:
-                new.append((label, article))
+                new.append((_label(article), article))
             else:
-                yield _known_outcome(label, there)
+                yield _known_outcome(_label(article), there)
         yield from self._taken_each(new, filing, known)
+
+    def add_references(
+        self, found: Iterable[tuple[int, Article | InputError]], *, filing: Filing
+    ) -> Iterator[ImportOutcome]:
+        """The references of a file: what the sources know of them, where they may be asked, else what the file says."""
+        known, new = self._known(), []
+        for number, article in found:
+            if isinstance(article, InputError):
+                yield ImportOutcome.failed(f"Reference {number}", article)
+            elif there := next((known[one] for one in article.ids if one in known), None):
+                yield _known_outcome(_label(article), there)
+            else:
+                new.append(article)
+        yield from self._taken_each(((_label(one), told) for one, told in self._as_indexed(new)), filing, known)
+
+    def _as_indexed(self, articles: Sequence[Article]) -> Iterator[tuple[Article, Article | CitewellError]]:
+        """Each article as the sources know it; one whose source does not respond waits."""
+        for some in parts(articles, AT_ONCE):
+            ids = list(dict.fromkeys(article.ids[0] for article in some if article.ids))
+            indexed = self._found(ids) if ids and self._is_allowed else {}
+            for article in some:
+                told = indexed.get(article.ids[0]) if article.ids else None
+                if isinstance(told, Article):
+                    told = replace(told.with_ids_of(article), abstract=told.abstract or article.abstract)
+                yield article, told if isinstance(told, Article | Unavailable) else article
 
     def _taken_each(
         self,
@@ -148,11 +207,61 @@ class Literature:
             silent = silent + 1 if isinstance(outcome.error, Unavailable) else 0
             yield outcome
 
+    def check(self, *, before: datetime | None = None) -> Iterator[CheckOutcome]:
+        """Look again for what was published about the articles here; of those that were looked at before a moment."""
+        due = [
+            one
+            for one in self._app.literature.known(self._scope)
+            if one.state is LifecycleState.COMPLETED and (before is None or (one.checked_at or NEVER) < before)
+        ]
+        by_id = {one.ids[0]: one for one in due}
+        for some in parts(list(by_id), AT_ONCE):
+            outcomes = [self._checked(by_id[one], article) for one, article in self._found(some).items()]
+            yield from outcomes
+            if sum(isinstance(outcome.error, Unavailable) for outcome in outcomes) >= SILENT_ARTICLES:
+                return
+
+    def _checked(self, known: KnownArticle, article: Article | CitewellError) -> CheckOutcome:
+        if isinstance(article, CitewellError) and not isinstance(article, NotFound):
+            return CheckOutcome(known.document_id, known.title, (), article)
+        notices = article.notices if isinstance(article, Article) else known.notices
+        self._app.literature.note(known.tenant, known.lineage, notices)
+        new = tuple(CitedNotice.of(known.document_id, known.title, one) for one in notices if one not in known.notices)
+        return CheckOutcome(known.document_id, known.title, new)
+
     def search(self, query: str, *, source: str | None = None, limit: int) -> SearchedArticles:
         """The newest articles that a query finds; nothing is added."""
         if not query.strip():
             raise InputError("Enter a query first.")
         return self.source(source).search(query.strip(), limit=limit)
+
+    def run(self, saved: SavedQuery) -> Generator[ImportOutcome]:
+        """Run a saved query: what it has not brought before comes in; what is done is kept, however it ends."""
+        store, at = self._app.literature, datetime.now(UTC)
+        pause = timedelta(hours=self._app.settings.literature_hours)
+        seen = set(store.seen(saved))
+        filing = Filing(
+            tags=frozenset(saved.tags) or None, journeys=frozenset(saved.journeys) or None, added_by=saved.saved_by
+        )
+        done: list[ImportOutcome] = []
+        total, error = 0, None
+        try:
+            found = self.search(saved.query, source=saved.source, limit=saved.most)
+            total = found.total
+            new = [article for article in found.articles if seen.isdisjoint(_marks(article))]
+            for article, outcome in zip(new, self.add_articles(new, filing=filing), strict=True):
+                done.append(outcome)
+                if not isinstance(outcome.error, Unavailable):
+                    seen.update(_marks(article))
+                yield outcome
+        except CitewellError as problem:
+            error, pause = str(problem), min(pause, AGAIN)
+            raise
+        finally:
+            added = [one for one in done if one.state in ("added", "changed") and one.document_id]
+            brought = tuple(NewDocument(one.document_id or "", one.title or "") for one in added)
+            failed = tuple((one.asked, one.detail) for one in done if one.error is not None)
+            store.ran(saved, QueryRun(at, total, brought, failed, error), seen, pause=pause)
 
     def known(self, article: Article) -> KnownArticle | None:
         """The document that an article is already."""
@@ -193,18 +302,21 @@ class Literature:
         before = next((known[one] for one in article.ids if one in known), None)
         text, problem = self._full_text(article)
         if text is None and not article.abstract:
-            raise problem or EmptyFile(NOTHING_TO_READ.format(label=label))
+            off = "" if self._is_allowed else f" {OFF}"
+            raise problem or EmptyFile(NOTHING_TO_READ.format(label=label) + off)
         source, is_whole = Source(text or jats(article), article.name), text is not None
         if before is not None:
             self._app.literature.note(before.tenant, before.lineage, article.notices)
             if kept := self._kept(before, source, problem, is_whole=is_whole):
                 return ImportOutcome(label, "unchanged", kept, before.document_id, before.title, None, article.notices)
             filing = replace(filing, replaces=before.document_id)
+        assert self._put is not None
         added = self._put(source, filing)
-        self._app.literature.note(self._scope.tenant, added.entry.lineage, article.notices)
+        self._app.literature.note(added.entry.tenant, added.entry.lineage, article.notices)
         known.update(dict.fromkeys(article.ids, _known_as(added.entry, article)))
         state: State = "known" if added.was_there else "added" if before is None else "changed"
-        told = "Full text." if is_whole else f"Abstract only. {problem or 'The full text is not open access.'}"
+        why = "The full text is not open access." if self._is_allowed else "Nothing was fetched."
+        told = "Full text." if is_whole else f"Abstract only. {problem or why}"
         return ImportOutcome(label, state, told, added.document_id, article.title, is_whole, article.notices)
 
     def _full_text(self, article: Article) -> tuple[bytes | None, CitewellError | None]:
@@ -213,7 +325,7 @@ class Literature:
         Where one does not respond the article waits: an abstract would stand in the place of its text.
         """
         problem: CitewellError | None = None
-        for source in _allowed(self._app.settings, self):
+        for source in self.sources if self._is_allowed else ():
             try:
                 if (text := source.full_text(article)) is not None:
                     return text, None
@@ -247,8 +359,13 @@ def make_sources(settings: Settings) -> Iterator[LiteratureSource]:
             yield EuropePmc(settings.europepmc_url, max_bytes=max_bytes)
 
 
-def _allowed(settings: Settings, literature: Literature) -> Sequence[LiteratureSource]:
-    return literature.sources if any(name != "zotero" for name in settings.literature) else ()
+def _label(article: Article) -> str:
+    return article.ids[0].label if article.ids else article.title
+
+
+def _marks(article: Article) -> set[str]:
+    """What an article is remembered by."""
+    return {one.label for one in article.ids} or {article.title}
 
 
 def _known_as(entry: LibraryEntry, article: Article) -> KnownArticle:
@@ -265,3 +382,76 @@ def _known_outcome(label: str, known: KnownArticle) -> ImportOutcome:
     }
     told = words.get(known.state, "Already in the library, and still being processed.")
     return ImportOutcome(label, "known", told, known.document_id, known.title, None, known.notices)
+
+
+# --------------------------------------------------------------------------------------------------------- on schedule
+
+
+class LiteratureTimer:
+    """Runs saved queries and looks for retractions when it is time; where nothing is allowed, never."""
+
+    def __init__(self, app: App, nudge: Callable[[], object] = bool) -> None:
+        self._app, self._nudge = app, nudge
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Watch the clock beside everything else."""
+        if self._app.settings.literature and self._thread is None:
+            self._stopped.clear()
+            self._thread = threading.Thread(target=self.run, name="literature", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop watching; what is being fetched comes to its end."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def end(self) -> None:
+        """Stop watching soon."""
+        self._stopped.set()
+
+    def run(self) -> None:
+        """Watch the clock until told to stop."""
+        wait_s = FIRST_LOOK_S
+        while not self._stopped.wait(wait_s):
+            wait_s = LOOK_EVERY_S
+            try:
+                self.look()
+            except Exception as error:
+                log.warning("literature: %s", reason(error))
+
+    def look(self) -> None:
+        """Do all that is due."""
+        self._run_queries()
+        self._check_again()
+
+    def _run_queries(self) -> None:
+        while not self._stopped.is_set() and (saved := self._app.literature.claim(AGAIN)) is not None:
+            scope = Scope.owner(saved.tenant)
+            # What goes wrong is kept with the query.
+            with (
+                Literature(self._app, scope=scope, put=partial(self._queued, scope)) as literature,
+                suppress(CitewellError),
+                closing(literature.run(saved)) as running,
+            ):
+                for _ in running:
+                    if self._stopped.is_set():
+                        break
+
+    def _queued(self, scope: Scope, source: Source, filing: Filing) -> AddedDocument:
+        entry = self._app.library.enqueue(source, filing=filing, scope=scope)
+        self._nudge()
+        return AddedDocument(entry, was_there=False)
+
+    def _check_again(self) -> None:
+        """Look for retractions of what was not looked at for long enough."""
+        before = datetime.now(UTC).replace(tzinfo=None) - timedelta(hours=self._app.settings.literature_hours)
+        with Literature(self._app, scope=None) as literature:
+            for outcome in literature.check(before=before):
+                if outcome.new:
+                    log.warning("document %s: a retraction, doubt or correction is new", logged(outcome.document_id))
+                if self._stopped.is_set():
+                    return

@@ -27,8 +27,9 @@ log = logging.getLogger(__name__)
 
 Tell = Callable[[str, "Step"], None]
 """Called at every step of a document, with its name."""
-Part = Literal["poll", "serve", "sweep"]
-"""What one process of a worker does: look at the table by itself, serve nudges, or sweep up what nudges missed."""
+Part = Literal["poll", "serve", "sweep", "literature"]
+"""What one process of a worker does: look at the table by itself, serve nudges, sweep up what nudges missed, or run
+saved queries and look for retractions."""
 
 SWEEP_S = 2.0
 RESTART_S = 1.0
@@ -90,6 +91,9 @@ def run_part(app: App, part: Part, *, processes: int) -> None:
         if part == "serve":
             _serve(app, processes)
             return
+        if part == "literature":
+            _watch_literature(app)
+            return
         refuse_misfit(app)
         worker = make_worker(app)
         signal.signal(signal.SIGTERM, lambda _number, _frame: worker.end())
@@ -102,6 +106,16 @@ def run_part(app: App, part: Part, *, processes: int) -> None:
     except EmbedderMismatch as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(REFUSED)
+
+
+def _watch_literature(app: App) -> None:
+    """Run saved queries and look for retractions when it is time."""
+    from citewell.operations.literature import LiteratureTimer
+
+    timer = LiteratureTimer(app, app.queue.nudge if app.settings.broker_url else bool)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: timer.end())
+    signal.signal(signal.SIGINT, lambda _number, _frame: timer.end())
+    timer.run()
 
 
 def _serve(app: App, processes: int) -> None:
@@ -201,10 +215,12 @@ def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
 def worker_commands(settings: Settings, processes: int) -> list[list[str]]:
     """The commands of the processes that make one worker."""
     base = [sys.executable, "-m", "citewell.cli", "--home", str(settings.home), "worker"]
-    if settings.broker_url is None:
-        return [[*base, "--part", "poll"] for _ in range(processes)]
     shared = ["--processes", str(processes)]
-    return [[*base, "--part", "serve", *shared], [*base, "--part", "sweep", *shared]]
+    if settings.broker_url is None:
+        parts = [[*base, "--part", "poll"] for _ in range(processes)]
+    else:
+        parts = [[*base, "--part", "serve", *shared], [*base, "--part", "sweep", *shared]]
+    return [*parts, [*base, "--part", "literature"]] if settings.literature else parts
 
 
 def process_count(settings: Settings) -> int:

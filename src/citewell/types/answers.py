@@ -11,6 +11,7 @@ from typing import Any, Literal
 from citewell.errors import InputError
 from citewell.types.emergencies import Emergency
 from citewell.types.library import chunk_id, source_id
+from citewell.types.literature import CitedNotice
 
 Near = tuple[int, int, float]
 """Offsets of a sentence, and its cosine with the question."""
@@ -311,6 +312,8 @@ class Answer:
     """The draft as it was written, marks and all, where the assistant's policy keeps it; `withheld` says for whom."""
     emergency: Emergency | None = None
     """What the question tells of that cannot wait; its text stands first in `text`."""
+    notices: tuple[CitedNotice, ...] = ()
+    """What was published since about the documents that it cites: retractions, doubts, corrections."""
 
     @property
     def suspicious(self) -> tuple[str, ...]:

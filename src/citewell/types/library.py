@@ -10,7 +10,7 @@ from typing import Literal
 
 from citewell.errors import InputError, ScopeRefused
 from citewell.types.documents import Metadata
-from citewell.types.literature import Notice
+from citewell.types.literature import CitedNotice, Notice
 from citewell.types.tags import checked_tags
 
 EVERY = "*"
@@ -186,6 +186,16 @@ class LibraryEntry:
     """Grows with every edit by a person, so that two of them notice each other."""
     notices: tuple[Notice, ...] = ()
     """What was published about it since: its retraction, doubts, corrections."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it answers."""
+        return self.is_current and self.state is LifecycleState.COMPLETED
+
+    @property
+    def said_since(self) -> tuple[str, ...]:
+        """The same in words."""
+        return tuple(CitedNotice.of(self.id, self.title, notice).text for notice in self.notices)
 
 
 CHUNK_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Literal
 
 from citewell.errors import InputError
@@ -156,3 +156,54 @@ class SearchedArticles:
 
     total: int
     articles: tuple[Article, ...]
+
+
+_NAME = re.compile(r"[\w][\w .-]{0,63}")
+MOST_ARTICLES = 1_000
+MAX_QUERY_CHARACTERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document that a run of a query brought."""
+
+    document_id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRun:
+    """What the last run of a query brought."""
+
+    at: datetime
+    total: int
+    """Articles that the index has for the query."""
+    new: tuple[NewDocument, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    """Articles that could not be added, each with the reason."""
+    error: str | None = None
+    """Why the query itself could not be run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedQuery:
+    """A query that is run again and again; what is new comes into the library."""
+
+    tenant: str
+    name: str
+    source: SourceName
+    query: str
+    most: int = 100
+    """Articles that one run looks at, the newest first."""
+    tags: tuple[str, ...] = ()
+    journeys: tuple[str, ...] = ()
+    saved_by: str = ""
+    last: QueryRun | None = None
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name) or self.name != self.name.strip():
+            raise InputError("Name the query with up to 64 letters, digits, spaces, dots and hyphens.")
+        if not self.query.strip() or len(self.query) > MAX_QUERY_CHARACTERS:
+            raise InputError(f"Enter a query of up to {MAX_QUERY_CHARACTERS:,} characters.")
+        if not 1 <= self.most <= MOST_ARTICLES:
+            raise InputError(f"A run can look at 1 to {MOST_ARTICLES:,} articles.")

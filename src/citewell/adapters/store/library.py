@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from sqlalchemy import Engine, and_, delete, select, update
@@ -16,10 +17,11 @@ from citewell.adapters.store.integrity import verify
 from citewell.adapters.store.literature import forget
 from citewell.adapters.store.queue import SqlQueue
 from citewell.adapters.store.reindex import SqlReindex
-from citewell.adapters.store.schema import chunks, documents, generations
+from citewell.adapters.store.schema import chunks, documents, generations, literature
 from citewell.errors import BlobsUnavailable, NotFound
 from citewell.ports import Verification
 from citewell.types import OWNER_ID, Chunk, Document, Filing, LibraryEntry, LifecycleState, Scope, Source
+from citewell.types.literature import Notice
 
 STILL_OUTSIDE = (
     "The document is erased from the library, but its file is still in external storage, which is not responding. "
@@ -54,6 +56,14 @@ class SqlLibrary(SqlQueue, SqlReindex):
         """One document version."""
         with reading(self.engine, self.path) as connection:
             return self._entry(connection, document_id, scope)
+
+    def notices(self, document_ids: Iterable[str]) -> dict[str, tuple[Notice, ...]]:
+        """What was published about each of these documents; those of which nothing is known are left out."""
+        same = and_(literature.c.tenant == documents.c.tenant, literature.c.lineage == documents.c.lineage)
+        query = select(documents.c.id, literature.c.notices).join(literature, same)
+        with reading(self.engine, self.path) as connection:
+            found = connection.execute(query.where(documents.c.id.in_(sorted(document_ids)))).all()
+        return {row.id: rows.notices_of(row.notices) for row in found if row.notices}
 
     def opened(self, document_id: str, scope: Scope) -> tuple[LibraryEntry, Document, tuple[Chunk, ...]]:
         """A document version with its text, structure and passages."""

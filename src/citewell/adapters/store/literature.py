@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select, update
 
 from citewell.adapters.store.access import visible
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.engine import reading, writing
-from citewell.adapters.store.schema import documents, literature
+from citewell.adapters.store.row_mapping import notices_of
+from citewell.adapters.store.schema import documents, literature, literature_queries
 from citewell.adapters.store.shelf import SqlShelf
-from citewell.errors import InputError
+from citewell.errors import InputError, NotFound
 from citewell.types import LifecycleState, Scope
-from citewell.types.literature import ArticleId, Notice
+from citewell.types.literature import ArticleId, NewDocument, Notice, QueryRun, SavedQuery
+
+NO_SUCH_QUERY = "Saved query not found. `citewell literature list` shows them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,9 @@ class SqlLiterature(SqlShelf):
 
     def known(self, scope: Scope | None = None) -> list[KnownArticle]:
         """The articles that a scope may see, or all: the newest version of each, whatever has become of it."""
+        columns = ("id", "tenant", "lineage", "title", "name", "state", "identifiers")
         query = (
-            select(documents, literature.c.checked_at, literature.c.notices)
+            select(*(documents.c[name] for name in columns), literature.c.checked_at, literature.c.notices)
             .outerjoin(
                 literature, and_(literature.c.tenant == documents.c.tenant, literature.c.lineage == documents.c.lineage)
             )
@@ -59,7 +64,7 @@ class SqlLiterature(SqlShelf):
                 LifecycleState(row.state),
                 ids,
                 row.checked_at,
-                tuple(Notice(**notice) for notice in row.notices or ()),
+                notices_of(row.notices),
             )
             for row in rows.values()
             if (ids := tuple(article_ids(row.identifiers, row.name)))
@@ -72,6 +77,100 @@ class SqlLiterature(SqlShelf):
             values = {"checked_at": clock(connection), "notices": [asdict(notice) for notice in notices]}
             if connection.execute(update(literature).where(here).values(**values)).rowcount == 0:
                 connection.execute(insert(literature).values(tenant=tenant, lineage=lineage, **values))
+
+    # ------------------------------------------------------------------------------------------------- saved queries
+
+    def save(self, saved: SavedQuery) -> None:
+        """Keep a query, which is due at once; one of this name gets these words, and what it brought before stays."""
+        values = {
+            "source": saved.source,
+            "query": saved.query,
+            "most": saved.most,
+            "tags": list(saved.tags),
+            "journeys": list(saved.journeys),
+            "saved_by": saved.saved_by,
+        }
+        with writing(self.engine, self.path) as connection:
+            values["due_at"] = clock(connection)
+            if connection.execute(update(literature_queries).where(_named(saved)).values(**values)).rowcount == 0:
+                new = {"tenant": saved.tenant, "name": saved.name, "outcome": {}, "seen": []}
+                connection.execute(insert(literature_queries).values(**new, **values))
+
+    def saved(self, tenant: str | None = None) -> list[SavedQuery]:
+        """The queries of a tenant, or of all, by name."""
+        query = select(literature_queries).order_by(literature_queries.c.name)
+        if tenant is not None:
+            query = query.where(literature_queries.c.tenant == tenant)
+        with reading(self.engine, self.path) as connection:
+            return [_saved(row) for row in connection.execute(query)]
+
+    def one(self, tenant: str, name: str) -> SavedQuery:
+        """A query by its name."""
+        found = next((saved for saved in self.saved(tenant) if saved.name == name), None)
+        if found is None:
+            raise NotFound(NO_SUCH_QUERY)
+        return found
+
+    def remove(self, saved: SavedQuery) -> None:
+        """Forget a query; what it brought stays."""
+        with writing(self.engine, self.path) as connection:
+            connection.execute(delete(literature_queries).where(_named(saved)))
+
+    def make_due(self, saved: SavedQuery) -> None:
+        """Let a query be run at the next look."""
+        with writing(self.engine, self.path) as connection:
+            connection.execute(update(literature_queries).where(_named(saved)).values(due_at=clock(connection)))
+
+    def claim(self, pause: timedelta) -> SavedQuery | None:
+        """A query that is due, for the one who asks first; should that one stop, it is due again after a pause."""
+        with writing(self.engine, self.path) as connection:
+            now = clock(connection)
+            due = (
+                select(literature_queries)
+                .where(literature_queries.c.due_at <= now)
+                .order_by(literature_queries.c.due_at)
+                .limit(1)
+            )
+            row = connection.execute(due.with_for_update(skip_locked=True)).first()
+            if row is None:
+                return None
+            saved = _saved(row)
+            connection.execute(update(literature_queries).where(_named(saved)).values(due_at=now + pause))
+            return saved
+
+    def seen(self, saved: SavedQuery) -> frozenset[str]:
+        """The articles that any run of a query has brought, or could not bring."""
+        with reading(self.engine, self.path) as connection:
+            return frozenset(connection.execute(select(literature_queries.c.seen).where(_named(saved))).scalar() or ())
+
+    def ran(self, saved: SavedQuery, run: QueryRun, seen: Iterable[str], *, pause: timedelta) -> None:
+        """Keep what a run brought, and when the next is due."""
+        with writing(self.engine, self.path) as connection:
+            now = clock(connection)
+            outcome = {**asdict(run), "at": run.at.isoformat()}
+            values = {"ran_at": now, "due_at": now + pause, "outcome": outcome, "seen": sorted(seen)}
+            connection.execute(update(literature_queries).where(_named(saved)).values(**values))
+
+
+def _named(saved: SavedQuery) -> ColumnElement[bool]:
+    return and_(literature_queries.c.tenant == saved.tenant, literature_queries.c.name == saved.name)
+
+
+def _saved(row: Row[Any]) -> SavedQuery:
+    told = row.outcome
+    last = (
+        QueryRun(
+            datetime.fromisoformat(told["at"]),
+            told["total"],
+            tuple(NewDocument(**document) for document in told["new"]),
+            tuple((asked, why) for asked, why in told["failed"]),
+            told["error"],
+        )
+        if told
+        else None
+    )
+    fields = (row.tenant, row.name, row.source, row.query, row.most, tuple(row.tags), tuple(row.journeys))
+    return SavedQuery(*fields, row.saved_by, last)
 
 
 def forget(connection: Connection, tenant: str, lineage: str) -> None:

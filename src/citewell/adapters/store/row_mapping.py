@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -200,8 +200,13 @@ def _entry(row: Row[Any], tags: tuple[str, ...], journeys: tuple[str, ...]) -> L
         next_attempt_at=row.next_attempt_at.replace(tzinfo=UTC) if row.next_attempt_at else None,
         rework=row.rework,
         revision=row.revision,
-        notices=tuple(Notice(**notice) for notice in row.notices or ()),
+        notices=notices_of(row.notices),
     )
+
+
+def notices_of(kept: Iterable[Mapping[str, Any]] | None) -> tuple[Notice, ...]:
+    """Notices as a column holds them."""
+    return tuple(Notice(**notice) for notice in kept or ())
 
 
 def chunking_of(row: Row[Any]) -> Chunking | None:

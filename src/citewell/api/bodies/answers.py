@@ -14,6 +14,7 @@ from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
 from citewell.answer.service import WORDY
 from citewell.api.bodies.base import SEEN, Id, Name, RequestBody, ResponseBody, Tags
 from citewell.types import MAX_CHUNKS, Confidence, Emergency, Route, Verdict
+from citewell.types.literature import NoticeKind
 
 Words = Annotated[str, Field(min_length=1, pattern=WORDY, json_schema_extra={"maxLength": MAX_QUESTION_CHARACTERS})]
 """A question; the service itself refuses one that is too long, since an emergency in it must be told even then."""
@@ -132,6 +133,18 @@ class UnusedInQuestionResponse(ResponseBody):
     why: str
 
 
+class NoticeResponse(ResponseBody):
+    """What was published since about a document that an answer cites."""
+
+    document_id: str
+    document: str
+    kind: NoticeKind
+    where: str
+    """Where that stands."""
+    pmid: str | None
+    text: str
+
+
 class AnswerResponse(ResponseBody):
     """What a question got; the `done` event of the stream carries the same."""
 
@@ -162,6 +175,8 @@ class AnswerResponse(ResponseBody):
     """Misspelt words of the question, each with the word that it was read as."""
     emergency: Emergency | None
     """Where the question tells of one; `text` begins with the way to help."""
+    notices: list[NoticeResponse]
+    """Retractions, expressions of concern and corrections; `reason` tells them too."""
     conversation_id: str | None
     inbox_id: str | None
     scope: ScopeResponse | None

@@ -68,7 +68,8 @@ def references(
 )
 def export(site: Here, visitor: Member, answer_id: str, format: AnswerFormat = AnswerFormat.MARKDOWN) -> Response:
     """An answer with its references as a file to take along: Markdown, Word or PDF."""
-    record = site.ask_service().audit.read(answer_id, visitor.asker())
+    service = site.ask_service()
+    record = service.as_known_now(service.audit.read(answer_id, visitor.asker()))
     headers = {"Content-Disposition": disposition(f"answer.{format.value}")}
     return Response(exported(record, format), media_type=MEDIA_TYPES[format], headers=headers)
 

@@ -100,7 +100,7 @@ async def replay(request: Request, site: Here, visitor: Member, answer_id: str, 
 
 
 def _record(site: ServerState, visitor: Visitor, record: AuditRecord, *, replay: Replay | None) -> Response:
-    words = record.words
+    words = site.ask_service().as_known_now(record).words
     shown = None if words["answer"] is None else turn(words["question"], words["answer"])
     known = names(site, visitor, [record.entry.user_id])
     return site.page("record.html", visitor, nav=_place(visitor), record=record, turn=shown, names=known, replay=replay)

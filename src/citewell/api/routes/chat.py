@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from citewell.api.asking import event_stream, streamed
-from citewell.api.bodies.answers import UnusedInQuestionResponse, Words
+from citewell.api.bodies.answers import NoticeResponse, UnusedInQuestionResponse, Words
 from citewell.api.bodies.base import SEEN, Id, RequestBody, ResponseBody
 from citewell.api.bodies.documents import DeletedResponse
 from citewell.api.bodies.events import STREAMED
@@ -84,6 +84,8 @@ class ChatAnswerResponse(ResponseBody):
     citations: list[ChatCitationResponse]
     emergency: Emergency | None
     """Where the message tells of one; `answer` begins with the way to help."""
+    notices: list[NoticeResponse]
+    """Retractions, expressions of concern and corrections of what is cited."""
     unused: list[UnusedInQuestionResponse]
     debug: ChatDebugResponse
 

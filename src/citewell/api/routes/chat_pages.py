@@ -153,5 +153,6 @@ def _turns(site: ServerState, visitor: Visitor, session_id: str) -> list[ChatTur
     for message in service.conversations.turns(session_id, asker):
         if message.message.role == "user":
             record = None if message.answer_id is None else service.audit.read(message.answer_id, asker)
-            exchanges.append(chat_turn(message.message.text, None if record is None else record.words["answer"]))
+            answer = None if record is None else service.as_known_now(record).words["answer"]
+            exchanges.append(chat_turn(message.message.text, answer))
     return exchanges

@@ -549,11 +549,11 @@ def _statement(
 ) -> PlanStatement:
     """A claim that passed, with its place, its doses worked out, and what speaks against it."""
     citation, reservations = cited
-    place = _placed(parts.entry(citation.document_id), citation.section, citation.page, citation.quote)
+    entry = parts.entry(citation.document_id)
+    place = _placed(entry, citation.section, citation.page, citation.quote)
     place = replace(place, version=citation.version, start=citation.start, end=citation.end)
-    return replace(
-        _weighed(claim.text, place, speaking, patient), support=claim.check.support, reservations=reservations
-    )
+    stated = _weighed(claim.text, place, speaking, patient)
+    return replace(stated, support=claim.check.support, reservations=(*entry.said_since, *reservations))
 
 
 def _stated(
@@ -566,7 +566,8 @@ def _stated(
     place = replace(place, start=line.start, end=line.end)
     speaking = against(line.text, cautions, held, condition)
     stated = _weighed(line.text, place, speaking, held.patient)
-    return replace(stated, reservations=planned.reasons, role=planned.role)
+    reservations = (*planned.guideline.entry.said_since, *planned.reasons)
+    return replace(stated, reservations=reservations, role=planned.role)
 
 
 def _placed(entry: LibraryEntry, section: tuple[str, ...], page: int | None, quote: str) -> StatementPlace:

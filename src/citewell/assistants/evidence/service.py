@@ -103,7 +103,7 @@ class EvidenceService:
         turns = []
         for turn in questions:
             record = records.get(turn.answer_id or "")
-            answer = None if record is None else record.words["answer"]
+            answer = None if record is None else self.ask_service.as_known_now(record).words["answer"]
             turns.append(TalkTurn(turn.message.text, turn.answer_id, answer, replies.get(turn.answer_id or "")))
         cited = {place["document_id"] for talk in turns if talk.answer for place in _cited(talk.answer)}
         scope = replace(asker.scope, journey=journey)

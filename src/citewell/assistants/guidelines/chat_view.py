@@ -24,6 +24,7 @@ def chat_json(done: AnswerDone) -> dict[str, Any]:
         "answer": answer.text,
         "citations": [cited(citation_json(citation)) for citation in answer.citations],
         "emergency": None if answer.emergency is None else asdict(answer.emergency),
+        "notices": [notice.as_json() for notice in answer.notices],
         "unused": list(answer.notes.get("unused", ())),
         "debug": {name: answer.notes[name] for name in DEBUG},
     }
