@@ -729,6 +729,18 @@ class App:
 
         return check(text, find=find, verify=self.verify_sentence)
 
+    def text_of(self, source: Source) -> str:
+        """The text of a file: plain text as it stands, any other type as its parser reads it."""
+        from citewell.adapters.parsers.by_media_type import all_parsers
+        from citewell.ingest.decode import decode
+        from citewell.ingest.media_types import MARKDOWN, TEXT
+        from citewell.ingest.parse import kind_of, parse
+
+        limits = self.settings.limits
+        if kind_of(source, limits=limits) in (TEXT, MARKDOWN):
+            return decode(source.data)[0]
+        return parse(source, parsers=all_parsers(), limits=limits).text
+
     def entries(self, scope: Scope | None = None) -> list[LibraryEntry]:
         """Every document version, newest first."""
         return self.library.entries(scope or self.scope_of_owner())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,3 +62,20 @@ def test_a_text_is_held_against_the_one_document_that_was_chosen(served: Any, vi
         expect(page.get_by_label("One document").locator("option:checked")).to_have_text(titles[name])
     page.locator(".checked a[data-panel]").click()
     expect(page.locator("#source .source-title")).to_contain_text(titles[CHAPTER])
+
+
+def test_a_leaflet_is_checked_as_a_file_and_a_wrong_file_says_so(served: Any, visit: Any, tmp_path: Path) -> None:
+    (tmp_path / "leaflet.html").write_text(f"<title>Leaflet</title><p>{LOPERAMIDE}</p>")
+    (tmp_path / "photo.pdf").write_bytes(b"\x00\x01\x02 no document")
+    page = visit(served)
+    page.goto(f"{served.address}/check")
+    page.set_input_files("#file", tmp_path / "leaflet.html")
+    with page.expect_navigation():
+        page.click("#check button")
+    expect(page.locator("#text")).to_have_value(LOPERAMIDE)
+    expect(page.locator(".checked .verdict .unseen")).to_have_text("supported by the source")
+    expect(page.locator(".checked .badge").first).to_have_text("Sample")
+    page.set_input_files("#file", tmp_path / "photo.pdf")
+    with page.expect_navigation():
+        page.click("#check button")
+    expect(page.locator("[role=alert]")).to_contain_text("The file is damaged")

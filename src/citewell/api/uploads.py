@@ -16,6 +16,8 @@ from citewell.ingest.library_changes import AddedDocument
 from citewell.ingest.parse import kind_of
 from citewell.types import Filing, Source
 
+ACCEPTED = ".pdf,.docx,.html,.htm,.xhtml,.xml,.nxml,.md,.markdown,.txt,.text"
+"""Files that can be read, by their endings."""
 ADDED_BY = "web"
 MAX_TITLE_CHARACTERS = 300
 FIELDS = ("tags", "journeys", "subject", "title", "replaces")

@@ -15,7 +15,6 @@ from citewell.errors import InputError
 
 if TYPE_CHECKING:
     from citewell.app import App
-    from citewell.types import ParseLimits, Source
 
 PATH = re.compile(r"(?:~|\.{0,2})/\S.*|\S+\.[a-z][a-z0-9]{1,4}", re.IGNORECASE)
 """A way through folders, or one word with the ending of a file."""
@@ -80,24 +79,12 @@ def _words(app: App, given: str, path: Path | None) -> str:
         source = read_stream(sys.stdin.buffer, "Standard input", app.settings.limits.max_bytes)
         if not source.data.strip():
             raise InputError("Standard input is empty. Pipe in a text, or give the text itself.")
-        return _text_of(source, app.settings.limits)
+        return app.text_of(source)
     if path is None:
         return given
     from citewell.ingest.file_bytes import read_source
 
-    return _text_of(read_source(path, app.settings.limits.max_bytes), app.settings.limits)
-
-
-def _text_of(source: Source, limits: ParseLimits) -> str:
-    """The text of a file: plain text as it stands, any other type as its parser reads it."""
-    from citewell.adapters.parsers.by_media_type import all_parsers
-    from citewell.ingest.decode import decode
-    from citewell.ingest.media_types import MARKDOWN, TEXT
-    from citewell.ingest.parse import kind_of, parse
-
-    if kind_of(source, limits=limits) in (TEXT, MARKDOWN):
-        return decode(source.data)[0]
-    return parse(source, parsers=all_parsers(), limits=limits).text
+    return app.text_of(read_source(path, app.settings.limits.max_bytes))
 
 
 def _file(given: str) -> Path | None:

@@ -112,7 +112,7 @@ def _shown(finding: Finding) -> FindingLine:
         f"read as {finding.corrected}" if finding.corrected else "",
         value,
         finding.arithmetic or "",
-        lasted,
+        "" if lasted == finding.name else lasted,
         finding.onset or "",
         f"of {finding.about}" if finding.about else "",
     )

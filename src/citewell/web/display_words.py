@@ -58,6 +58,8 @@ STAGES = {
     "storing": "Saving",
 }
 
+ID_LENGTH = 36
+
 KINDS = {
     media_types.PDF: "PDF",
     media_types.DOCX: "Word",
@@ -140,14 +142,16 @@ def kind(media_type: str) -> str:
     return media_type.rpartition("+")[2].rpartition("/")[2].upper()
 
 
-def day(moment: datetime | date | None) -> str:
+def day(moment: datetime | date | str | None) -> str:
     """A day as people write it, in this machine's time zone.
 
-    >>> day(date(2025, 3, 12))
-    '12 Mar 2025'
+    >>> day(date(2025, 3, 12)), day("2025-03-12")
+    ('12 Mar 2025', '12 Mar 2025')
     """
-    if moment is None:
+    if not moment:
         return ""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment) if "T" in moment else date.fromisoformat(moment)
     local = moment.astimezone() if isinstance(moment, datetime) else moment
     return f"{local.day} {local:%b %Y}"
 
@@ -170,6 +174,18 @@ def size(count: int) -> str:
     if count < 1024 * 1024:
         return f"{max(1, round(count / 1024)):,} KB"
     return f"{count / 1024 / 1024:,.1f} MB"
+
+
+def audit_title(question: str) -> str:
+    """What a record of the audit log is called: the question, or what was signed or assessed in words.
+
+    >>> audit_title("consult 0d97a8c4-a43c-4118-a911-dab7d6ebeece"), audit_title("unnamed assessed against NG12")
+    ('Consultation 0d97a8c4', 'Unnamed patient assessed against NG12')
+    """
+    first, _, rest = question.partition(" ")
+    if first == "consult" and len(rest) == ID_LENGTH and " " not in rest:
+        return f"Consultation {rest[:8]}"
+    return f"Unnamed patient {rest}" if first == "unnamed" and rest.startswith("assessed ") else question
 
 
 def raised(words: str) -> str:

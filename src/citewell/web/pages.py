@@ -39,6 +39,7 @@ def templates() -> Environment:
     )
     environment.filters.update(
         advice=display_words.advice,
+        audit_title=display_words.audit_title,
         answer_level=display_words.answer_level,
         counted=display_words.counted,
         day=display_words.day,

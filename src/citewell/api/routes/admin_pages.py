@@ -17,8 +17,8 @@ from citewell.api.document_changes import acted, chosen, chunking, edited
 from citewell.api.multipart import MAX_FILES
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import our_form, require_our_form
-from citewell.api.routes.library_pages import ACCEPTED
 from citewell.api.server_state import Here, ServerState
+from citewell.api.uploads import ACCEPTED
 from citewell.api.visitor import Editor, Visitor
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.types import LifecycleState

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Request, Response, UploadFile
 from starlette.concurrency import run_in_threadpool
 
 from citewell.answer.answer_json import check_json
@@ -13,8 +13,10 @@ from citewell.api.check import Checking, checked
 from citewell.api.problems import Problem, Refused, problem_of
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState, is_answering
+from citewell.api.uploads import ACCEPTED
 from citewell.api.visitor import Member, Visitor
 from citewell.errors import CitewellError
+from citewell.types import Source
 from citewell.web.answers import checked_sentences, tally
 
 router = APIRouter()
@@ -44,14 +46,18 @@ async def check(
     text: Annotated[str, Form()] = "",
     against: Annotated[str, Form()] = "",
     evidence: Annotated[str, Form()] = "",
+    file: UploadFile | None = None,
     csrf: Annotated[str, Form()] = "",
 ) -> Response:
     """Every sentence of a text with its verdict, the reasons and the words."""
     require_our_form(request, csrf)
     given = Given(text, against, evidence)
     scope = visitor.whole if against else visitor.scope()
-    asked = Checking(text, scope, against or None, evidence.strip() or None)
     try:
+        if file is not None and file.filename:
+            source = Source(await file.read(), file.filename)
+            given = replace(given, text=await run_in_threadpool(site.app.text_of, source))
+        asked = Checking(given.text, scope, against or None, evidence.strip() or None)
         results = await checked(site, visitor, asked)
     except (CitewellError, Refused) as error:
         return await run_in_threadpool(_page, site, visitor, given, problem=problem_of(error))
@@ -81,5 +87,6 @@ def _page(
         tally=tally(sentences or []),
         problem=problem,
         documents=documents,
+        accepted=ACCEPTED,
         usual_ms=site.usual_sentence_ms,
     )

@@ -14,7 +14,7 @@ from citewell.api.multipart import MAX_FILES
 from citewell.api.progress import Progress
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import UNDER_WAY, Here, ServerState
-from citewell.api.uploads import ADDED_BY, UploadOutcome, take_in
+from citewell.api.uploads import ACCEPTED, ADDED_BY, UploadOutcome, take_in
 from citewell.api.visitor import Editor, Reader, Visitor
 from citewell.errors import InputError, NotFound
 from citewell.ingest.retries import may_heal
@@ -29,7 +29,6 @@ Ids = Annotated[list[str] | None, Query(alias="id")]
 Chosen = Annotated[list[str] | None, Form(alias="id")]
 Csrf = Annotated[str, Form()]
 PASSAGES_SHOWN = 50
-ACCEPTED = ".pdf,.docx,.html,.htm,.xhtml,.xml,.nxml,.md,.markdown,.txt,.text"
 
 
 @router.get("/library")
@@ -70,6 +69,7 @@ def library_page(
         removed=[entry for entry in entries if entry.id in removed and entry.state is LifecycleState.WITHDRAWN],
         max_file_mb=site.app.settings.max_file_mb,
         max_files=MAX_FILES,
+        journeys=site.app.journeys.all(visitor.whole),
         accepted=ACCEPTED,
     )
 

@@ -176,27 +176,54 @@ function review() {
   }));
   document.getElementById("who-finds").textContent = chosen.length ? whoFinds() : "";
   document.getElementById("filing").open ||= chosen.length > 0;
-  submit.textContent = chosen.length ? `Add ${counted(chosen.length)}` : "Choose files";
+  submit.hidden = !chosen.length;
+  submit.textContent = `Add ${counted(chosen.length)}`;
 }
 
 function choose(files) {
-  chosen.push(...files);
+  const readable = (file) => form.elements.files.accept.split(",").some((ending) => file.name.toLowerCase().endsWith(ending));
+  // Of a folder only what can be read is taken; a file that was named by hand is tried whatever it is called.
+  const taken = files.filter((file) => !file.fromFolder || readable(file));
+  if (taken.length < files.length) tell(`${files.length - taken.length} of ${files.length} files of the folder cannot be read and are left out.`, "wait");
+  chosen.push(...taken);
   form.elements.files.value = "";
   review();
-  submit.focus();
+  if (chosen.length) submit.focus();
+}
+
+const ofFolder = (file) => Object.assign(file, { fromFolder: true });
+
+// Everything in what was dropped, folders within folders too.
+async function walked(entry) {
+  if (entry.isFile) return [await new Promise((resolve, reject) => entry.file(resolve, reject))];
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    const part = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!part.length) return found.map(ofFolder);
+    for (const one of part) found.push(...(await walked(one)));
+  }
 }
 
 if (form) {
-  submit.textContent = "Choose files";
-  form.elements.files.tabIndex = -1; // the button opens it
+  const files = form.elements.files;
+  document.getElementById("who-finds").after(submit);
+  submit.hidden = true;
+  files.tabIndex = -1; // the buttons open it
+  for (const button of form.querySelectorAll("[data-choose]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      files.webkitdirectory = button.dataset.choose === "folder";
+      files.click();
+    });
+  }
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const files = chosen.splice(0);
-    if (!files.length) return form.elements.files.click();
+    const waiting = chosen.splice(0);
     review();
-    add(files);
+    add(waiting);
   });
-  form.elements.files.addEventListener("change", () => choose([...form.elements.files.files]));
+  files.addEventListener("change", () => choose([...files.files].map((file) => (files.webkitdirectory ? ofFolder(file) : file))));
   form.addEventListener("input", (event) => {
     if (event.target.type !== "file" && chosen.length) document.getElementById("who-finds").textContent = whoFinds();
   });
@@ -211,10 +238,13 @@ for (const kind of ["dragenter", "dragover"]) {
 form?.addEventListener("dragleave", (event) => {
   if (!form.contains(event.relatedTarget)) form.classList.remove("is-over");
 });
-form?.addEventListener("drop", (event) => {
+form?.addEventListener("drop", async (event) => {
   event.preventDefault();
   form.classList.remove("is-over");
-  choose([...event.dataTransfer.files]);
+  const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  const plain = [...event.dataTransfer.files];
+  if (!entries.some((entry) => entry.isDirectory)) return choose(plain);
+  choose((await Promise.all(entries.map(walked))).flat());
 });
 
 // ----------------------------------------------------------------------------------------------------- filter
