@@ -29,6 +29,7 @@ from citewell.clinical.result_bands import as_bands, bands, is_within
         ("Stop it until the INR is below 5", []),
         ("Reduce the INR to below 5", []),
         ("Check the INR within 3 days", []),
+        ("PSA threshold (micrograms/litre): More than 4.5", []),
         ("Take 5 mg with at least 200 ml of water", []),
     ],
 )

@@ -27,6 +27,7 @@ from citewell.clinical.quantities import PeriodMark, TestReading, labels
 from citewell.clinical.questions import question_cues
 from citewell.clinical.result_bands import given_results, is_within
 from citewell.clinical.severity_grades import GradedIllness, graded, is_of_another_grade
+from citewell.clinical.spelling_correction import spelled
 from citewell.sentences import terms
 from citewell.types.consult import Patient, Polarity
 
@@ -382,23 +383,24 @@ class QuestionFilter:
 
 def question_filter(question: str) -> QuestionFilter:
     """What a question requires of a statement."""
-    sounds = question_cues(question)
-    named = () if "other medicine" in sounds else medicines(question)
+    read = spelled(question)
+    sounds = question_cues(read)
+    named = () if "other medicine" in sounds else medicines(read)
     return QuestionFilter(
         question,
         named,
-        dosed(question, named),
-        asked_for(question),
-        person(question),
-        given_results(question),
-        named_illnesses(question) - _denied(question),
-        graded(question),
-        tuple(amount for amount in amounts(question) if amount.unit == "kg"),
+        dosed(read, named),
+        asked_for(read),
+        person(read),
+        given_results(read),
+        named_illnesses(read) - _denied(read),
+        graded(read),
+        tuple(amount for amount in amounts(read) if amount.unit == "kg"),
         not AMOUNTS.isdisjoint(sounds),
         "document" in sounds,
         "yes or no" in sounds,
         "not to" in sounds,
-        tuple(mark for mark in labels(question) if mark.dimension in NUMBERED),
+        tuple(mark for mark in labels(read) if mark.dimension in NUMBERED),
     )
 
 

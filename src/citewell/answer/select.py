@@ -20,6 +20,7 @@ from citewell.answer.statements import Piece, Statement, statements, titled, wit
 from citewell.answer.verify.support_model import calibrated, log_odds, sigmoid
 from citewell.clinical.medicines import Medicine
 from citewell.clinical.result_bands import as_bands, given_results, is_within
+from citewell.clinical.spelling_correction import spelled
 from citewell.sentences import terms
 from citewell.types import Claim, Context, Evidence, EvidenceSpan, Hit, Near
 from citewell.work import spend
@@ -179,7 +180,7 @@ def _with_features(
     question: str, evidence: Sequence[Evidence], expansions: Sequence[Expansion]
 ) -> Iterator[ScoredStatement]:
     """The distinct statements, before the reader has read them."""
-    words, results = QuestionWords.of(question, expansions), given_results(question)
+    words, results = QuestionWords.of(question, expansions), given_results(spelled(question))
     best = max((passage.hit.rank_score for passage in evidence), default=0.0)
     known: set[tuple[str, tuple[Piece, ...]]] = set()
     for passage in sorted(evidence, key=lambda passage: -passage.hit.rank_score):

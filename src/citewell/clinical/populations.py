@@ -275,6 +275,31 @@ def age_limits(text: str) -> Iterator[ValueBand]:
         yield ValueBand(*match.span(), match.group(), "age", *ends)
     if every := _ANY_AGE.search(text):
         yield ValueBand(*every.span(), "any age", "age", 0.0)
+    yield from _in_column(text, "age")
+
+
+_COLUMN = re.compile(
+    r"(?:^|; |\n)(?:\w+ ){0,2}(?P<of>age|weight)\b"
+    r"(?:[^:;\n(]{0,20}(?:\(|\bin )(?P<unit>years|months|weeks|days|kg)\)?|(?<=age)(?: (?:group|band|range))?):"
+    r"\s?(?P<value>(?![^;\n]{0,60}(?:year|month|week|day|kg))[^;\n]{1,60})",
+    re.IGNORECASE,
+)
+"""A cell under a header that holds the unit: “Age (years): 40 to 49”; an age without any is in years."""
+
+
+def _in_column(text: str, of: Measure) -> Iterator[ValueBand]:
+    """Limits in cells whose unit stands in the header.
+
+    >>> row = "Age (years): 40 to 49; Threshold: 2.5", "Weight (kg): under 15; Dose: 5 mL"
+    >>> [(band.of, band.low, band.high) for band in (*_in_column(row[0], "age"), *_in_column(row[1], "kg"))]
+    [('age', 40.0, 50.0), ('kg', None, 15.0)]
+    """
+    for cell in _COLUMN.finditer(text):
+        is_age = cell["of"].casefold() == "age"
+        if is_age == (of == "age"):
+            written = f"aged {cell['value']} {cell['unit'] or 'years'}" if is_age else f"{cell['value']} kg"
+            limits = age_limits(written) if is_age else weight_limits(written)
+            yield from (replace(each, start=cell.start("value"), end=cell.end("value")) for each in limits)
 
 
 _DOSED = re.compile(r"\s?[:,]\s?(?:up to |maximum |about )?\d[\d./ –-]*\s?(?:mg|g|mL|ml|micrograms?|mcg|units?|IU)\b")
@@ -505,6 +530,7 @@ def _measured(text: str) -> Iterator[ValueBand]:
             yield replace(limits, high=(limits.low or 0) + 1)
     for match in _TRIMESTER.finditer(text):
         yield ValueBand(*match.span(), match.group(), "week", *_trimester(match["which"])[:2])
+    yield from _in_column(text, "kg")
 
 
 def weight_limits(text: str) -> Iterator[ValueBand]:

@@ -24,6 +24,8 @@ from citewell.clinical.quantities import (
 REACH = 120
 """Characters between the name of a test and the band of its results."""
 LONGEST_BETWEEN = 12
+_THRESHOLD = re.compile(r"\b(?:threshold|cut-?offs?|upper limit|normal|reference)\b", re.IGNORECASE)
+"""Before a value that results are compared with, whoever has them: no band of those whom a row is for."""
 _ENDS = re.compile(r";|[.?!]\s")
 _LATER = re.compile(r"\b(?:(?:until|once|target|aim\w*|goal)\b[^.;:]{0,40}|to\s+)$", re.IGNORECASE)
 """Before a band that is to be reached, and is not the one that somebody has: “stop until the INR is below 5”."""
@@ -53,6 +55,8 @@ def bands(text: str) -> tuple[ValueBand, ...]:
         last = named[at + 1][0] if at + 1 < len(named) else len(text)
         stop = _ENDS.search(text, end, last)
         last = stop.start() if stop else last
+        if _THRESHOLD.search(text, end, min(last, end + REACH)):
+            continue
         behind = found[bisect_left(starts, end) : bisect_left(starts, last)]
         made += _of_test(text, test, end, [quantity for quantity in behind if quantity.end <= last])
     return tuple(made)

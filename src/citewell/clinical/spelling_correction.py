@@ -95,6 +95,17 @@ def corrections(text: str) -> dict[str, str]:
     return {word.text: right for word in words(text) if (right := corrected(word.text)) is not None}
 
 
+def spelled(text: str) -> str:
+    """A text with its misspelt words as they are read.
+
+    >>> spelled("Potasium 4.9, what next?")
+    'potassium 4.9, what next?'
+    """
+    for word, right in corrections(text).items():
+        text = text.replace(word, right)
+    return text
+
+
 def is_misspelling(asked: str, held: str) -> bool:
     """Whether two words are one but for a letter, long ones but for two; two that are both known are never one.
 
