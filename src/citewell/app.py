@@ -692,6 +692,8 @@ class App:
         if not problem or len(problem) > MAX_PROBLEM_CHARACTERS:
             raise InputError(f"Say what is wrong, in 1 to {MAX_PROBLEM_CHARACTERS} characters.")
         answer = self.ask_service.audit.read(answer_id, asker).words.get("answer") or {}
+        if self.ask_service.inbox.filed([answer_id], asker):
+            raise InputError("You have already sent this answer to a person. The reply appears under Sent.")
         scope, cited = replace(asker.scope, journey=EVERY), []
         for citation in answer.get("citations", ()):
             with suppress(NotFound):

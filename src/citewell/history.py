@@ -283,6 +283,10 @@ class Inbox(Protocol):
         """The replies to what this person asked, by answer id."""
         ...
 
+    def answered(self, asker: User, *, limit: int = PAGE_LENGTH) -> list[RoutedQuestion]:
+        """The newest with a reply: this person's own, those of topics that they hold, and those of no topic."""
+        ...
+
     def one(self, routed_id: str, asker: User) -> RoutedQuestion:
         """One of them, for who asked, who owns or an administrator."""
         ...

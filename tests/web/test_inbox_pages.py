@@ -77,6 +77,15 @@ def test_a_routed_question_is_answered_by_its_owner_and_the_asker_sees_the_reply
     page.click("#talks a")
     expect(page.locator(".reply")).to_contain_text("Then the night team.")
 
+    for name, tags, seen in (("bob", ["wards"], 1), ("eve", [], 0)):
+        email = f"{name}@clinic.example"
+        own.app.people.add(tenant="local", email=email, name=name, role=Role.MEMBER, tags=tags, password=PASSWORD)
+        sign_in(page, own, email)
+        page.fill("#q", WARFARIN.lower())
+        page.press("#q", "Enter")
+        expect(page.locator(".routed")).to_be_visible(timeout=60_000)
+        expect(page.locator(".reply")).to_have_count(seen)
+
 
 def test_an_answer_on_record_can_be_proved_and_asked_again(own: Any, visit: Any) -> None:
     page = visit(own)

@@ -24,6 +24,7 @@ from citewell.answer.events import (
 from citewell.answer.gate import passed_on, with_help, with_notices
 from citewell.answer.replay import RecordedQuestion, Replay, replay
 from citewell.answer.retrieve import MAX_QUESTION_CHARACTERS
+from citewell.answer.route_to_owner import REPORTED
 from citewell.errors import CitewellError, InputError, LibraryError, NotFound, ScopeRefused, TooMuchWork
 from citewell.history import (
     AuditLog,
@@ -196,11 +197,21 @@ class AskService:
         return self.inbox.file(answer_id, Route(**route), asker)
 
     def earlier_reply(self, question: str, asker: User) -> RoutedQuestion | None:
-        """The newest reply that this person got to the same question; letter case and punctuation do not count."""
-        items = [item for item in self.inbox.asked(asker, limit=REPLIES_LOOKED_AT).items if item.reply]
-        asked = self.questions(items, asker)
+        """The newest reply to the same question that this person may see; case and punctuation do not count.
+
+        A reply to another is seen where their question was about nobody and rests on nothing kept from this person.
+        """
+        items = [item for item in self.inbox.answered(asker, limit=REPLIES_LOOKED_AT) if item.reply]
+        records = self.audit.records((item.answer_id for item in items), replace(asker, role=Role.ADMIN))
         wanted = same_words(question)
-        return next((item for item in items if same_words(asked.get(item.answer_id, "")) == wanted), None)
+        for item in items:
+            words = records[item.answer_id].words if item.answer_id in records else None
+            if words is None or item.reason.startswith(REPORTED) or same_words(words["question"]) != wanted:
+                continue
+            is_open = words["scope"]["subject"] is None and not _passages(words["evidence"], asker, self.library)[1]
+            if item.asked_by == asker.user_id or is_open:
+                return item
+        return None
 
     def case(self, routed_id: str, asker: User) -> Case:
         """A question that was passed on, as far as this person may see it."""

@@ -17,7 +17,7 @@ from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.row_mapping import now
 from citewell.adapters.store.schema import routed, tags
 from citewell.adapters.store.sealed_answers import close_reason, open_reason
-from citewell.answer.route_to_owner import told_to_others
+from citewell.answer.route_to_owner import UNROUTED, told_to_others
 from citewell.errors import DoesNotFit, InputError, LibraryError, NotFound
 from citewell.history import PAGE_LENGTH, HistoryPage, KeptOutcome, RoutedQuestion
 from citewell.types import Route, User
@@ -132,6 +132,15 @@ class SqlInbox:
         with reading(self._engine, self._path) as connection:
             routed_questions = [self._shown(row, asker) for row in connection.execute(query)]
         return {question.answer_id: question.reply for question in routed_questions if question.reply}
+
+    def answered(self, asker: User, *, limit: int = PAGE_LENGTH) -> list[RoutedQuestion]:
+        """The newest with a reply: this person's own, those of topics that they hold, and those of no topic."""
+        query = select(routed).where(routed.c.tenant == asker.tenant, routed.c.reply.is_not(None))
+        if not asker.is_admin:
+            query = query.where(or_(self._asked_by(asker), routed.c.tag.in_(asker.scope.tags | UNROUTED)))
+        with reading(self._engine, self._path) as connection:
+            rows = connection.execute(query.order_by(routed.c.replied_at.desc(), routed.c.id).limit(limit)).all()
+        return [self._shown(row, asker) for row in rows]
 
     def one(self, routed_id: str, asker: User) -> RoutedQuestion:
         """One of them, for who asked, who owns or an administrator."""
