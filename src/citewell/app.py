@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from citewell.adapters.store.second_factor import SqlSecondFactors
     from citewell.adapters.store.trail import SqlTrail
     from citewell.adapters.store.users import SqlPeople
+    from citewell.adapters.store.watched import SqlWatched
     from citewell.adapters.syslog.sinks import Outside
     from citewell.allowed_models import ModelChoice
     from citewell.answer.assistant import LibraryAssistant
@@ -369,6 +370,13 @@ class App:
         from citewell.adapters.store.holds import SqlHolds
 
         return SqlHolds(self.library.engine, self.library.path, lambda: open_seal(self.library))
+
+    @cached_property
+    def watched(self) -> SqlWatched:
+        """The folders whose files are added by themselves."""
+        from citewell.adapters.store.watched import SqlWatched
+
+        return SqlWatched(self.library.engine, self.library.path)
 
     @cached_property
     def trail(self) -> SqlTrail:

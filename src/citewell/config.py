@@ -210,6 +210,23 @@ class Settings(BaseSettings):
     )
     backup_hours: float = Field(default=24, gt=0, description="Hours between scheduled backups.")
     backup_keep: int = Field(default=14, ge=1, description="Number of scheduled backups to keep.")
+    watch_seconds: float = Field(
+        default=60,
+        ge=0,
+        description="Seconds between two looks at the folders that `citewell watch` put on the list; 0: `serve` does "
+        "not look at them.",
+    )
+    watch_settle_s: float = Field(
+        default=2, ge=0, description="Seconds for which a file in a watched folder must not change before it is read."
+    )
+    watch_logins: dict[str, SecretStr] = Field(
+        default={},
+        description='Logins for watched S3 and WebDAV addresses, as JSON: {"https://files.example/dav": '
+        '"user:password", "s3://bucket": "key:secret"}. Each is sent only to addresses that begin so.',
+    )
+    watch_s3_url: str | None = Field(
+        default=None, description="Address of S3-compatible storage other than Amazon's, for watched folders."
+    )
     conversation_days: int | None = Field(
         default=None,
         ge=1,

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from citewell.ingest.worker import Worker
     from citewell.ports import Embedder, Writer
     from citewell.ports.blobs import Blobs
+    from citewell.ports.folders import DocumentFolder
     from citewell.ports.queue import Queue
     from citewell.types import Emergency
 
@@ -108,6 +109,26 @@ def make_blobs(settings: Settings) -> Blobs | None:
         key=None if key is None else key.get_secret_value(),
         secret=None if secret is None else secret.get_secret_value(),
     )
+
+
+def make_folder(settings: Settings, address: str) -> DocumentFolder:
+    """A folder that is watched: on this machine, in S3, or behind WebDAV."""
+    if "://" not in address:
+        from citewell.adapters.folders.local import LocalFolder
+
+        return LocalFolder(Path(address))
+    fitting = [place for place in settings.watch_logins if f"{address}/".startswith(f"{place.rstrip('/')}/")]
+    login = settings.watch_logins[max(fitting, key=len)].get_secret_value() if fitting else None
+    user, password = (None, None) if login is None else (login.partition(":")[0], login.partition(":")[2])
+    if address.startswith("s3://"):
+        from citewell.adapters.folders.s3 import S3Folder
+
+        return S3Folder(address, url=settings.watch_s3_url, key=user, secret=password)
+    if not address.startswith(("https://", "http://")):
+        raise InputError("Give a folder, or an address that begins with s3:// or https:// (WebDAV).")
+    from citewell.adapters.folders.webdav import WebDavFolder
+
+    return WebDavFolder(address, user=user, password=password)
 
 
 def refuse_broker(settings: Settings) -> None:

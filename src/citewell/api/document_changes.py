@@ -29,6 +29,13 @@ ALL_TENANTS = (
 NEVER_DONE = frozenset({LifecycleState.PENDING, LifecycleState.QUEUED, LifecycleState.FAILED})
 
 
+def origin(site: ServerState, document_id: str, visitor: Visitor) -> str:
+    """The files of watched folders that hold a document; only administrators see where the folders are."""
+    places = site.app.watched.places(document_id, tenant=visitor.tenant)
+    is_told = visitor.may("govern")
+    return ", ".join(f"{folder.address}/{file.path}" if is_told else file.path for folder, file in places)
+
+
 def queue(site: ServerState, source: Source, filing: Filing, visitor: Visitor) -> AddedDocument:
     """Keep a file for the worker; the same bytes twice are kept once."""
     worker, scope, library = site.worker(), visitor.whole, site.app.library

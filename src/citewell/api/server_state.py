@@ -39,6 +39,7 @@ from citewell.history import TrailEvent
 from citewell.ingest.worker import EmbedTimes, Worker, reason
 from citewell.operations.literature import LiteratureTimer
 from citewell.operations.scheduled_backup import BackupTimer
+from citewell.operations.watch import FolderWatcher
 from citewell.ports.queue import Queue
 from citewell.samples import is_sample
 from citewell.types import Chunk, Document, LibraryEntry, LifecycleState, Scope
@@ -166,6 +167,7 @@ class ServerState:
         self._stopwatch = Stopwatch()
         self.backups = BackupTimer(settings)
         self.literature = LiteratureTimer(app, lambda: self.worker().nudge())
+        self.folders = FolderWatcher(app)
         self.has_records: Callable[[], bool] = lambda: False
         """Whether somebody keeps a record of their own beside the library."""
         self.queueing = threading.Lock()
@@ -195,11 +197,13 @@ class ServerState:
             log.warning("not ready: %s", reason(error))
         else:
             log.info("ready after %.0f ms", (time.perf_counter() - started) * 1000)
+        self.folders.start()
 
     def stop(self) -> None:
         """Let the worker finish what it is at, and break off answers: a silent model must not hold up the end."""
         self.backups.stop()
         self.literature.stop()
+        self.folders.stop()
         with self._loading:
             self.app.stop_writing()
         self.writers.shutdown(wait=True, cancel_futures=True)

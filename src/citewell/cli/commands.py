@@ -30,6 +30,7 @@ VERBS = {
     "serve": "serve",
     "mcp": "mcp",
     "worker": "worker",
+    "watch": "watch",
     "doctor": "doctor",
     "backup": "backup",
     "restore": "backup.restore",

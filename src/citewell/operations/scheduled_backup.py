@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,8 +15,9 @@ from pathlib import Path
 from citewell.adapters.store.single_tenant import tenants
 from citewell.app import App, build
 from citewell.config import Settings
-from citewell.errors import DoesNotFit, InputError, LibraryError
+from citewell.errors import InputError, LibraryError
 from citewell.operations.backup import MANIFEST, Copied, back_up, restore
+from citewell.operations.file_lock import alone
 from citewell.wiring import LIBRARY_FILE
 
 log = logging.getLogger(__name__)
@@ -75,7 +72,7 @@ class BackupSchedule:
 
 def back_up_now(app: App, schedule: BackupSchedule) -> Copied:
     """Make a backup, prove that it can be restored, and remove the oldest beyond what is kept."""
-    with _alone(schedule.folder):
+    with alone(schedule.folder / ".lock", running=RUNNING.format(folder=schedule.folder)):
         for left in schedule.folder.glob(".citewell-*"):  # of a backup that was broken off
             shutil.rmtree(left, ignore_errors=True)
         target = schedule.folder / datetime.now(UTC).strftime(NAME)
@@ -110,23 +107,6 @@ def _problem(settings: Settings, folder: Path) -> str | None:
             for tenant in tenants(app.library.engine, Path(home) / LIBRARY_FILE):
                 problems += app.ask_service.audit.verify_chain(tenant).problems
     return str(problems[0]) if problems else None
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from backing up into the same folder meanwhile."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = os.open(folder / ".lock", os.O_WRONLY | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise LibraryError(f"{folder} cannot be written to ({error.strerror}). Nothing was backed up.") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError as error:
-        raise DoesNotFit(RUNNING.format(folder=folder)) from error
-    finally:
-        os.close(lock)
 
 
 class BackupTimer:

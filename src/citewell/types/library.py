@@ -141,6 +141,8 @@ class Filing:
     """The id of the document that this one is the next version of."""
     chunking: Chunking | None = None
     added_by: str | None = None
+    is_separate: bool = False
+    """It is the next version of nothing, whatever is called like it."""
 
     def __post_init__(self) -> None:
         if self.tags is not None:  # who may use a reserved one is decided where it is known who files

@@ -110,3 +110,8 @@ UPDATE alembic_version SET version_num='0013' WHERE alembic_version.version_num 
 CREATE TABLE literature ( tenant VARCHAR(64) NOT NULL, lineage VARCHAR(36) NOT NULL, checked_at DATETIME NOT NULL, notices JSON NOT NULL, CONSTRAINT pk_literature PRIMARY KEY (tenant, lineage) );
 CREATE TABLE literature_queries ( tenant VARCHAR(64) NOT NULL, name VARCHAR(64) NOT NULL, source VARCHAR(16) NOT NULL, "query" TEXT NOT NULL, most INTEGER NOT NULL, tags JSON NOT NULL, journeys JSON NOT NULL, saved_by VARCHAR(255) NOT NULL, due_at DATETIME NOT NULL, ran_at DATETIME, outcome JSON NOT NULL, seen JSON NOT NULL, CONSTRAINT pk_literature_queries PRIMARY KEY (tenant, name) );
 UPDATE alembic_version SET version_num='0014' WHERE alembic_version.version_num = '0013';
+-- 0015
+CREATE TABLE watched_folders ( id VARCHAR(36) NOT NULL, tenant VARCHAR(64) NOT NULL, address TEXT NOT NULL, tags JSON NOT NULL, rules JSON NOT NULL, journeys JSON NOT NULL, added_at DATETIME NOT NULL, looked_at DATETIME, problem TEXT, look JSON, CONSTRAINT pk_watched_folders PRIMARY KEY (id), CONSTRAINT uq_watched_folders_tenant UNIQUE (tenant, address) );
+CREATE TABLE watched_files ( folder_id VARCHAR(36) NOT NULL, path TEXT NOT NULL, mark TEXT NOT NULL, content_hash VARCHAR(64) NOT NULL, document_id VARCHAR(36), is_ours BOOLEAN NOT NULL, is_gone BOOLEAN NOT NULL, problem TEXT, CONSTRAINT pk_watched_files PRIMARY KEY (folder_id, path), CONSTRAINT fk_watched_files_folder_id FOREIGN KEY(folder_id) REFERENCES watched_folders (id) ON DELETE CASCADE );
+CREATE INDEX ix_watched_files_document ON watched_files (document_id);
+UPDATE alembic_version SET version_num='0015' WHERE alembic_version.version_num = '0014';

@@ -26,18 +26,30 @@ CONNECT_S = 5
 READ_S = 60
 
 
+def s3_client(*, url: str | None, key: str | None, secret: str | None) -> Any:
+    """A client of Amazon's store, or of another that speaks its protocol."""
+    try:
+        import boto3
+        from botocore.config import Config
+    except ImportError as error:
+        raise MissingExtra(
+            "S3-compatible storage needs a package that is not installed. Install it with: pip install 'citewell[s3]'"
+        ) from error
+    config = Config(connect_timeout=CONNECT_S, read_timeout=READ_S, retries={"max_attempts": 3, "mode": "standard"})
+    return boto3.client(
+        "s3",
+        endpoint_url=url,
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+        region_name=None if url is None else "us-east-1",
+        config=config,
+    )
+
+
 class S3Blobs:
     """One object a key, in one bucket."""
 
     def __init__(self, address: str, *, url: str | None, key: str | None, secret: str | None) -> None:
-        try:
-            import boto3
-            from botocore.config import Config
-        except ImportError as error:
-            raise MissingExtra(
-                "S3-compatible storage needs a package that is not installed. Install it with: pip install "
-                "'citewell[s3]'"
-            ) from error
         parts = urlsplit(address)
         if parts.scheme != "s3" or not parts.netloc:
             raise InputError(
@@ -46,15 +58,7 @@ class S3Blobs:
         self._bucket, self._prefix = parts.netloc, parts.path.strip("/")
         self.name = "s3"
         self._place = f"s3://{self._bucket}"
-        config = Config(connect_timeout=CONNECT_S, read_timeout=READ_S, retries={"max_attempts": 3, "mode": "standard"})
-        self._client: Any = boto3.client(
-            "s3",
-            endpoint_url=url,
-            aws_access_key_id=key,
-            aws_secret_access_key=secret,
-            region_name=None if url is None else "us-east-1",
-            config=config,
-        )
+        self._client = s3_client(url=url, key=key, secret=secret)
 
     def put(self, key: str, data: bytes) -> None:
         """Keep bytes under a key; the store answers only when it has all of them."""

@@ -180,7 +180,7 @@ class SqlVersions(SqlShelf):
             if (row := connection.execute(query).first()) is None:
                 raise NotFound(NO_SUCH_DOCUMENT)
             return row
-        if filing.subject is not None or title is None:
+        if filing.subject is not None or title is None or filing.is_separate:
             return None
         return self._alike(connection, scope, source.name, title, None if EVERY in scope.tags else filing.tags)
 

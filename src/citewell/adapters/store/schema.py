@@ -171,6 +171,38 @@ document_journeys = Table(
     Index("ix_document_journeys_journey", "journey"),
 )
 
+watched_folders = Table(
+    "watched_folders",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("tenant", String(64), nullable=False),
+    Column("address", Text, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Column("rules", JSON, nullable=False),
+    Column("journeys", JSON, nullable=False),
+    Column("added_at", DateTime, nullable=False),
+    Column("looked_at", DateTime),
+    Column("problem", Text),
+    Column("look", JSON(none_as_null=True)),
+    UniqueConstraint("tenant", "address"),
+)
+"""Folders whose files are added by themselves, and how the last look at each went."""
+
+watched_files = Table(
+    "watched_files",
+    metadata,
+    Column("folder_id", ForeignKey("watched_folders.id", ondelete="CASCADE"), primary_key=True),
+    Column("path", Text, primary_key=True),
+    Column("mark", Text, nullable=False),
+    Column("content_hash", String(64), nullable=False),
+    Column("document_id", String(36)),
+    Column("is_ours", Boolean, nullable=False),
+    Column("is_gone", Boolean, nullable=False),
+    Column("problem", Text),
+    Index("ix_watched_files_document", "document_id"),
+)
+"""What is known of each file. It refers to no document: one that was erased must not come back by itself."""
+
 journeys = Table(
     "journeys",
     metadata,

@@ -29,6 +29,7 @@ from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here
 from citewell.api.visitor import Editor, Governor
 from citewell.types import LifecycleState
+from citewell.types.watched import WatchedFolder
 
 
 def _iso(text: str) -> str:
@@ -66,6 +67,12 @@ def _sorting(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> ListOrder:
     return ListOrder(sort, down, first, limit)
+
+
+@router.get("/watched")
+def watched(site: Here, visitor: Governor) -> list[WatchedFolder]:
+    """The folders whose documents are added by themselves, how the last look at each went, and what failed."""
+    return site.app.watched.all(tenant=visitor.tenant)
 
 
 @router.get("/documents", response_model=DocumentListResponse)

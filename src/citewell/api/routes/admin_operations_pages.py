@@ -47,6 +47,7 @@ def _queue(site: ServerState, visitor: Visitor, *, queued: int | None) -> Respon
         queue=document_changes.queue_of(site, visitor),
         shows_workers=document_changes.runs_server(site, visitor),
         is_reading=site.is_reading,
+        folders=site.app.watched.all(tenant=visitor.tenant) if visitor.may("govern") else (),
         failed=failed,
         queued=queued,
     )

@@ -13,7 +13,7 @@ from fastapi.responses import RedirectResponse
 from citewell.adapters.store.document_lists import DocumentFilter, ListOrder, Order
 from citewell.api.bodies.base import Revision
 from citewell.api.bodies.documents import Action, DocumentOutcome
-from citewell.api.document_changes import acted, chosen, chunking, edited
+from citewell.api.document_changes import acted, chosen, chunking, edited, origin
 from citewell.api.multipart import MAX_FILES
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import our_form, require_our_form
@@ -200,6 +200,7 @@ def _document(
         visitor,
         nav="admin",
         entry=entry,
+        origin=origin(site, document_id, visitor),
         progress=site.progress(entry),
         versions=catalogue.versions(entry.lineage, scope),
         history=site.app.library.history(document_id, scope),

@@ -177,6 +177,7 @@ def document_page(site: Here, visitor: Reader, document_id: str, first: Annotate
         visitor,
         nav="library",
         entry=entry,
+        origin=document_changes.origin(site, document_id, visitor),
         progress=site.progress(entry),
         guideline=site.app.guidelines.recognised(entry, visitor.whole),
         versions=sorted(versions, key=lambda version: -version.version),
