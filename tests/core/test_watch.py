@@ -366,6 +366,15 @@ def test_the_trail_and_the_history_tell_what_was_done(app: App, folder: Path) ->
     assert {event.by for event in app.library.history(entry.id, app.scope_of_owner())} == {"owner"}
 
 
+def test_a_stop_waits_for_the_file_at_hand_alone_and_the_next_look_goes_on(app: App, folder: Path) -> None:
+    for number in range(40):
+        (folder / f"{number}.txt").write_text(f"Take {number} tablets of iron.")
+    watch_folder(app, str(folder), tags=frozenset({"ward"}))
+    list(look_at_all(app, is_stopped=lambda: len(app.entries()) >= 3))
+    assert len(app.entries()) == 3
+    assert words(look(app)) == "39 added"
+
+
 def test_it_goes_on_until_it_is_stopped(app: App, folder: Path) -> None:
     watch_folder(app, str(folder), tags=frozenset({"ward"}))
     stopped, told = threading.Event(), list[str]()

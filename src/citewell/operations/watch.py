@@ -81,18 +81,20 @@ def _rule(rule: str) -> tuple[str, frozenset[str]]:
 # --------------------------------------------------------------------------------------------------------- one look
 
 
-def look_at_all(app: App, *, only: str | None = None, is_confirmed: bool = False) -> Iterator[WatchedFolder]:
+def look_at_all(
+    app: App, *, only: str | None = None, is_confirmed: bool = False, is_stopped: Callable[[], bool] = lambda: False
+) -> Iterator[WatchedFolder]:
     """Look at every folder on the list, or at one; what keeps one from being read does not stop the others."""
     with alone(app.settings.home / LOCK_FILE, running=RUNNING):
         for folder in app.watched.all(tenant=app.tenant):
             if only in (None, folder.address):
-                yield _look_at(app, folder, is_confirmed=is_confirmed)
+                yield _look_at(app, folder, is_stopped, is_confirmed=is_confirmed)
 
 
-def _look_at(app: App, folder: WatchedFolder, *, is_confirmed: bool) -> WatchedFolder:
+def _look_at(app: App, folder: WatchedFolder, is_stopped: Callable[[], bool], *, is_confirmed: bool) -> WatchedFolder:
     try:
         with closing(make_folder(app.settings, folder.address)) as source:
-            look = _Look(app, folder, source)
+            look = _Look(app, folder, source, is_stopped)
             problem = look.run(is_confirmed=is_confirmed)
     except (Unavailable, MissingExtra, InputError, LibraryError) as error:
         return app.watched.looked(folder, None, str(error))
@@ -106,6 +108,7 @@ class _Look:
     app: App
     folder: WatchedFolder
     source: DocumentFolder
+    is_stopped: Callable[[], bool]
     known: dict[str, WatchedFile] = field(default_factory=dict)
     result: FolderLook = field(default_factory=FolderLook)
 
@@ -118,6 +121,8 @@ class _Look:
         self.result = replace(self.result, skipped=skipped, skipped_count=len(listing.skipped))
         there = {file.path for file in listing.files}
         for file in self._settled([file for file in listing.files if self._is_news(file)]):
+            if self.is_stopped():
+                return None
             self._take(file, there)
         gone = [file for path, file in self.known.items() if path not in there and not file.is_gone]
         if not gone:
@@ -312,7 +317,7 @@ def keep_watching(app: App, stopped: threading.Event, told: Callable[[WatchedFol
     while not stopped.wait(wait_s):
         wait_s = app.settings.watch_seconds or RETRY_S
         try:
-            for folder in look_at_all(app):
+            for folder in look_at_all(app, is_stopped=stopped.is_set):
                 told(folder)
                 if stopped.is_set():
                     return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import httpx
@@ -15,6 +17,8 @@ from citewell.types.watched import FolderListing, SeenFile
 
 READ_S = 60.0
 MAX_FOLDERS = 10_000
+MAX_LISTING_BYTES = 64 << 20
+UNKNOWN = -1
 DAV = "{DAV:}"
 ASKED = (
     b'<?xml version="1.0"?><propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/><getetag/>'
@@ -44,6 +48,7 @@ class WebDavFolder:
             auth=None if user is None else (user, password or ""),
             timeout=httpx.Timeout(READ_S, connect=CONNECT_S),
             trust_env=not is_local(address),
+            headers={"Accept-Encoding": "identity"},  # nothing unpacks to more than was announced
         )
 
     def listing(self) -> FolderListing:
@@ -55,6 +60,8 @@ class WebDavFolder:
             for path, found in self._members(folder):
                 if (why := why_skipped(path.rstrip("/"))) is not None:
                     skipped[path] = why
+                elif found is not None and found.size_bytes == UNKNOWN:
+                    skipped[path] = "its server does not tell its size"
                 elif found is not None:
                     files[path] = found
                 elif path not in seen and len(seen) < MAX_FOLDERS:
@@ -67,7 +74,7 @@ class WebDavFolder:
 
     def read(self, file: SeenFile) -> bytes | None:
         """The bytes of a file, if what the server tells of it is the same before and after."""
-        data = self._send("GET", file.path).content
+        _, data = self._send("GET", file.path, most=file.size_bytes)
         folder = file.path.rpartition("/")[0]
         now = dict(self._members(f"{folder}/" if folder else ""))
         return data if now.get(file.path) == file and len(data) == file.size_bytes else None
@@ -78,12 +85,13 @@ class WebDavFolder:
 
     def _members(self, folder: str) -> list[tuple[str, SeenFile | None]]:
         """What is right below a folder: files, and folders with a slash at the end."""
-        answer = self._send("PROPFIND", folder, headers={"Depth": "1", "Content-Type": "text/xml"}, content=ASKED)
+        headers = {"Depth": "1", "Content-Type": "text/xml"}
+        status, answer = self._send("PROPFIND", folder, headers=headers, content=ASKED)
         try:
-            root = read_plain_tree(answer.content)
+            root = read_plain_tree(answer)
         except InputError as error:
             raise Unavailable(ODD.format(place=self._place)) from error
-        if answer.status_code != httpx.codes.MULTI_STATUS or root.tag != f"{DAV}multistatus":
+        if status != httpx.codes.MULTI_STATUS or root.tag != f"{DAV}multistatus":
             raise Unavailable(ODD.format(place=self._place))
         members = [self._member(response) for response in root.iterfind(f"{DAV}response")]
         inside = [member for member in members if member is not None and member[0] != folder]
@@ -102,15 +110,22 @@ class WebDavFolder:
         told = [
             response.findtext(f".//{DAV}{name}") or "" for name in ("getcontentlength", "getetag", "getlastmodified")
         ]
-        size = int(told[0]) if told[0].isdecimal() else 0
+        size = int(told[0]) if told[0].isdecimal() else UNKNOWN
         return path, SeenFile(path, " ".join(told), size)
 
-    def _send(self, method: str, path: str, **sent: object) -> httpx.Response:
-        url = self._origin + quote(self._base + path)
+    def _send(self, method: str, path: str, *, most: int = MAX_LISTING_BYTES, **sent: Any) -> tuple[int, bytes]:
+        """Ask the server; little more is taken of the answer than was expected."""
+        request = self._client.build_request(method, self._origin + quote(self._base + path), **sent)
+        taken: list[bytes] = []
         try:
-            answer = self._client.request(method, url, **sent)  # type: ignore[arg-type]
+            answer = self._client.send(request, stream=True)
+            with closing(answer):
+                for piece in answer.iter_raw():
+                    taken.append(piece)
+                    if answer.num_bytes_downloaded > most:
+                        break  # it grew since it was listed
         except httpx.HTTPError as error:
             raise Unavailable(SILENT.format(place=self._place)) from error
         if not answer.is_success:
             raise Unavailable(REFUSED.format(place=self._place, status=answer.status_code))
-        return answer
+        return answer.status_code, b"".join(taken)
