@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from citewell.types.codes import HPO, Code
+
 
 class Category(StrEnum):
     """What kind of thing a finding is."""
@@ -104,6 +106,14 @@ class Finding:
     is_confirmed: bool = False
     corrected: str | None = None
     """The word that a misspelt one was read as."""
+    codes: tuple[Code, ...] = ()
+    """The codes that the patient's record gives for it."""
+
+    @property
+    def all_codes(self) -> tuple[Code, ...]:
+        """Those, and the term of the Human Phenotype Ontology that its name is known by."""
+        is_term = self.concept is not None and self.concept.startswith("HP:")
+        return (*self.codes, Code(HPO, self.concept)) if is_term and self.concept else self.codes
 
     @property
     def key(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from citewell.errors import InputError
+from citewell.types.codes import LOINC, Code, is_loinc
 from citewell.types.fact_values import (
     REPORTED,
     DiagnosisStatus,
@@ -89,6 +90,7 @@ __all__ = [
     "TaperStep",
     "Vaccination",
     "VisitStatus",
+    "codes_of",
     "fact_id",
     "professional_id",
 ]
@@ -106,6 +108,8 @@ class Fact:
     origin: Origin
     is_verified: bool = True
     """False until a person has looked at what was guessed from a text."""
+    codes: tuple[Code, ...] = ()
+    """All codes that the source gives for it, where it says which terminology they are of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +317,14 @@ def fact_id(*parts: str) -> str:
     True
     """
     return str(uuid.uuid5(FACT_NAMESPACE, "\x1f".join(parts)))
+
+
+def codes_of(fact: Fact) -> tuple[Code, ...]:
+    """The codes of a fact; one that was read before terminologies were kept has a bare code at most."""
+    bare = getattr(fact, "code", None)
+    if fact.codes or bare is None:
+        return fact.codes
+    return (Code(LOINC if is_loinc(bare) else "", bare),)
 
 
 def professional_id(name: str) -> str:

@@ -12,6 +12,9 @@ ATTRIBUTION = (
 )
 """What the licence of the ontology asks a product to display; NOTICE says what was taken."""
 
+ICD_10_CM_EDITION = "April-1-2026"
+"""As the file of the table is named."""
+
 FOLDER = Path(__file__).parent
 
 

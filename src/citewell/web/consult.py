@@ -10,6 +10,7 @@ from citewell.assistants.consult.summary import lasting
 from citewell.assistants.consult.view import source_line
 from citewell.types.consult import Category, Consult, Finding, Polarity
 from citewell.types.consult_plan_edits import LineWarnings, PenLine, by_part, lines_now, removed_lines, warnings_by_line
+from citewell.vocabulary.icd10cm import codes_named
 from citewell.web.source_highlights import SourceTarget
 
 GROUPS: tuple[tuple[str, frozenset[Category]], ...] = (
@@ -62,6 +63,7 @@ class FindingLine:
     words: str | None
     polarity: str
     by: str
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,14 @@ def _shown(finding: Finding) -> FindingLine:
         finding.words.text if finding.words else None,
         finding.polarity.value,
         finding.by.value,
+        tuple(code.shown for code in finding.all_codes),
     )
+
+
+def condition_codes(consult: Consult) -> dict[str, str]:
+    """The code of each differential that is called as ICD-10-CM calls it."""
+    named = {one.condition: codes_named(one.condition) for one in consult.differentials}
+    return {condition: codes[0].shown for condition, codes in named.items() if codes}
 
 
 def plan_of(consult: Consult) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 from citewell.assistants.records.confidence import band
 from citewell.assistants.records.paper_mentions import PaperMention, PaperQuote
 from citewell.types import LibraryEntry
+from citewell.types.codes import ICD_10_CM
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -22,8 +23,10 @@ from citewell.types.facts import (
     Referral,
     Symptom,
     Vaccination,
+    codes_of,
 )
 from citewell.types.facts_line import line_of
+from citewell.vocabulary.icd10cm import icd10cm_name
 from citewell.web.answers import Chip, notice_of, turn
 from citewell.web.source_highlights import SourceTarget
 
@@ -41,6 +44,14 @@ KIND_WORDS = {
     Professional.kind: "Doctor or nurse",
 }
 """What a patient calls each kind of fact."""
+
+
+def shown_codes(fact: Fact) -> tuple[str, ...]:
+    """The codes of a fact as people write them; one of ICD-10-CM with its name."""
+    names = (icd10cm_name(code.code) if code.system == ICD_10_CM else None for code in codes_of(fact))
+    return tuple(
+        f"{code.shown} ({name})" if name else code.shown for code, name in zip(codes_of(fact), names, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from citewell.types.facts import (
     Vaccination,
 )
 from citewell.types.facts_line import shown
-from citewell.web.records import FactLine
+from citewell.web.records import FactLine, shown_codes
 
 MOST_ENTRIES = 6
 """Entries of one thing that are listed with their sources, newest first."""
@@ -56,6 +56,7 @@ class Thing:
     """Where the record has it several times: when, and the line."""
     more: int = 0
     """Entries that are not listed."""
+    codes: tuple[str, ...] = ()
 
     @property
     def is_verified(self) -> bool:
@@ -203,7 +204,7 @@ def _row(facts: Sequence[Fact]) -> Thing:
             name, how = visit_name(fact), shown(day)
             people = [fact.professional, fact.institution] if isinstance(fact, Appointment) else [fact.to, fact.by]
             details = [*(one or "" for one in people), _by("for", fact.reason)]
-    return Thing(name, how, tuple(filter(None, details)), source, warning)
+    return Thing(name, how, tuple(filter(None, details)), source, warning, codes=shown_codes(fact))
 
 
 def visit_name(fact: Appointment | Referral) -> str:

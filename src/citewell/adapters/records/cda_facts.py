@@ -18,6 +18,7 @@ from citewell.adapters.records.cda_values import (
     attribute,
     began,
     code_of,
+    codes_in,
     ending_of,
     id_of,
     is_denied,
@@ -228,9 +229,8 @@ def _allergy(element: Element, reading: Reading) -> Fact | None:
         told, code = absence
         return Allergy(id=id_of(element), origin=NOT_YET, allergen=told, code=code, since=since, is_active=False)
     entity = _entity(element)
-    code_there = code_of(
-        child_named(entity if entity is not None else element, "code" if entity is not None else "value")
-    )
+    coded = child_named(entity if entity is not None else element, "code" if entity is not None else "value")
+    code_there = code_of(coded)
     reactions = [name_of(child_named(held, "value")) or _text_of(held) for held in templated(element, "9")]
     codes = [code_of(child_named(held, "value")) or "" for held in _severities(element)]
     known = [SEVERITIES[held] for held in codes if held in SEVERITIES]
@@ -245,6 +245,7 @@ def _allergy(element: Element, reading: Reading) -> Fact | None:
         is_verified=is_named and standing.is_sure,
         allergen=reading.name,
         code=code_there,
+        codes=codes_in(coded),
         reaction=", ".join(dict.fromkeys(reaction for reaction in reactions if reaction)) or None,
         severity=severity,
         since=since,
@@ -295,6 +296,7 @@ def _medication(element: Element, reading: Reading) -> Fact | None:
         generic_name=product.generic_name,
         brand_name=product.brand_name or brand,
         code=code_of(_material(element)),
+        codes=codes_in(_material(element)),
         dose=dose,
         frequency=frequency,
         frequency_type=FrequencyType.AS_NEEDED if is_needed else FrequencyType.SCHEDULED if frequency else None,
@@ -337,6 +339,7 @@ def _problem(element: Element, reading: Reading) -> Fact | None:
         is_verified=code_of(value) is not None and standing.is_sure,
         name=reading.name,
         code=code_of(value),
+        codes=codes_in(value),
         dated=began(element),
         ended=ending_of(element).at,
         by=person_in(child_named(element, "author")),
@@ -382,6 +385,7 @@ def _result(element: Element, category: ResultCategory, reading: Reading) -> Fac
         is_verified=(code_of(code) is not None or SMOKING in template(element)) and is_said,
         test_name=reading.name,
         code=code_of(code),
+        codes=codes_in(code),
         category=category,
         value=found,
         value_text=words or ("pending" if found is None else None),
@@ -428,6 +432,7 @@ def _procedure(element: Element, reading: Reading) -> Fact | None:
         is_verified=code_of(code) is not None,
         name=reading.name,
         code=code_of(code),
+        codes=codes_in(code),
         performed=began(element),
         ended=ending_of(element).at,
         by=person_in(child_named(element, "performer")),
@@ -442,8 +447,15 @@ def _vaccine_names(element: Element) -> list[str]:
 def _vaccination(element: Element, reading: Reading) -> Fact | None:
     if is_denied(element) or is_planned(element) or status_of(element) in ("aborted", "cancelled", "nullified"):
         return None
-    code = code_of(_material(element))
-    return Vaccination(id=id_of(element), origin=NOT_YET, name=reading.name, code=code, given=began(element))
+    coded = _material(element)
+    return Vaccination(
+        id=id_of(element),
+        origin=NOT_YET,
+        name=reading.name,
+        code=code_of(coded),
+        codes=codes_in(coded),
+        given=began(element),
+    )
 
 
 def _visit_names(element: Element) -> list[str]:

@@ -14,6 +14,7 @@ from lxml import etree
 from citewell.adapters.parsers.markup_flow import child_named, children_named, descendants_named, local_name
 from citewell.errors import InputError
 from citewell.types.coded_names import plain_name
+from citewell.types.codes import OIDS, Code
 from citewell.types.facts import PartialDate, fact_id
 
 TEMPLATE = "2.16.840.1.113883.10.20.22.4."
@@ -134,6 +135,13 @@ def code_of(code: Element | None) -> str | None:
     """The code itself, or that of a translation."""
     elements = [] if code is None else [code, *children_named(code, "translation")]
     return next((element.get("code") for element in elements if element.get("code")), None)
+
+
+def codes_in(code: Element | None) -> tuple[Code, ...]:
+    """The code and those of its translations, each with its terminology."""
+    elements = [] if code is None else [code, *children_named(code, "translation")]
+    pairs = ((element.get("codeSystem"), element.get("code")) for element in elements)
+    return tuple(dict.fromkeys(Code(OIDS.get(oid, f"urn:oid:{oid}"), held) for oid, held in pairs if oid and held))
 
 
 def attribute(element: Element | None, name: str) -> str | None:

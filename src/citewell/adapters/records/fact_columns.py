@@ -28,8 +28,9 @@ ACTIVE, INACTIVE = "active", "inactive"
 def columns_of(fact: Fact) -> dict[str, Any]:
     """What stands beside the body of a fact."""
     names, code, status, at = _looked_up(fact)
+    called = [*names, *(held.code for held in fact.codes)]
     return {
-        "name": "|" + "|".join(dict.fromkeys(folded(name) for name in names if name)) + "|",
+        "name": "|" + "|".join(dict.fromkeys(folded(name) for name in called if name)) + "|",
         "code": code,
         "status": status,
         "at": None if at is None else at.at.astimezone(UTC).replace(tzinfo=None),

@@ -44,6 +44,7 @@ from citewell.types.facts import (
 from citewell.types.facts_json import fact_json, read_fact
 
 NO_SUCH_FACT = "Fact not found in this record. `citewell records facts` shows the IDs."
+NAMES = ("generic_name", "test_name", "allergen", "name", "specific")
 ONE_OF_EACH = (RecordOwner, Professional)
 """Of these there is one by an id: other words about somebody do not make somebody else."""
 Known = TypeVar("Known", bound=Fact)
@@ -101,7 +102,9 @@ class SqlFacts:
     def correct(self, fact_id: str, entry: AsPlain, scope: Scope) -> Fact:
         """Say what is right instead: fields of the fact, by name; its id and its origin stay."""
         before = fact_json(self.one(fact_id, scope))
-        if wrong := {"id", "kind", "origin", "is_verified"} & set(entry):
+        if any(name in entry and entry[name] != before.get(name) for name in NAMES):
+            before.pop("codes", None)  # they are of what it was called before
+        if wrong := {"id", "kind", "origin", "is_verified", "codes"} & set(entry):
             raise InputError(f"These cannot be corrected: {', '.join(sorted(wrong))}.")
         return self._decide(read_fact({**before, **entry, "is_verified": True}), CONFIRMED, scope)
 

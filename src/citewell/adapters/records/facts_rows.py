@@ -19,8 +19,8 @@ AsPlain = dict[str, Any]
 
 
 def content(body: AsPlain) -> AsPlain:
-    """A fact without where it was read and whether somebody looked at it."""
-    return {name: value for name, value in body.items() if name not in ("origin", "is_verified")}
+    """A fact without where it was read, whether somebody looked at it, and its codes, which earlier versions left."""
+    return {name: value for name, value in body.items() if name not in ("origin", "is_verified", "codes")}
 
 
 def is_known(fact: Fact, row: Row[Any]) -> bool:

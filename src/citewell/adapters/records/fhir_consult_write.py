@@ -8,11 +8,13 @@ from html import escape
 from typing import Any
 
 from citewell.adapters.records.bundle import url_of, written
+from citewell.adapters.records.fhir_write import concept
+from citewell.types.codes import LOINC
 from citewell.types.consult import Category, Consult, ConsultState, Differential, Finding, Polarity
 from citewell.types.consult_plan_edits import lines_now, removed_lines
+from citewell.vocabulary.icd10cm import codes_named
 
 NAMESPACE = uuid.UUID("0f1a7a66-2f0d-5d38-9f41-4d6f5d6f6c11")
-LOINC = "http://loinc.org"
 TERMINOLOGY = "http://terminology.hl7.org/CodeSystem"
 VITALS = {
     "temperature": ("8310-5", "Cel", "Body temperature"),
@@ -80,7 +82,7 @@ def _observations(consult: Consult) -> Iterator[dict[str, Any]]:
             "resourceType": "Observation",
             "id": _id(consult, finding.id),
             "status": "final" if consult.state is ConsultState.SIGNED else "preliminary",
-            "code": {"text": finding.name},
+            "code": concept(finding.name, finding.all_codes),
             "subject": _subject(consult),
             "effectiveDateTime": consult.changed_at,
         }
@@ -125,7 +127,7 @@ def _allergies(consult: Consult) -> Iterator[dict[str, Any]]:
             "id": _id(consult, finding.id),
             "clinicalStatus": _coded("allergyintolerance-clinical", "active"),
             "verificationStatus": _coded("allergyintolerance-verification", "unconfirmed"),
-            "code": {"text": name},
+            "code": concept(name, finding.all_codes),
             "patient": _subject(consult),
         }
 
@@ -137,7 +139,7 @@ def _medicines(consult: Consult) -> Iterator[dict[str, Any]]:
                 "resourceType": "MedicationStatement",
                 "id": _id(consult, finding.id),
                 "status": "active",
-                "medicationCodeableConcept": {"text": finding.name},
+                "medicationCodeableConcept": concept(finding.name, finding.all_codes),
                 "subject": _subject(consult),
             }
 
@@ -155,7 +157,7 @@ def _condition(consult: Consult, at: int, differential: Differential) -> dict[st
         "id": _id(consult, "condition", at),
         "clinicalStatus": _coded("condition-clinical", "active"),
         "verificationStatus": _coded("condition-ver-status", CERTAINTIES[differential.confidence]),
-        "code": {"text": differential.condition},
+        "code": concept(differential.condition, codes_named(differential.condition)),
         "subject": _subject(consult),
         "note": [{"text": f"Confidence: {differential.confidence}"}],
         **({"evidence": evidence} if evidence else {}),

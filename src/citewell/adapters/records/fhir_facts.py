@@ -22,6 +22,7 @@ from citewell.adapters.records.fhir_values import (
     about,
     called,
     code_of,
+    codes_in,
     ending,
     first,
     how_often,
@@ -120,6 +121,7 @@ def _medication(entry: BundleEntry, bundle: Bundle) -> Fact | None:
         generic_name=product.generic_name,
         brand_name=product.brand_name,
         code=code_of(concept),
+        codes=codes_in(concept),
         dose=dose,
         frequency=how_often(dosage.get("timing")),
         frequency_type=_frequency_type(dosage),
@@ -184,6 +186,7 @@ def _allergy(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
         is_verified=_is_sure(one) and is_named(one.get("code")),
         allergen=must_name(one.get("code")),
         code=code_of(one.get("code")),
+        codes=codes_in(one.get("code")),
         reaction=", ".join(reactions) or None,
         severity=severity,
         since=moment(one, "onsetDateTime", "onsetPeriod", "recordedDate"),
@@ -205,6 +208,7 @@ def _diagnosis(entry: BundleEntry, bundle: Bundle) -> Fact | None:
         is_verified=_is_sure(one) and state is not None and is_named(one.get("code")),
         name=must_name(one.get("code")),
         code=code_of(one.get("code")),
+        codes=codes_in(one.get("code")),
         dated=moment(one, "onsetDateTime", "onsetPeriod", "recordedDate"),
         ended=ended,
         by=called(bundle, one.get("recorder") or one.get("asserter")),
@@ -225,6 +229,7 @@ def _result(entry: BundleEntry, bundle: Bundle) -> Fact | None:
         is_verified=one.get("status") not in UNSURE and is_named(one.get("code")),
         test_name=must_name(one.get("code")),
         code=code_of(one.get("code")),
+        codes=codes_in(one.get("code")),
         category=next((CATEGORIES[code] for code in categories(one) if code in CATEGORIES), None),
         value=value,
         value_text=value_text,
@@ -305,6 +310,7 @@ def _procedure(entry: BundleEntry, bundle: Bundle) -> Fact | None:
         is_verified=one.get("status") not in UNSURE,
         name=must_name(one.get("code")),
         code=code_of(one.get("code")),
+        codes=codes_in(one.get("code")),
         performed=moment(one, "performedDateTime", "performedPeriod"),
         ended=ending(one, "performedPeriod"),
         by=called(bundle, performer),
@@ -321,7 +327,14 @@ def _vaccination(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
     if is_absence(concept):
         return None
     given = moment(one, "occurrenceDateTime")
-    return Vaccination(id=_id(entry), origin=NOT_YET, name=must_name(concept), code=code_of(concept), given=given)
+    return Vaccination(
+        id=_id(entry),
+        origin=NOT_YET,
+        name=must_name(concept),
+        code=code_of(concept),
+        codes=codes_in(concept),
+        given=given,
+    )
 
 
 def _visit(entry: BundleEntry, bundle: Bundle) -> Fact | None:

@@ -11,6 +11,7 @@ from typing import Any
 from citewell.adapters.records.bundle import url_of, written
 from citewell.adapters.records.fhir_write import TERMINOLOGY, WRITERS, Json
 from citewell.adapters.records.person_names import NO_NAME
+from citewell.types.codes import LOINC, SNOMED
 from citewell.types.facts import (
     NO_KNOWN,
     Allergy,
@@ -32,7 +33,6 @@ from citewell.types.facts_line import line_of
 SYSTEM = "urn:citewell:summary"
 PROFILES = "http://hl7.org/fhir/uv/ips/StructureDefinition"
 ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
-LOINC, SNOMED = "http://loinc.org", "http://snomed.info/sct"
 SUMMARY = ("60591-5", "Patient summary Document")
 NOT_TOLD = "This record says nothing about it, which does not mean that there is none."
 UNKNOWN_DAY: Json = {"extension": [{"url": ABSENT, "valueCode": "unknown"}]}
@@ -204,31 +204,15 @@ def _required(fact: Fact, told: Json) -> Json:
         code = {"coding": [{"system": SNOMED, "code": fact.code, "display": fact.allergen}], "text": fact.allergen}
         return {"code": code, "clinicalStatus": _clinical("active")}
     if isinstance(fact, LabResult):
-        return dict(_of_result(fact, told))
+        return dict(_of_result(told))
     return {}
 
 
-def _of_result(result: LabResult, told: Json) -> Iterator[tuple[str, Any]]:
+def _of_result(told: Json) -> Iterator[tuple[str, Any]]:
     if "effectiveDateTime" not in told:
         yield "_effectiveDateTime", UNKNOWN_DAY
     if not {"valueQuantity", "valueString", "component"} & told.keys():
         yield "dataAbsentReason", _coding(f"{TERMINOLOGY}/data-absent-reason", "unknown", "Unknown")
-    if is_loinc(result.code):
-        yield "code", {"coding": [{"system": LOINC, "code": result.code}], "text": result.test_name}
-
-
-def is_loinc(code: str | None) -> bool:
-    """Whether a code is one of LOINC, by its last digit, which checks the others.
-
-    >>> [is_loinc(code) for code in ("8867-4", "8867-5", "855332", None)]
-    [True, False, False, False]
-    """
-    number, dash, check = (code or "").partition("-")
-    if not (dash and number.isdecimal() and check.isdecimal() and len(check) == 1):
-        return False
-    digits = [int(digit) for digit in reversed(number)]
-    doubled = [sum(divmod(digit * 2, 10)) if place % 2 == 0 else digit for place, digit in enumerate(digits)]
-    return (10 - sum(doubled) % 10) % 10 == int(check)
 
 
 def _clinical(code: str) -> Json:

@@ -9,20 +9,11 @@ from citewell.adapters.records.bundle import Bundle, Json
 from citewell.adapters.records.dosage_words import EVENTS
 from citewell.adapters.records.usual_names import USUAL_NAMES
 from citewell.types.coded_names import plain_name
+from citewell.types.codes import ICD_10_CM, SYSTEMS, Code
 from citewell.types.facts import PartialDate
+from citewell.vocabulary.icd10cm import icd10cm_name
 
 Value = TypeVar("Value")
-SYSTEMS = {
-    "http://loinc.org": "LOINC",
-    "http://snomed.info/sct": "SNOMED CT",
-    "http://www.nlm.nih.gov/research/umls/rxnorm": "RxNorm",
-    "http://hl7.org/fhir/sid/icd-10": "ICD-10",
-    "http://hl7.org/fhir/sid/icd-10-cm": "ICD-10-CM",
-    "http://hl7.org/fhir/sid/icd-9-cm": "ICD-9-CM",
-    "http://hl7.org/fhir/sid/cvx": "CVX",
-    "http://hl7.org/fhir/sid/ndc": "NDC",
-    "http://www.whocc.no/atc": "ATC",
-}
 _UNITS = {"s": "second", "min": "minute", "h": "hour", "d": "day", "wk": "week", "mo": "month", "a": "year"}
 _TIMES = {1: "once", 2: "twice"}
 
@@ -55,24 +46,48 @@ def must_name(concept: Any) -> str:
 
 
 def _coded_name(concept: Any) -> str | None:
-    """What a code without a name is called: the usual name of a measurement, else the system and the code."""
+    """What a code without a name is called: its name in a table that is here, else the system and the code."""
     for coding in concept.get("coding", []) if isinstance(concept, Mapping) else []:
         if code := coding.get("code"):
             system = SYSTEMS.get(str(coding.get("system")), "Code")
-            return USUAL_NAMES.get(str(code), (f"{system} {code}",))[0]
+            return _tabled_name(concept) or f"{system} {code}"
     return None
+
+
+def _tabled_name(concept: Any) -> str | None:
+    """The usual name of a measurement, or the name in ICD-10-CM."""
+    for held in codes_in(concept):
+        name = icd10cm_name(held.code) if held.system == ICD_10_CM else None
+        if name is not None:
+            return name
+    code = code_of(concept)
+    return USUAL_NAMES[code][0] if code in USUAL_NAMES else None
 
 
 def is_named(concept: Any) -> bool:
     """Whether a code has a name, or one that everybody uses; a bare code waits for a person."""
-    name = name_of(concept)
-    return name is not None or any(_coded_name(concept) == usual[0] for usual in USUAL_NAMES.values())
+    return name_of(concept) is not None or _tabled_name(concept) is not None
 
 
 def code_of(concept: Any) -> str | None:
     """The first code."""
     codings = concept.get("coding", []) if isinstance(concept, Mapping) else []
     return next((str(coding["code"]) for coding in codings if coding.get("code")), None)
+
+
+def codes_in(concept: Any) -> tuple[Code, ...]:
+    """Every code that says which terminology it is of.
+
+    >>> codes_in({"coding": [{"system": "http://loinc.org", "code": "4548-4"}, {"code": "A1c"}]})
+    (Code(system='http://loinc.org', code='4548-4'),)
+    """
+    codings = concept.get("coding", []) if isinstance(concept, Mapping) else []
+    pairs = ((coding.get("system"), coding.get("code")) for coding in codings if isinstance(coding, Mapping))
+    return tuple(
+        dict.fromkeys(
+            Code(system, code) for system, code in pairs if isinstance(system, str) and isinstance(code, str) and code
+        )
+    )
 
 
 def first(resource: Json, key: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from citewell.adapters.records.bundle import DOCUMENT_EXTENSION, FACT_EXTENSION, RECORD_SYSTEM, written
 from citewell.types import LibraryEntry, Source
+from citewell.types.codes import LOINC, Code, is_loinc
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -29,6 +30,7 @@ from citewell.types.facts import (
     Symptom,
     Vaccination,
     VisitStatus,
+    codes_of,
 )
 from citewell.types.facts_json import fact_json
 from citewell.types.facts_line import line_of
@@ -112,7 +114,7 @@ def _medication(fact: Any, subject: Json) -> tuple[str, Json]:
     brand = f" [{fact.brand_name}]" if fact.brand_name else ""
     return "MedicationStatement", {
         "status": MEDICATION_STATES[fact.status],
-        "medicationCodeableConcept": {"text": name + brand},
+        "medicationCodeableConcept": concept(name + brand, fact.codes),
         "subject": subject,
         "effectivePeriod": _period(fact.start, fact.end),
         "reasonCode": _concepts(fact.reason_start),
@@ -126,7 +128,7 @@ def _allergy(fact: Any, subject: Json) -> tuple[str, Json]:
     return "AllergyIntolerance", {
         "clinicalStatus": _coded("allergyintolerance-clinical", "active" if fact.is_active else "inactive"),
         "verificationStatus": _coded("allergyintolerance-verification", _sure(fact)),
-        "code": {"text": fact.allergen},
+        "code": concept(fact.allergen, fact.codes),
         "patient": subject,
         "onsetDateTime": _text(fact.since),
         "reaction": [{name: value for name, value in reaction.items() if value}] if fact.reaction else [],
@@ -137,7 +139,7 @@ def _diagnosis(fact: Any, subject: Json) -> tuple[str, Json]:
     return "Condition", {
         "clinicalStatus": _coded("condition-clinical", CONDITION_STATES[fact.status]),
         "verificationStatus": _coded("condition-ver-status", _sure(fact)),
-        "code": {"text": fact.name},
+        "code": concept(fact.name, fact.codes),
         "subject": subject,
         "onsetDateTime": _text(fact.dated),
         "abatementDateTime": _text(fact.ended),
@@ -152,13 +154,13 @@ def _result(fact: Any, subject: Json) -> tuple[str, Json]:
     return "Observation", {
         "status": "final" if fact.is_verified else "preliminary",
         "category": [category] if category else [],
-        "code": {"text": fact.test_name},
+        "code": concept(fact.test_name, codes_of(fact)),
         "subject": subject,
         "effectiveDateTime": _text(fact.collected),
         **_value(fact),
         "interpretation": [_coded("v3-ObservationInterpretation", FLAGS[fact.flag])] if fact.flag else [],
         "referenceRange": [band] if band else [],
-        "component": [{"code": {"text": part.test_name}, **_value(part)} for part in fact.parts],
+        "component": [{"code": _of_part(part), **_value(part)} for part in fact.parts],
     }
 
 
@@ -182,7 +184,7 @@ def _symptom(fact: Any, subject: Json) -> tuple[str, Json]:
 def _procedure(fact: Any, subject: Json) -> tuple[str, Json]:
     return "Procedure", {
         "status": VISIT_STATES["Procedure"][fact.status],
-        "code": {"text": fact.name},
+        "code": concept(fact.name, fact.codes),
         "subject": subject,
         "performedPeriod": _period(fact.performed, fact.ended),
         "performer": [{"actor": {"display": fact.by}}] if fact.by else [],
@@ -192,7 +194,12 @@ def _procedure(fact: Any, subject: Json) -> tuple[str, Json]:
 
 def _vaccination(fact: Any, subject: Json) -> tuple[str, Json]:
     given = {"occurrenceDateTime": _text(fact.given)} if fact.given else {"occurrenceString": "not known"}
-    return "Immunization", {"status": "completed", "vaccineCode": {"text": fact.name}, "patient": subject, **given}
+    return "Immunization", {
+        "status": "completed",
+        "vaccineCode": concept(fact.name, fact.codes),
+        "patient": subject,
+        **given,
+    }
 
 
 def _visit(fact: Any, subject: Json) -> tuple[str, Json]:
@@ -251,6 +258,16 @@ def _period(start: PartialDate | None, end: PartialDate | None) -> Json:
 
 def _concepts(words: str | None) -> list[Json]:
     return [{"text": words}] if words else []
+
+
+def _of_part(part: ResultPart) -> Json:
+    return concept(part.test_name, (Code(LOINC, part.code),) if part.code and is_loinc(part.code) else ())
+
+
+def concept(text: str, codes: Iterable[Code]) -> Json:
+    """A name with its codes; one of no known terminology is left out."""
+    coding = [{"system": held.system, "code": held.code} for held in codes if held.system]
+    return {"coding": coding, "text": text} if coding else {"text": text}
 
 
 def _coded(system: str, code: str) -> Json:

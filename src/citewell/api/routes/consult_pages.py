@@ -27,7 +27,7 @@ from citewell.errors import CitewellError, InputError
 from citewell.types import User
 from citewell.types.consult import CONFIDENCES, Category, ConsultState, Finding
 from citewell.types.consult_plan_edits import is_empty
-from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, grouped, plan_of
+from citewell.web.consult import HOLDS, STEP_WORDS, STEPS, condition_codes, grouped, plan_of
 
 router = APIRouter(prefix="/consult")
 
@@ -122,6 +122,7 @@ def _page(
         diagnoses=plan_of(consult),
         is_empty=consult.plan is not None and is_empty(consult),
         note=note_text(consult) if consult.plan else "",
+        condition_codes=condition_codes(consult),
         waiting=[flag for flag in turn.flags if flag.id not in consult.acknowledged],
         steps=[(name, STEP_WORDS[name]) for name in STEPS],
         step_words=STEP_WORDS,

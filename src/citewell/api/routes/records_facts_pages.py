@@ -16,7 +16,7 @@ from citewell.assistants.records.alerts import AlertKind
 from citewell.errors import InputError, NotFound
 from citewell.types.facts import Allergy, LabResult, PartialDate, RecordOwner
 from citewell.web.fact_form import correctable, corrected
-from citewell.web.records import FactLine, UnreadPapers
+from citewell.web.records import FactLine, UnreadPapers, shown_codes
 from citewell.web.records_things import THING_KINDS, ThingGroup, ThingKind, thing_groups
 from citewell.web.records_today import sheet_groups
 from citewell.web.records_visits import timeline
@@ -227,6 +227,7 @@ def lab(visitor: Owner, room: Opened, test: str, page: PageNumber = 1) -> Respon
         visitor,
         tab="labs",
         series=series,
+        codes=shown_codes(series.results[0]),
         is_note=series.group is ResultGroup.NOTES,
         chart=chart(series),
         has_range=any(Reading(result).band for result in shown),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from citewell.types.codes import Code
 from citewell.types.consult import (
     Category,
     Differential,
@@ -33,6 +34,7 @@ def finding_of(entry: Mapping[str, Any]) -> Finding:
             "polarity": Polarity(entry["polarity"]),
             "by": FindingSource(entry["by"]),
             "words": None if words is None else MessageWords(**words),
+            "codes": tuple(Code(**code) for code in entry.get("codes", ())),
         }
     )
 

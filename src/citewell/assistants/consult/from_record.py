@@ -65,17 +65,18 @@ def _allergies(facts: Sequence[Fact]) -> Iterator[Finding]:
     for fact in facts:
         if isinstance(fact, Allergy) and fact.is_active:
             if fact.code in NO_KNOWN or fact.allergen.casefold().startswith("no known"):
-                yield _finding(Category.ALLERGY, "any", Polarity.ABSENT)
+                yield _finding(Category.ALLERGY, "any", Polarity.ABSENT, codes=fact.codes)
             else:
                 known = medicines(fact.allergen)
-                yield _finding(Category.ALLERGY, known[0].name if known else _KIND.sub("", fact.allergen).casefold())
+                name = known[0].name if known else _KIND.sub("", fact.allergen).casefold()
+                yield _finding(Category.ALLERGY, name, codes=fact.codes)
 
 
 def _medicines(facts: Sequence[Fact]) -> Iterator[Finding]:
     for fact in facts:
         if isinstance(fact, Medication) and fact.status is MedicationStatus.ACTIVE:
             known = medicines(fact.generic_name)
-            yield _finding(Category.MEDICATION, known[0].name if known else fact.generic_name)
+            yield _finding(Category.MEDICATION, known[0].name if known else fact.generic_name, codes=fact.codes)
 
 
 def _illnesses(facts: Sequence[Fact]) -> Iterator[Finding]:
@@ -85,7 +86,7 @@ def _illnesses(facts: Sequence[Fact]) -> Iterator[Finding]:
         is_over = fact.ended is not None or fact.status is DiagnosisStatus.RESOLVED
         if _PREGNANT.search(fact.name):
             if not is_over:
-                yield _finding(Category.DEMOGRAPHIC, "pregnant")
+                yield _finding(Category.DEMOGRAPHIC, "pregnant", codes=fact.codes)
             continue
         if _NOT_ILLNESS.search(fact.name):
             continue
@@ -97,7 +98,7 @@ def _illnesses(facts: Sequence[Fact]) -> Iterator[Finding]:
             if mention and len(name) - (mention.end - mention.start) < 4
             else (name, None)
         )
-        yield _finding(Category.MEDICAL_HISTORY, known[0], polarity, concept=known[1])
+        yield _finding(Category.MEDICAL_HISTORY, known[0], polarity, concept=known[1], codes=fact.codes)
 
 
 def _weight(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
@@ -109,7 +110,8 @@ def _weight(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
     for one in sorted(dated, key=lambda result: result.collected.at if result.collected else now, reverse=True)[:1]:
         assert one.collected is not None
         if (now - one.collected.at).days <= FRESH_WEIGHT_DAYS["child" if is_child else "adult"] and one.unit == "kg":
-            yield _finding(Category.VITAL, "weight", value=one.value, unit="kg", onset=one.collected.text[:10])
+            taken = one.collected.text[:10]
+            yield _finding(Category.VITAL, "weight", value=one.value, unit="kg", onset=taken, codes=one.codes)
 
 
 def _is_weight(lab_result: LabResult) -> bool:

@@ -44,9 +44,9 @@ def _named(made: Finding, written: str, *, is_new: bool) -> Finding:
     name = " ".join(written.split())[:MAX_NAME]
     known, concept, category = concept_of(name)
     if name.casefold() in VITALS:
-        return replace(made, name=name.casefold(), concept=None, category=Category.VITAL)
+        return replace(made, name=name.casefold(), concept=None, category=Category.VITAL, codes=())
     kept = category if is_new else made.category
-    return replace(made, name=known, concept=concept, category=kept)
+    return replace(made, name=known, concept=concept, category=kept, codes=())
 
 
 def _measured(made: Finding, change: Mapping[str, Any]) -> Finding:

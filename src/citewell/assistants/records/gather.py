@@ -160,7 +160,7 @@ def gather(
     """What the facts say to a question; None where it is a matter for the documents."""
     names = Names.of(question, lexicon)
     named = names.among(known.facts)
-    wanted = _fitting(wanted, named)
+    wanted = _fitting(wanted, named, is_coded=any(map(names.has_code_of, named)))
     asked = FactQuery(
         wanted,
         known,
@@ -203,10 +203,10 @@ _KINDS: Mapping[Intent, type[Fact]] = {
 """Of which kind the facts are that a wish is about."""
 
 
-def _fitting(wanted: Intents, named: Sequence[Fact]) -> Intents:
-    """Without wishes that no cue tells, where what is named is of another kind."""
+def _fitting(wanted: Intents, named: Sequence[Fact], *, is_coded: bool) -> Intents:
+    """Without wishes that no cue tells, where what is named is of another kind; a code alone tells none."""
     kinds = tuple(_KINDS[wish] for wish in wanted.likely if wish in _KINDS)
-    if not named or not kinds or all(isinstance(fact, kinds) for fact in named):
+    if not is_coded and (not named or not kinds or all(isinstance(fact, kinds) for fact in named)):
         return wanted
     return replace(wanted, all=wanted.all - wanted.likely, likely=frozenset())
 

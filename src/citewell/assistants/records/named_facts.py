@@ -15,6 +15,7 @@ from citewell.clinical.medicines import Medicine, medicines, substances
 from citewell.clinical.phrases import measured
 from citewell.clinical.spelling_correction import is_clinical, is_misspelling, is_word, long_words
 from citewell.types import Hit
+from citewell.types.codes import Code
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -27,6 +28,7 @@ from citewell.types.facts import (
     Referral,
     Symptom,
     Vaccination,
+    codes_of,
 )
 
 _LETTERS = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
@@ -91,6 +93,7 @@ _GENERIC = re.compile(
     r"procedure|operat|surger|interven|vaccin|immuni|booster|inoculat|referr|symptom|complain|appoint|history|record"
     r"|recent|latest|against|hospital|impf|eingriff|opéra|document|already|receive|perform|mention|anything|happened"
 )
+_CODE = re.compile(r"\b[A-Za-z]?\d[\w.-]{1,17}\b")
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
 MISSPELT = (Medication, Allergy, Diagnosis, Vaccination, Procedure, LabResult)
 """Kinds of facts whose names people misspell."""
@@ -129,6 +132,8 @@ class Names:
     """What the question calls a procedure or a condition in plain words, and how records call it."""
     lexicon: Lexicon
     text: str
+    codes: frozenset[str] = frozenset()
+    """What is written like a code of a terminology: “E11.9”, “4548-4”."""
     corrected: Mapping[str, str] = field(default_factory=dict)
     """The misspelt words of the question, each with the word that it is read as."""
 
@@ -152,11 +157,14 @@ class Names:
             lay=_lay(text, [match.span() for words, _ in _pairs("vaccines.tsv") if (match := words.search(text))]),
             lexicon=lexicon,
             text=text,
+            codes=frozenset(match.group().casefold() for match in _CODE.finditer(question)),
             corrected=corrected,
         )
 
     def fit(self, fact: Fact) -> bool:
         """Whether the question names this fact."""
+        if self.has_code_of(fact):
+            return True
         if isinstance(fact, LabResult) and self.tests:
             return any(name.search(part) for _, name in self.tests for part in _tests_of(fact))
         if self._fits_lay(fact) or (isinstance(fact, Procedure | Vaccination) and self._fits_part(fact.name)):
@@ -167,6 +175,10 @@ class Names:
             return any(self._fits_medicine(medicine) for name in names_of(fact) for medicine in medicines(name))
         return any(self._fits_words(name) for name in names_of(fact))
 
+    def has_code_of(self, fact: Fact) -> bool:
+        """Whether a code of this fact is in the question."""
+        return bool(self.codes) and not self.codes.isdisjoint(code.code.casefold() for code in codes_of(fact))
+
     def _fits_lay(self, fact: Fact) -> bool:
         """Whether a fact is what the question calls by a plain word."""
         names = () if isinstance(fact, LabResult) else tuple(names_of(fact))
@@ -175,10 +187,11 @@ class Names:
 
     def among(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
         """The facts that the question names, in the order given; thousands of results share a few names."""
-        known: dict[tuple[type[Fact], tuple[str, ...]], bool] = {}
+        known: dict[tuple[type[Fact], tuple[str, ...], tuple[Code, ...]], bool] = {}
         found = []
         for fact in facts:
-            key = (type(fact), _tests_of(fact) if isinstance(fact, LabResult) else tuple(names_of(fact)))
+            names = _tests_of(fact) if isinstance(fact, LabResult) else tuple(names_of(fact))
+            key = (type(fact), names, codes_of(fact) if self.codes else ())
             if key not in known:
                 known[key] = self.fit(fact)
             if known[key]:
