@@ -17,6 +17,7 @@ from citewell.adapters.records.fhir_ips_write import write_summary
 from citewell.adapters.records.fhir_write import write_bundle
 from citewell.api.app import create_app
 from citewell.app import App
+from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
 from citewell.types import ParseLimits, Source, User
 from citewell.types.codes import HPO, ICD_10_CM, LOINC, RXNORM, SNOMED, Code
 from citewell.types.facts import Diagnosis, Fact, LabResult, Medication
@@ -115,6 +116,11 @@ def test_a_code_of_icd_10_cm_without_a_name_gets_its_name() -> None:
     assert (strange.name, strange.is_verified) == ("ICD-10-CM M10.999", False)
 
 
+def test_a_condition_with_a_code_alone_is_compared_with_guidelines_by_its_name() -> None:
+    patient = patient_from_bundle(json.loads(bundle(PATIENT, NAMELESS)))
+    assert [complaint.text for complaint in patient.complaints] == ["Gout, unspecified"]
+
+
 CDA = """<ClinicalDocument xmlns="urn:hl7-org:v3"><title>Summary</title><effectiveTime value="20200101"/>
 <component><structuredBody><component><section><code code="11450-4"/><title>Problems</title>
 <text><list><item>Diabetes type 2</item></list></text><entry>
@@ -151,6 +157,19 @@ def test_a_code_in_a_question_finds_its_fact(record: Record, app: App, question:
 def test_a_code_that_no_fact_has_finds_none(record: Record, app: App) -> None:
     answer = make_record_service(app, record.facts).answer("J45.909", asker=User.owner(record.scope)).answer
     assert not any(name in answer.text for name in ("Diabetes", "Gout", "Metformin", "Hemoglobin"))
+
+
+def test_a_number_or_a_year_is_no_code(record: Record, app: App) -> None:
+    influenza = {
+        "resourceType": "Immunization",
+        "id": "i1",
+        "status": "completed",
+        "vaccineCode": concept("Influenza, seasonal", ("http://hl7.org/fhir/sid/cvx", "140")),
+        "occurrenceDateTime": "2025-10-01",
+    }
+    record.import_source(Source(bundle(PATIENT, influenza), "more.json"))
+    answer = make_record_service(app, record.facts).answer("Was my HbA1c over 140?", asker=User.owner(record.scope))
+    assert "Influenza" not in answer.answer.text
 
 
 def test_codes_are_found_by_lookup_too(record: Record, app: App) -> None:

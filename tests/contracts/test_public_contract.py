@@ -70,6 +70,11 @@ SHOWN_SINCE = {
     "scope.document",  # the one document to which a question was narrowed
     "notices",  # what was published since about the documents that an answer cites
     *(f"notices[].{name}" for name in ("document_id", "document", "kind", "where", "pmid", "text")),
+    *(  # the codes that a patient's record gives for a finding of a consultation
+        f"{finding}.codes{part}"
+        for finding in ("findings[]", "gone[].finding")
+        for part in ("", "[].system", "[].code")
+    ),
     "records[].sources",  # which documents an answer on record cites, as the audit page shows them
 }
 """Fields that are answered and were not in the schema of fb3ed9f; `from_words` was sent then too, undeclared."""

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from starlette.testclient import TestClient
 
 from citewell.api.app import create_app
+from citewell.api.doors.short_lived import MOST
 from citewell.app import App, build
 from citewell.cli.doctor import look_at_record_systems
 from citewell.config import Settings, SmartServer
@@ -231,6 +232,12 @@ def test_a_launch_and_an_open_patient_end(
         refused = browser.leave(ehr, launch=ehr.open())
         assert refused.status_code == 422
         assert "has expired" in told(refused)
+
+
+def test_of_many_patients_of_one_person_the_oldest_is_closed(site: App, ehr: Ehr) -> None:
+    browser = Browser(site)
+    paths = [browser.opened(ehr) for _ in range(MOST + 1)]
+    assert [browser.http.get(path).status_code for path in paths] == [404, *[200] * MOST]
 
 
 def test_only_a_record_system_of_the_settings_is_contacted(site: App, ehr: Ehr) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 
 def objects(given: Any) -> list[dict[str, Any]]:
     """The objects of a list; nothing where it is none."""
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    return [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
 
 
 def resources_of(given: dict[str, Any]) -> list[dict[str, Any]]:
     """The resource, or those of a bundle of search results; what a search says of itself is none."""
     if given.get("resourceType") != "Bundle":
         return [given]
-    inner = [entry.get("resource") for entry in objects(given.get("entry"))]
-    return [one for one in inner if isinstance(one, dict) and one.get("resourceType") != "OperationOutcome"]
+    inner = objects([entry.get("resource") for entry in objects(given.get("entry"))])
+    return [resource for resource in inner if resource.get("resourceType") != "OperationOutcome"]
 
 
 def is_about_other(resource: Mapping[str, Any], patient_id: str) -> bool:

@@ -141,6 +141,6 @@ def _endpoint(given: object, address: str, server: SmartServer) -> str:
     allowed = [address, *([server.sign_in] if server.sign_in else [])]
     if not isinstance(given, str):
         raise Unavailable(NO_SMART)
-    if origin_of(given) not in [origin_of(one) for one in allowed]:
+    if origin_of(given) not in map(origin_of, allowed):
         raise Unavailable(ELSEWHERE)
     return given

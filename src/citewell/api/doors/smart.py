@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from citewell.adapters.records.fhir_import import HEADINGS, read_fhir
 from citewell.adapters.smart.http import calling
 from citewell.adapters.smart.launch import PendingLaunch, arrive, begin, known_server
-from citewell.adapters.smart.patient_read import PatientRead, read_patient
+from citewell.adapters.smart.patient_read import PartRead, read_patient
 from citewell.api.consult import consult_service_of, holder
 from citewell.api.doors.short_lived import ShortLived
 from citewell.api.fair_turns import ASKING, end_own_turn
@@ -61,7 +61,11 @@ class OpenPatient:
 
     server: str
     label: str
-    read: PatientRead
+    data: bytes
+    """The bundle, as the readers of consultations take it."""
+    parts: tuple[PartRead, ...]
+    missing: tuple[str, ...]
+    """What a consultation needs and could not be read."""
     patient: PatientInput
     person: str
     groups: tuple[tuple[str, tuple[str, ...]], ...]
@@ -207,7 +211,9 @@ def _opened(
     return OpenPatient(
         server=pending.server,
         label=label_of(pending.server, server),
-        read=read,
+        data=data,
+        parts=read.parts,
+        missing=read.missing,
         patient=patient_from_bundle(read.bundle, on=date.today()),  # noqa: DTZ011 - a birthday
         person=next((fact.name for fact in imported.facts if isinstance(fact, RecordOwner)), ""),
         groups=tuple((HEADINGS[kind], tuple(lines)) for kind, lines in groups.items() if lines),
@@ -255,9 +261,9 @@ def consult(
     try:
         if not consent:
             raise InputError(NO_CONSENT)
-        if opened.read.missing:
-            raise InputError(NOT_WHOLE.format(missing=", ".join(opened.read.missing)))
-        findings = site.app.consult.from_bytes(json.dumps(opened.read.bundle).encode(), name="This record")
+        if opened.missing:
+            raise InputError(NOT_WHOLE.format(missing=", ".join(opened.missing)))
+        findings = site.app.consult.from_bytes(opened.data, name="This record")
         turn = consult_service_of(site).start(holder(visitor), record=(opened.source, findings))
     except CitewellError as error:
         return _page(site, visitor, patients, name, problem=problem_of(error))
@@ -297,7 +303,6 @@ def _page(
         tab="smart",
         name=name,
         opened=opened,
-        parts=opened.read.parts,
         groups=[(heading, lines[:LINES_SHOWN], len(lines)) for heading, lines in opened.groups],
         consent=consult_service_of(site).consent(opened.source),
         has_guidelines=bool(site.app.guidelines.all(visitor.whole)),

@@ -11,6 +11,8 @@ from citewell.assistants.guidelines.patient import SEXES, Complaint, PatientInpu
 from citewell.clinical.quantities import years_between
 from citewell.errors import InputError
 from citewell.types.coded_names import plain_name
+from citewell.types.codes import ICD_10_CM
+from citewell.vocabulary.icd10cm import icd10cm_name
 
 SMOKING = "72166-2"
 """LOINC: tobacco smoking status."""
@@ -139,8 +141,13 @@ def _named_value(resource: Mapping[str, Any]) -> str:
 def _concept(given: object) -> str:
     if not isinstance(given, Mapping):
         return ""
-    shown = [str(coding.get("display") or "") for coding in _list(given, "coding")]
-    return str(given.get("text") or next(iter(shown), ""))
+    shown = [str(coding.get("display") or _tabled(coding)) for coding in _list(given, "coding")]
+    return str(given.get("text") or next(filter(None, shown), ""))
+
+
+def _tabled(coding: Mapping[str, Any]) -> str:
+    """The name in ICD-10-CM of a code that comes without one."""
+    return icd10cm_name(str(coding.get("code") or "")) or "" if coding.get("system") == ICD_10_CM else ""
 
 
 def _code(given: object) -> str:

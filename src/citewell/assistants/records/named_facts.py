@@ -93,7 +93,8 @@ _GENERIC = re.compile(
     r"procedure|operat|surger|interven|vaccin|immuni|booster|inoculat|referr|symptom|complain|appoint|history|record"
     r"|recent|latest|against|hospital|impf|eingriff|opéra|document|already|receive|perform|mention|anything|happened"
 )
-_CODE = re.compile(r"\b[A-Za-z]?\d[\w.-]{1,17}\b")
+_CODE = re.compile(r"\b(?:[A-Za-z]\d[\w.]{1,8}|\d{1,7}-\d|\d{5,18})\b")
+"""ICD-10, LOINC, and the long numbers of SNOMED CT and RxNorm: a short number is a value or a year."""
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
 MISSPELT = (Medication, Allergy, Diagnosis, Vaccination, Procedure, LabResult)
 """Kinds of facts whose names people misspell."""
