@@ -197,6 +197,9 @@ class Settings(BaseSettings):
         default="https://www.ebi.ac.uk/europepmc/webservices/rest", description="Address of Europe PMC."
     )
 
+    zotero_url: str = Field(default="https://api.zotero.org", description="Address of Zotero's web API.")
+    zotero_key: SecretStr | None = Field(default=None, description="Key for a Zotero library that is not public.")
+
     country: str = Field(
         default="GB",
         pattern=r"^[A-Za-z]{2}$",

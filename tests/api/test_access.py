@@ -164,7 +164,7 @@ def test_nothing_changes_without_the_proof_of_our_own_form(signed_in: httpx.Clie
     fields = {"id": SOMEWHERE} | ({} if csrf is None else {"csrf": csrf})
 
     def answered(method: str, path: str) -> httpx.Response:
-        takes_files = path in ("/library", "/api/v1/documents") or path.endswith("/version")
+        takes_files = path in ("/library", "/api/v1/documents") or path.endswith(("/version", "/literature/import"))
         files = {"files": ("a.txt", b"words")} if takes_files else None
         return signed_in.request(method, path, data=fields, files=files)
 

@@ -105,6 +105,8 @@ class Indexes:
     instead: dict[str, bytes] = field(default_factory=dict)
     """Other bytes for the requests whose last ID is this."""
     zotero: list[dict[str, object]] = field(default_factory=list)
+    holds: threading.Event | None = None
+    """Until it is set, nothing is answered."""
 
     def settings(self, **others: object) -> dict[str, object]:
         """The settings with which all of it is here."""
@@ -205,6 +207,8 @@ def serving_indexes(papers: list[Paper]) -> Iterator[Indexes]:
             said = {name: values[0] for name, values in parse_qs(query).items()}
             place = urlsplit(self.path).path
             state.asked.append((place, said | {"": self.headers.get("zotero-api-key", "")}))
+            if state.holds is not None:
+                state.holds.wait()
             if state.dies_after is not None and len(state.asked) > state.dies_after:
                 self.close_connection = True
                 return

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import bibtexparser
+import httpx
 import pytest
+import rispy
 
 from citewell.adapters.literature import clients
 from citewell.answer.answer_json import answer_json
@@ -20,9 +27,9 @@ from citewell.config import Settings
 from citewell.errors import DoesNotFit, InputError, Unavailable
 from citewell.operations.literature import ImportOutcome, Literature, LiteratureTimer
 from citewell.operations.workers import drain, worker_commands
-from citewell.types import OWNER_ID, Filing, LifecycleState, Qualified
+from citewell.types import OWNER_ID, Filing, LifecycleState, Qualified, Role
 from citewell.types.literature import SavedQuery
-from tests.api.conftest import serving_app
+from tests.api.conftest import TOKEN, serving_app
 from tests.cli.test_cli import Shell
 from tests.doors.literature_server import Indexes, Paper, serving_indexes
 
@@ -542,7 +549,8 @@ def test_a_file_that_holds_no_references_is_refused_in_a_sentence(
     shell: Shell, tmp_path: Path, name: str, data: bytes, told: str
 ) -> None:
     (tmp_path / name).write_bytes(data)
-    assert shell.json("literature", "import", str(tmp_path / name))["error"]["message"].startswith(told)
+    (outcome,) = shell.json("literature", "import", str(tmp_path / name))["articles"]
+    assert (outcome["asked"], outcome["detail"].startswith(told)) == (name, True)
 
 
 # -------------------------------------------------------------------------------------------------------- saved queries
@@ -620,3 +628,133 @@ def test_a_run_that_broke_off_goes_on_where_it_was(library: App, indexes: Indexe
     (kept,) = library.literature.saved("local")
     assert kept.last is not None
     assert kept.last.error == "PubMed does not respond. Nothing was lost. Try again later to continue."
+
+
+# ------------------------------------------------------------------------------------------------- the API and the page
+
+
+@contextmanager
+def browser(app: App) -> Iterator[httpx.Client]:
+    """Whoever opened the printed link, with a cookie instead of a key."""
+    with serving_app(app) as client:
+        address = str(client.base_url)
+        with httpx.Client(base_url=address, timeout=60, follow_redirects=True, headers={"Origin": address}) as page:
+            assert page.get(f"/?token={TOKEN}").status_code == 200
+            yield page
+
+
+@pytest.fixture
+def editor(library: App) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+    """The owner of a server that may fetch, and an editor of the dental tag."""
+    user = library.people.add(
+        tenant="local", email="ed@clinic.example", name="", role=Role.EDITOR, tags=("dental",), password=None
+    )
+    _, key = library.people.add_key(user.id, tenant="local", name="tests")
+    with serving_app(library) as owner:
+        headers = {"Authorization": f"Bearer {key}"}
+        with httpx.Client(base_url=owner.base_url, headers=headers, timeout=60) as editor:
+            yield owner, editor
+
+
+def until_ready(client: httpx.Client, document_id: str) -> dict[str, Any]:
+    while True:
+        told: dict[str, Any] = client.get(f"/api/v1/documents/{document_id}").json()
+        if told["state"] in ("completed", "failed"):
+            return told
+        time.sleep(0.05)
+
+
+def test_the_api_adds_searches_and_exports_within_what_is_the_visitors(
+    editor: tuple[httpx.Client, httpx.Client], indexes: Indexes
+) -> None:
+    owner, dental = editor
+    refused = dental.post("/api/v1/literature", json={"ids": ["102"]})
+    assert refused.status_code == 403
+    assert indexes.asked == []
+    told = dental.post("/api/v1/literature", json={"ids": ["102", "zinc"], "tags": ["dental"]}).json()
+    assert (told["failed"], [one["state"] for one in told["articles"]]) == (1, ["failed", "added"])
+    ready = until_ready(dental, told["articles"][1]["document_id"])
+    assert (ready["title"], ready["tags"], ready["added_by"]) == (CLOSED.title, ["dental"], "ed@clinic.example")
+    found = owner.get("/api/v1/literature/search", params={"query": "sore gums"}).json()
+    assert [(one["id"], one["document_id"] is not None) for one in found["articles"]] == [
+        ("PMID 101", False),
+        ("PMID 102", True),
+    ]
+    assert rispy.loads(dental.get("/api/v1/literature/references").text)[0]["title"] == CLOSED.title
+    files = {"files": ("refs.ris", RIS_FILE)}
+    taken = dental.post("/api/v1/literature/import", files=files, data={"tags": "dental"}).json()
+    assert [one["state"] for one in taken["articles"]] == ["known", "failed", "added", "failed"]
+    until_ready(dental, taken["articles"][2]["document_id"])
+    indexes.zotero = [
+        {"id": f"z{number}", "title": f"Mint {number}", "abstract": f"Adults chew {number} leaves."}
+        for number in range(102)
+    ]
+    many = owner.post("/api/v1/literature/zotero", json={"library": "users/7"}).json()
+    assert (len(many["articles"]), many["failed"]) == (102, 0)
+    assert owner.post("/api/v1/literature/zotero", json={"library": "users/7/../x"}).status_code == 422
+    assert owner.get("/api/v1/literature/search", params={"query": "(gums"}).status_code == 422
+
+
+def test_saved_queries_over_the_api_run_beside_other_work(
+    editor: tuple[httpx.Client, httpx.Client], indexes: Indexes
+) -> None:
+    owner, dental = editor
+    assert dental.post("/api/v1/queries", json={"name": "gums", "query": "sore gums"}).status_code == 403
+    saved = owner.post("/api/v1/queries", json={"name": "sore gums", "query": "sore gums", "tags": ["dental"]})
+    assert (saved.status_code, saved.json()["source"]) == (201, "pubmed")
+    while (last := owner.get("/api/v1/queries").json()["queries"][0]["last"]) is None:
+        time.sleep(0.05)
+    assert (last["total"], {new["title"] for new in last["new"]}) == (2, {OPEN.title, CLOSED.title})
+    indexes.papers.insert(0, Paper("109", "A new paste for sore gums"))
+    assert owner.post("/api/v1/queries/sore gums/run").status_code == 202
+    while (now := owner.get("/api/v1/queries").json()["queries"][0]["last"]) == last:
+        time.sleep(0.05)
+    assert [new["title"] for new in now["new"]] == ["A new paste for sore gums"]
+    assert owner.delete("/api/v1/queries/sore gums").json() == {"name": "sore gums", "done": "removed"}
+    assert owner.post("/api/v1/queries/sore gums/run").status_code == 404
+
+
+def test_the_page_adds_searches_imports_and_saves(library: App, indexes: Indexes) -> None:
+    with browser(library) as client:
+        assert "Add from PubMed" in client.get("/library").text
+        csrf = re.findall(r'name="csrf" value="([^"]+)"', client.get("/literature").text)[0]
+        page = client.post("/literature", data={"csrf": csrf, "ids": "PMID: 101, zinc"}).text
+        assert f">{OPEN.title}</a>" in page
+        assert "Queued. Full text." in page
+        assert "Not added. “zinc” is not a PMID" in page
+        found = client.get("/literature", params={"query": "sore gums"}).text
+        assert '<input type="checkbox" name="id" value="102">' in found
+        assert "2 found" in found
+        assert "PubMed could not run this query." in client.get("/literature", params={"query": "(gums"}).text
+        assert "Abstract only." in client.post("/literature", data={"csrf": csrf, "id": ["102"]}).text
+        files = {"files": ("refs.ris", RIS_FILE)}
+        assert "Reference 3 has no title." in client.post("/literature/import", data={"csrf": csrf}, files=files).text
+        form = {"csrf": csrf, "name": "Gums", "query": "gums", "source": "europepmc"}
+        assert client.post("/literature/queries", data=form).status_code == 200
+        assert "<h3>Gums</h3>" in client.get("/literature").text
+        assert client.post("/literature/queries", data={**form, "journeys": "none"}).status_code == 404
+        assert client.post("/literature/queries/remove", data={"csrf": csrf, "name": "Gums"}).status_code == 200
+        assert "No saved queries." in client.get("/literature").text
+        assert client.post("/literature", data={"ids": "101"}).status_code == 403
+
+
+def test_a_page_where_nothing_may_be_fetched_says_so(tmp_path: Path) -> None:
+    with build(Settings(home=tmp_path / "home")) as app, browser(app) as client:
+        assert "Add from PubMed" not in client.get("/library").text
+        page = client.get("/literature").text
+        assert "Fetching from PubMed and Europe PMC is switched off. Allow it with CITEWELL_LITERATURE." in page
+        assert "Add by ID" not in page
+
+
+def test_a_silent_index_takes_no_turn_from_other_requests(indexes: Indexes, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", max_active=1, **indexes.settings())  # type: ignore[arg-type]
+    with build(settings) as app, serving_app(app) as client, ThreadPoolExecutor(3) as waiting:
+        client.get("/api/v1/documents")
+        indexes.holds = threading.Event()
+        asked = [waiting.submit(client.get, "/api/v1/literature/search?query=gums") for _ in range(3)]
+        while not indexes.asked:
+            time.sleep(0.01)
+        assert client.get("/api/v1/documents").status_code == 200
+        assert not any(one.done() for one in asked)
+        indexes.holds.set()
+        assert {one.result().status_code for one in asked} == {200}

@@ -95,16 +95,18 @@ TOO_SLOW = Problem(
 TOO_LARGE = "The request is too large. Send less at a time."
 CDS_SERVICES = "/cds-services"
 UPLOADS = re.compile(
-    "/library|/api/v1/documents|/documents/[^/]+/version|(/api/v1)?/records/[^/]+/import"
+    "/library|/api/v1/documents|(/api/v1)?/literature/import|/documents/[^/]+/version|(/api/v1)?/records/[^/]+/import"
     "|/records/restore|/api/v1/vaults/restore"
 )
 """The routes that take files."""
 BUNDLES = re.compile("/consult|/api/v1/consults/[^/]+/record|/cds-services/[^/]+")
 """The routes that take a patient's record within their body."""
 LONG_WORK = re.compile(
-    "/(?:api/v1/)?(?:check|assess|consults?|guidelines|records|vaults|audit|replay|mcp|cds-services|smart)\\b"
+    "/(?:api/v1/)?(?:check|assess|consults?|guidelines|records|vaults|audit|replay|mcp|cds-services|smart|literature|queries)\\b"
 )
 """The routes that read much for one request: a whole text, patient, guideline or record."""
+WAITING = re.compile("/(?:api/v1/)?(?:literature|queries)\\b")
+"""The routes that wait for the servers of others, and take no turn from anybody meanwhile."""
 STREAMS = re.compile("/stream$|/chat/completions$")
 """The routes that send an answer as it is written."""
 GONE: Message = {"type": "http.disconnect"}
@@ -185,6 +187,8 @@ class Guard:
                 is_long = len(first.get("body", b"")) > LONG_BYTES
                 ASKING.set(Asking(Person(visitor.tenant, visitor.user_id), allowance, is_long))
                 end_turn = await channel.unless_gone(self._site.turns.begin())
+                if WAITING.match(path):
+                    end_turn()
 
                 async def send_in_turn(message: Message) -> None:
                     if message["type"] == "http.response.start" and STREAMS.search(path):

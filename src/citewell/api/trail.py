@@ -34,6 +34,8 @@ MAX_REMEMBERED, MAX_WAITING, MAX_AT_ONCE = 4_096, 10_000, 200
 KINDS = {
     "documents": "document",
     "library": "document",
+    "literature": "document",
+    "queries": "query",
     "queue": "document",
     "search": "search",
     "ask": "conversation",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from fastapi import Request
@@ -59,6 +61,22 @@ async def take_in(
             else:
                 refused.append(outcome)
         return UploadOutcome(tuple(added), tuple(refused))
+
+
+@asynccontextmanager
+async def files_of(
+    request: Request, site: ServerState
+) -> AsyncIterator[tuple[list[Source], dict[str, frozenset[str]]]]:
+    """The files of a form in memory, and the tags and journeys that it names."""
+    async with received(request, max_file_bytes=site.app.settings.limits.max_bytes) as form:
+        if not form.files:
+            raise InputError("No files selected. Choose one or more, then add them.")
+        sources = []
+        for file in form.files:
+            if file.file is None or file.error is not None:
+                raise file.error or InputError("The file did not arrive. Send it again.")
+            sources.append(Source(file.file.file.read(), file.name))
+        yield sources, {name: _words(form.fields.get(name, "")) for name in ("tags", "journeys")}
 
 
 def _queued(file: Received, site: ServerState, filing: Filing, visitor: Visitor) -> AddedDocument | RefusedFile:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -66,18 +66,17 @@ def search(
     json: Json = False,
 ) -> None:
     """List the newest articles that a query finds. Nothing is added."""
+    from citewell.operations.literature import article_json
+
     with opened(context, home) as library, _literature(library, PlainProgress()) as literature:
         found = literature.search(query, source=source, limit=limit)
-        known = [literature.known(article) for article in found.articles]
+        known = literature.known(found.articles)
     if json:
-        listed = [
-            {"id": article.ids[0].label if article.ids else None, **article_json(article), "document_id": here}
-            for article, here in zip(found.articles, (one and one.document_id for one in known), strict=True)
-        ]
+        listed = [article_json(article, known.get(article)) for article in found.articles]
         print_json({"total": found.total, "articles": listed})
         return
-    for article, here in zip(found.articles, known, strict=True):
-        typer.echo(printable(_listed(article, is_here=here is not None)))
+    for article in found.articles:
+        typer.echo(printable(_listed(article, is_here=article in known)))
     typer.echo(f"{found.total:,} found, {len(found.articles)} listed.")
 
 
@@ -177,17 +176,29 @@ def import_files(
     json: Json = False,
 ) -> None:
     """Add the references of files: as PubMed or Europe PMC know them where allowed, else with their own abstract."""
-    from citewell.adapters.literature.reference_files import references_in
     from citewell.ingest.file_bytes import read_source
 
     with opened(context, home) as library, progress(quiet=json) as watch, _literature(library, watch) as literature:
-        sources = (read_source(file, library.settings.limits.max_bytes) for file in files)
-        outcomes = (
-            outcome
-            for source in sources
-            for outcome in literature.add_references(references_in(source), filing=_filing(tag, journey))
-        )
-        _report(outcomes, json=json, watch=watch)
+        sources = [read_source(file, library.settings.limits.max_bytes) for file in files]
+        _report(literature.add_files(sources, filing=_filing(tag, journey)), json=json, watch=watch)
+
+
+@app.command()
+def zotero(
+    context: typer.Context,
+    account: Annotated[
+        str, typer.Argument(metavar="LIBRARY", help="users/NUMBER or groups/NUMBER.", show_default=False)
+    ],
+    collection: Annotated[str | None, typer.Option(help="Key of one collection.", show_default=False)] = None,
+    tag: Tags = None,
+    journey: Journeys = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Add the references of a library of Zotero's web API, like those of a file."""
+    with opened(context, home) as library, progress(quiet=json) as watch, _literature(library, watch) as literature:
+        found = literature.zotero(account, collection)
+        _report(literature.add_references(found, filing=_filing(tag, journey)), json=json, watch=watch)
 
 
 @app.command()
@@ -228,20 +239,6 @@ def check(context: typer.Context, home: Home = None, json: Json = False) -> None
         raise typer.Exit(1)
 
 
-def article_json(article: Article) -> dict[str, Any]:
-    """An article as a list shows it."""
-    return {
-        "title": article.title,
-        "authors": list(article.authors),
-        "journal": article.journal,
-        "published": article.published,
-        "pmid": article.pmid,
-        "pmcid": article.pmcid,
-        "doi": article.doi,
-        "notices": list(article.notices),
-    }
-
-
 def _listed(article: Article, *, is_here: bool) -> str:
     authors = ", ".join(article.authors[:NAMED_AUTHORS]) + (" et al." if len(article.authors) > NAMED_AUTHORS else "")
     year = str(article.published.year) if article.published else ""
@@ -275,9 +272,9 @@ def _report(outcomes: Iterable[ImportOutcome], *, json: bool, watch: PlainProgre
             watch.line(_line(outcome), err=outcome.error is not None)
     failed = sum(outcome.error is not None for outcome in done)
     if json:
-        from citewell.operations.literature import outcome_json
+        from citewell.operations.literature import outcomes_json
 
-        print_json({"articles": [outcome_json(outcome) for outcome in done], "failed": failed})
+        print_json(outcomes_json(done))
     else:
         new = sum(outcome.state in ("added", "changed") for outcome in done)
         watch.line(f"{new} added, {len(done) - new - failed} already here" + (f", {failed} failed" if failed else ""))

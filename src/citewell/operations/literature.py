@@ -12,8 +12,9 @@ from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from citewell.adapters.literature.clients import EuropePmc, LiteratureSource, PubMed, parts
+from citewell.adapters.literature.clients import EuropePmc, LiteratureSource, PubMed, Zotero, parts
 from citewell.adapters.literature.records import jats
+from citewell.adapters.literature.reference_files import references_in
 from citewell.adapters.parsers.nxml import ABSTRACT_ONLY
 from citewell.adapters.parsers.sandbox import apart_parsers
 from citewell.adapters.store.literature import KnownArticle
@@ -99,6 +100,28 @@ def outcome_json(outcome: ImportOutcome) -> dict[str, Any]:
     return {**shown, "kind": type(outcome.error).__name__ if outcome.error else None}
 
 
+def outcomes_json(outcomes: Iterable[ImportOutcome]) -> dict[str, Any]:
+    """What became of each article."""
+    articles = [outcome_json(outcome) for outcome in outcomes]
+    return {"articles": articles, "failed": sum(one["state"] == "failed" for one in articles)}
+
+
+def article_json(article: Article, here: KnownArticle | None) -> dict[str, Any]:
+    """An article as a list shows it, and the document that it is already."""
+    return {
+        "id": article.ids[0].label if article.ids else None,
+        "title": article.title,
+        "authors": list(article.authors),
+        "journal": article.journal,
+        "published": article.published,
+        "pmid": article.pmid,
+        "pmcid": article.pmcid,
+        "doi": article.doi,
+        "notices": [asdict(notice) for notice in article.notices],
+        "document_id": here.document_id if here else None,
+    }
+
+
 class Literature:
     """Fetches articles for a scope, from the sources that the settings allow; without one, looks at all tenants'."""
 
@@ -179,6 +202,14 @@ class Literature:
             else:
                 new.append(article)
         yield from self._taken_each(((_label(one), told) for one, told in self._as_indexed(new)), filing, known)
+
+    def add_files(self, sources: Iterable[Source], *, filing: Filing) -> Iterator[ImportOutcome]:
+        """The references of files; one that holds none does not stop the others."""
+        for source in sources:
+            try:
+                yield from self.add_references(references_in(source), filing=filing)
+            except InputError as error:
+                yield ImportOutcome.failed(source.name, error)
 
     def _as_indexed(self, articles: Sequence[Article]) -> Iterator[tuple[Article, Article | CitewellError]]:
         """Each article as the sources know it; one whose source does not respond waits."""
@@ -263,10 +294,20 @@ class Literature:
             failed = tuple((one.asked, one.detail) for one in done if one.error is not None)
             store.ran(saved, QueryRun(at, total, brought, failed, error), seen, pause=pause)
 
-    def known(self, article: Article) -> KnownArticle | None:
-        """The document that an article is already."""
+    def known(self, articles: Iterable[Article]) -> dict[Article, KnownArticle]:
+        """The documents that articles are already."""
         known = self._known()
-        return next((known[one] for one in article.ids if one in known), None)
+        return {article: known[one] for article in articles for one in reversed(article.ids) if one in known}
+
+    def zotero(self, library: str, collection: str | None = None) -> Iterator[tuple[int, Article | InputError]]:
+        """The references of a library of Zotero's web API, such as users/123."""
+        settings = self._app.settings
+        if "zotero" not in settings.literature:
+            raise DoesNotFit(NOT_ALLOWED.format(name="zotero"))
+        key = settings.zotero_key.get_secret_value() if settings.zotero_key else None
+        client = Zotero(settings.zotero_url, key=key, max_bytes=settings.limits.max_bytes)
+        self._open.callback(client.close)
+        return client.references(library, collection)
 
     # --------------------------------------------------------------------------------------------------------- inside
 
@@ -392,7 +433,7 @@ class LiteratureTimer:
 
     def __init__(self, app: App, nudge: Callable[[], object] = bool) -> None:
         self._app, self._nudge = app, nudge
-        self._stopped = threading.Event()
+        self._stopped, self._woken = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -404,7 +445,7 @@ class LiteratureTimer:
 
     def stop(self) -> None:
         """Stop watching; what is being fetched comes to its end."""
-        self._stopped.set()
+        self.end()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -412,16 +453,22 @@ class LiteratureTimer:
     def end(self) -> None:
         """Stop watching soon."""
         self._stopped.set()
+        self._woken.set()
+
+    def look_soon(self) -> None:
+        """Look now rather than at the next stroke."""
+        self._woken.set()
 
     def run(self) -> None:
         """Watch the clock until told to stop."""
-        wait_s = FIRST_LOOK_S
-        while not self._stopped.wait(wait_s):
-            wait_s = LOOK_EVERY_S
+        self._woken.wait(FIRST_LOOK_S)
+        while not self._stopped.is_set():
+            self._woken.clear()
             try:
                 self.look()
             except Exception as error:
                 log.warning("literature: %s", reason(error))
+            self._woken.wait(LOOK_EVERY_S)
 
     def look(self) -> None:
         """Do all that is due."""

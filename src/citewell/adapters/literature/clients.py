@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from citewell.adapters.literature.records import europepmc_article, full_text, pubmed_articles
+from citewell.adapters.literature.reference_files import csl_references
 from citewell.adapters.remote import RETRY_AFTER_S, TransientFailure, is_local, is_safe, spread
 from citewell.errors import CitewellError, DamagedFile, InputError, NotFound, TooLarge, Unavailable
 from citewell.types.literature import Article, ArticleId, SearchedArticles, SourceName
@@ -30,6 +32,7 @@ UNREADABLE = "{source} sent an answer that could not be read. Try again later."
 
 DOI_CANDIDATES = 5
 """Articles that PubMed may list for a DOI; the one that has it is known once they are read."""
+ZOTERO_LIBRARY, ZOTERO_KEY = re.compile(r"(?:users|groups)/[0-9]{1,12}"), re.compile(r"[A-Z0-9]{8}")
 T = TypeVar("T")
 
 Found = Mapping[ArticleId, Article | CitewellError]
@@ -319,6 +322,36 @@ class EuropePmc:
             return None
         reply = self._server.get(f"{article.pmcid}/fullTextXML", {})
         return None if reply is None else full_text(reply.data, article)
+
+
+class Zotero:
+    """A library of Zotero's web API, version 3."""
+
+    label = "Zotero"
+
+    def __init__(self, address: str, *, key: str | None, max_bytes: int) -> None:
+        headers = {"Zotero-API-Version": "3", **({"Zotero-API-Key": key} if key else {})}
+        self._server = Server(self.label, address, pause_s=PAUSE_S, max_bytes=max_bytes, headers=headers)
+
+    def close(self) -> None:
+        self._server.close()
+
+    def references(self, library: str, collection: str | None = None) -> Iterator[tuple[int, Article | InputError]]:
+        """The references of a library or of one of its collections, page by page."""
+        if not ZOTERO_LIBRARY.fullmatch(library) or not ZOTERO_KEY.fullmatch(collection or "A" * 8):
+            raise InputError("Name a Zotero library as users/NUMBER or groups/NUMBER, and a collection by its key.")
+        place = f"{library}/collections/{collection}" if collection else library
+        first = 0
+        while True:
+            asked = {"format": "csljson", "limit": str(AT_ONCE), "start": str(first)}
+            reply = self._server.get(f"{place}/items/top", asked)
+            if reply is None:
+                raise NotFound("Zotero has no such library or collection. Check its number and key.")
+            page = list(csl_references(reply.data.decode("utf-8", "replace")))
+            yield from ((first + number, article) for number, article in page)
+            if len(page) < AT_ONCE:
+                return
+            first += len(page)
 
 
 def parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -71,6 +71,7 @@ def library_page(
         max_files=MAX_FILES,
         journeys=site.app.journeys.all(visitor.whole),
         accepted=ACCEPTED,
+        literature=site.app.settings.literature,
     )
 
 
