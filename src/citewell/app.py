@@ -31,6 +31,7 @@ from citewell.types import (
     Filing,
     Hit,
     LibraryEntry,
+    Role,
     Scope,
     SentenceCheck,
     Source,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from citewell.adapters.store.journeys import SqlJourneys
     from citewell.adapters.store.literature import SqlLiterature
     from citewell.adapters.store.second_factor import SqlSecondFactors
+    from citewell.adapters.store.shares import SqlShares
     from citewell.adapters.store.trail import SqlTrail
     from citewell.adapters.store.users import SqlPeople
     from citewell.adapters.store.watched import SqlWatched
@@ -95,6 +97,7 @@ if TYPE_CHECKING:
     from citewell.clinical import Lexicon
     from citewell.clinical.languages import Language
     from citewell.consult_wiring import Consultations
+    from citewell.history import AuditRecord, Share
     from citewell.ingest.library_changes import AddedDocument, FileOutcome
     from citewell.ingest.parse_cut_embed import FileReader, Step
     from citewell.ingest.worker import Worker
@@ -377,6 +380,13 @@ class App:
         from citewell.adapters.store.watched import SqlWatched
 
         return SqlWatched(self.library.engine, self.library.path)
+
+    @cached_property
+    def shares(self) -> SqlShares:
+        """Links to answers."""
+        from citewell.adapters.store.shares import SqlShares
+
+        return SqlShares(self.library.engine, self.library.path)
 
     @cached_property
     def trail(self) -> SqlTrail:
@@ -709,6 +719,31 @@ class App:
         admin = self.admin_email(asker.tenant)
         to = route(REPORTED + problem, cited, scope=asker.scope, owners=self.people, admin_email=admin)
         return self.ask_service.inbox.file(answer_id, to, asker)
+
+    def share(self, answer_id: str, *, asker: User | None = None) -> Share:
+        """A link to an answer of the asker's, for their tenant."""
+        asker = asker or self.owner()
+        answer = self.ask_service.audit.read(answer_id, asker).words.get("answer") or {}
+        if not answer.get("citations"):
+            raise InputError("Only an answer with sources can be shared.")
+        return self.shares.make(answer_id, asker)
+
+    def unshare(self, answer_id: str, *, asker: User | None = None) -> None:
+        """End the link to an answer of the asker's."""
+        asker = asker or self.owner()
+        self.ask_service.audit.read(answer_id, asker)
+        self.shares.end(answer_id, asker.tenant)
+
+    def shared(self, share_id: str, *, asker: User | None = None) -> tuple[Share, AuditRecord]:
+        """What a link leads to; nothing for whoever may not see all that the answer rests on."""
+        from citewell.adapters.store.shares import NO_SUCH_LINK
+
+        asker = asker or self.owner()
+        share, service = self.shares.find(share_id, asker.tenant), self.ask_service
+        record = service.audit.read(share.answer_id, replace(asker, role=Role.ADMIN))
+        if record.entry.user_id != asker.user_id and not service.is_open_to(record.words, asker):
+            raise NotFound(NO_SUCH_LINK)
+        return share, service.as_known_now(record)
 
     def check(
         self, text: str, *, against: str | None = None, evidence: str | None = None, scope: Scope | None = None

@@ -304,6 +304,16 @@ class Inbox(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A link to an answer, for everyone in the tenant with access to all that it rests on."""
+
+    id: str
+    answer_id: str
+    made_by: str
+    made_at: datetime
+
+
 # ------------------------------------------------------------------------------------------------------- the ending
 
 

@@ -208,10 +208,13 @@ class AskService:
             words = records[item.answer_id].words if item.answer_id in records else None
             if words is None or item.reason.startswith(REPORTED) or same_words(words["question"]) != wanted:
                 continue
-            is_open = words["scope"]["subject"] is None and not _passages(words["evidence"], asker, self.library)[1]
-            if item.asked_by == asker.user_id or is_open:
+            if item.asked_by == asker.user_id or self.is_open_to(words, asker):
                 return item
         return None
+
+    def is_open_to(self, words: Mapping[str, Any], asker: User) -> bool:
+        """Whether a question of another may be read: it is about nobody and rests on nothing kept from this person."""
+        return words["scope"]["subject"] is None and not _passages(words["evidence"], asker, self.library)[1]
 
     def case(self, routed_id: str, asker: User) -> Case:
         """A question that was passed on, as far as this person may see it."""

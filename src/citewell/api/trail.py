@@ -59,6 +59,7 @@ KINDS = {
     "users": "user",
     "tags": "tag",
     "journeys": "journey",
+    "shared": "answer",
     "me": "account",
     "sign-out": "session",
     "upload": "document",

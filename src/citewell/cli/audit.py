@@ -71,6 +71,26 @@ def show(context: typer.Context, answer: AnswerId, home: Home = None, json: Json
 
 
 @app.command()
+def share(
+    context: typer.Context,
+    answer: AnswerId,
+    end: Annotated[bool, typer.Option("--end", help="End the link instead.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Make a link to an answer for everyone here with access to all of its sources."""
+    with opened(context, home) as library:
+        full = answer_id(library, answer)
+        made = None if end else library.share(full)
+        if made is None:
+            library.unshare(full)
+    if json:
+        print_json({"answer_id": full, "path": made and f"/shared/{made.id}"})
+    else:
+        typer.echo("The link no longer works." if made is None else f"/shared/{made.id}")
+
+
+@app.command()
 def references(
     context: typer.Context,
     answer: AnswerId,

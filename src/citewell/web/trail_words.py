@@ -20,6 +20,7 @@ THINGS = {
     "tag": "tag",
     "journey": "journey",
     "account": "account",
+    "answer": "answer",
     "search": "search",
 }
 """What an action is about, by the word before its dot."""
@@ -41,6 +42,7 @@ DEEDS = {
     "sign": "signed",
     "import": "added to",
     "share": "shared",
+    "unshare": "no longer shared",
 }
 """What was done with it, by the word after; others are said as they are."""
 

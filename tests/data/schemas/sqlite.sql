@@ -115,3 +115,6 @@ CREATE TABLE watched_folders ( id VARCHAR(36) NOT NULL, tenant VARCHAR(64) NOT N
 CREATE TABLE watched_files ( folder_id VARCHAR(36) NOT NULL, path TEXT NOT NULL, mark TEXT NOT NULL, content_hash VARCHAR(64) NOT NULL, document_id VARCHAR(36), is_ours BOOLEAN NOT NULL, is_gone BOOLEAN NOT NULL, problem TEXT, CONSTRAINT pk_watched_files PRIMARY KEY (folder_id, path), CONSTRAINT fk_watched_files_folder_id FOREIGN KEY(folder_id) REFERENCES watched_folders (id) ON DELETE CASCADE );
 CREATE INDEX ix_watched_files_document ON watched_files (document_id);
 UPDATE alembic_version SET version_num='0015' WHERE alembic_version.version_num = '0014';
+-- 0016
+CREATE TABLE shares ( id VARCHAR(36) NOT NULL, tenant VARCHAR(64) NOT NULL, answer_id VARCHAR(36) NOT NULL, made_by VARCHAR(36) NOT NULL, made_at DATETIME NOT NULL, CONSTRAINT pk_shares PRIMARY KEY (id), CONSTRAINT uq_shares_tenant UNIQUE (tenant, answer_id) );
+UPDATE alembic_version SET version_num='0016' WHERE alembic_version.version_num = '0015';

@@ -22,7 +22,7 @@ from sqlalchemy.pool import QueuePool
 from citewell.adapters.store.invalid_characters import refuse_unkeepable
 from citewell.errors import DiskFull, LibraryBusy, LibraryError, LibraryReadOnly, SchemaTooNew
 
-SCHEMA_VERSION = "0015"
+SCHEMA_VERSION = "0016"
 BUSY_TIMEOUT_MS = 30_000
 CONNECTIONS = 40
 """As many as threads of a server may read at the same time."""

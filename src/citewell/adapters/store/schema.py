@@ -493,6 +493,18 @@ routed = Table(
 )
 """Questions handed to a person."""
 
+shares = Table(
+    "shares",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("tenant", String(64), nullable=False),
+    Column("answer_id", String(36), nullable=False),
+    Column("made_by", String(36), nullable=False),
+    Column("made_at", DateTime, nullable=False),
+    UniqueConstraint("tenant", "answer_id"),
+)
+"""Links to answers within a tenant; a link that was ended is gone."""
+
 # ---------------------------------------------------------------------------------------------- facts of a person
 
 facts = Table(

@@ -135,3 +135,19 @@ class ReplayResponse(ResponseBody):
     erased: list[dict[str, Any]]
     notes: list[str]
     now: dict[str, Any]
+
+
+class ShareResponse(ResponseBody):
+    """A link to an answer: /shared/ and its ID."""
+
+    id: str
+    answer_id: str
+    made_by: str
+    made_at: datetime
+
+
+class SharedResponse(ShareResponse):
+    """What a link leads to."""
+
+    question: str
+    answer: dict[str, Any]

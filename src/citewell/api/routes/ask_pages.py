@@ -15,19 +15,20 @@ from starlette.concurrency import run_in_threadpool
 from citewell.answer.events import AnswerStarted
 from citewell.api.ask_places import ask_page, open_records, record_parts
 from citewell.api.asking import Asking, answered, asker_of, begun
-from citewell.api.history import talks, turns
+from citewell.api.history import names, talks, turns
 from citewell.api.paging import Paging
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import require_our_form
 from citewell.api.routes.search_pages import examples
 from citewell.api.server_state import UNDER_WAY, Here, ServerState, is_answering
+from citewell.api.trail import also
 from citewell.api.vault_sessions import AllVaults, OpenVaults, asked
 from citewell.api.visitor import Governor, Member, Reader, Visitor
 from citewell.errors import CitewellError, NotFound
 from citewell.history import HistoryPage
 from citewell.types import AskOptions, LibraryEntry
 from citewell.types.tags import RESERVED_TAGS
-from citewell.web.answers import ShownTurn
+from citewell.web.answers import ShownTurn, turn
 from citewell.web.ask_box import LIBRARY
 
 router = APIRouter()
@@ -218,6 +219,42 @@ def report(
     require_our_form(request, csrf)
     site.app.report(answer_id, problem, asker=visitor.asker())
     return RedirectResponse("/asked", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.post("/ask/{answer_id}/share")
+def share(*, request: Request, site: Here, visitor: Member, answer_id: str, csrf: Csrf = "") -> Response:
+    """Make a link to an answer for others here, and show it."""
+    require_our_form(request, csrf)
+    made = site.app.share(answer_id, asker=visitor.asker())
+    also("answer.share", answer_id)
+    return RedirectResponse(f"/shared/{made.id}", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.post("/ask/{answer_id}/unshare")
+def unshare(*, request: Request, site: Here, visitor: Member, answer_id: str, csrf: Csrf = "") -> Response:
+    """End the link to an answer."""
+    require_our_form(request, csrf)
+    site.app.unshare(answer_id, asker=visitor.asker())
+    also("answer.unshare", answer_id)
+    return RedirectResponse(f"/audit/{answer_id}", status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.get("/shared/{share_id}")
+def shared(request: Request, site: Here, visitor: Reader, share_id: str) -> Response:
+    """An answer that somebody shared, with its sources."""
+    share, record = site.app.shared(share_id, asker=visitor.asker())
+    also("answer.open", share.answer_id)
+    return site.page(
+        "shared.html",
+        visitor,
+        nav="ask",
+        share=share,
+        record=record,
+        turn=turn(record.words["question"], record.words["answer"]),
+        names=names(site, visitor, [share.made_by]),
+        may_end=visitor.may("govern") or share.made_by == visitor.user_id,
+        address=str(request.url.replace(query="")),
+    )
 
 
 def _failed(site: ServerState, visitor: Visitor, safe: OpenVaults, filled: Filled, problem: Problem) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -12,13 +13,21 @@ from citewell.answer.references import REFERENCE_FORMATS, ReferenceFormatName
 from citewell.answer_export import MEDIA_TYPES, AnswerFormat, exported
 from citewell.api.asking import in_turn
 from citewell.api.bodies.base import MAX_NUMBER
-from citewell.api.bodies.history import ProofResponse, RecordResponse, RecordsResponse, ReplayResponse
+from citewell.api.bodies.history import (
+    ProofResponse,
+    RecordResponse,
+    RecordsResponse,
+    ReplayResponse,
+    SharedResponse,
+    ShareResponse,
+)
 from citewell.api.guidelines import whole_asker
 from citewell.api.request_checks import our_request
 from citewell.api.routes.documents import disposition
 from citewell.api.server_state import Here
-from citewell.api.visitor import Governor, Member
-from citewell.history import Proof
+from citewell.api.trail import also
+from citewell.api.visitor import Governor, Member, Reader
+from citewell.history import Proof, Share
 
 router = APIRouter(prefix="/api/v1/audit")
 
@@ -72,6 +81,29 @@ def export(site: Here, visitor: Member, answer_id: str, format: AnswerFormat = A
     record = service.as_known_now(service.audit.read(answer_id, visitor.asker()))
     headers = {"Content-Disposition": disposition(f"answer.{format.value}")}
     return Response(exported(record, format), media_type=MEDIA_TYPES[format], headers=headers)
+
+
+@router.get("/shared/{share_id}", response_model=SharedResponse)
+def shared(site: Here, visitor: Reader, share_id: str) -> dict[str, Any]:
+    """An answer that somebody shared; not found for whoever may not see all that it rests on."""
+    share, record = site.app.shared(share_id, asker=visitor.asker())
+    also("answer.open", share.answer_id)
+    return {**asdict(share), "question": record.words["question"], "answer": record.words["answer"]}
+
+
+@router.post("/{answer_id}/share", response_model=ShareResponse, dependencies=[Depends(our_request)])
+def share(site: Here, visitor: Member, answer_id: str) -> Share:
+    """A link to an answer, for everyone in the tenant with access to all that it rests on."""
+    made = site.app.share(answer_id, asker=visitor.asker())
+    also("answer.share", answer_id)
+    return made
+
+
+@router.delete("/{answer_id}/share", status_code=HTTPStatus.NO_CONTENT, dependencies=[Depends(our_request)])
+def unshare(site: Here, visitor: Member, answer_id: str) -> None:
+    """End the link to an answer."""
+    site.app.unshare(answer_id, asker=visitor.asker())
+    also("answer.unshare", answer_id)
 
 
 @router.post("/{answer_id}/replay", response_model=ReplayResponse, dependencies=[Depends(our_request)])
