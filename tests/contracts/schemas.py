@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 FOLDER = Path(__file__).parents[1] / "data" / "schemas"
-VERSIONS = [f"{number:04}" for number in range(1, 16)]
+VERSIONS = [f"{number:04}" for number in range(1, 17)]
 
 
 def make_schema(connection: Connection, version: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from citewell.history import TrailFilter
 from citewell.types import Filing, Role, Scope
 from tests.web.conftest import follow
 
@@ -142,3 +143,44 @@ def test_a_mistake_on_the_admin_page_is_told_and_nothing_is_lost(own: Any, visit
     expect(page.locator("[role=alert]")).to_contain_text("is not a valid tag")
     expect(form.locator("[name=email]")).to_have_value("ann@clinic.example")
     assert own.app.people.all(tenant="local") == []
+
+
+def test_an_answer_is_shared_with_whoever_may_see_its_sources_until_the_link_is_ended(own: Any, visit: Any) -> None:
+    for entry in own.app.entries():
+        own.app.library.refile(entry.id, filing=Filing(tags=frozenset({"wards"})), scope=Scope.owner("local"))
+    people = own.app.people
+    for name, tags in (("ann", ["wards"]), ("bob", ["wards"]), ("eve", [])):
+        email = f"{name}@clinic.example"
+        people.add(tenant="local", email=email, name=name.title(), role=Role.MEMBER, tags=tags, password=PASSWORD)
+    page = visit(own)
+    sign_in(page, own, "ann@clinic.example")
+    page.fill("#q", "who needs heparin bridging for AF")
+    page.press("#q", "Enter")
+    with page.expect_navigation():
+        page.click("button:text-is('Share')", timeout=60_000)
+    link = page.input_value("#link")
+    sign_in(page, own, "bob@clinic.example")
+    page.goto(link)
+    expect(page.locator("main > .help")).to_contain_text("Shared by Ann on")
+    expect(page.locator(".sentence").first).to_contain_text("Offer bridging")
+    expect(page.locator("#link, .report, .export")).to_have_count(0)
+    page.locator(".sentence .chip").first.click()
+    page.wait_for_selector("#source .source-title")
+    sign_in(page, own, "eve@clinic.example")
+    answered = page.request.get(link)
+    assert (answered.status, "bridging" in answered.text()) == (404, False)
+    sign_in(page, own, "ann@clinic.example")
+    page.goto(link)
+    with page.expect_navigation():
+        page.click("text=Stop sharing")
+    assert page.request.get(link).status == 404
+    kept = own.app.trail.records("local", TrailFilter(action="answer"))
+    names = people.names({record.event.user_id for record in kept}, tenant="local")
+    assert [(names[record.event.user_id], record.event.action) for record in reversed(kept)] == [
+        ("Ann", "answer.share"),
+        ("Ann", "answer.open"),
+        ("Bob", "answer.open"),
+        ("Eve", "answer.open"),
+        ("Ann", "answer.unshare"),
+        ("Ann", "answer.open"),
+    ]
