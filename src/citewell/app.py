@@ -428,7 +428,6 @@ class App:
 
     @cached_property
     def chat(self) -> GuidelineChat:
-        """The guidelines chat."""
         from citewell.assistants.guidelines.chat_service import NAME, GuidelineChat
 
         def ask_service(assistant: Callable[[], Assistant], past_assistant: AssistantAt) -> AskService:

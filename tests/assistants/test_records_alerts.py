@@ -159,7 +159,7 @@ def test_an_alert_that_is_not_there_cannot_be_dismissed(record: Record, alert_id
 def test_what_a_person_adds_is_theirs_and_checked(record: Record) -> None:
     fact = record.add("symptom", {"specific": "headache", "severity": 3, "recorded": "2024-02-01", "onset": None})
     assert (fact.origin.via, fact.is_verified) == (FactOrigin.PATIENT, True)
-    assert record.facts.symptoms(record.scope) == [fact]
+    assert record.facts.all(record.scope, kind="symptom") == [fact]
     for kind, fields in (
         ("symptom", {"specific": "headache", "severity": 9, "recorded": "2024-02-01"}),
         ("symptom", {"specific": "headache"}),

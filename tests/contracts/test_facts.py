@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -140,13 +139,6 @@ def test_putting_the_same_again_changes_nothing(facts: SqlFacts) -> None:
 
 
 def test_looking_up(facts: SqlFacts) -> None:
-    assert facts.active_medications(MINE) == [WARFARIN]
-    for name in ("warfarin", "COUMADIN", "Warfarin  Sodium"):
-        assert facts.medications_named(name, MINE) == [WARFARIN]
-    assert facts.medications_named("prednisolone", MINE) == [PREDNISOLONE]
-    for name in ("far", "", "%", "warfari", "|"):
-        assert facts.medications_named(name, MINE) == []
-    assert facts.allergies(MINE) == [PENICILLIN]
     assert names(facts.latest_results(MINE)) == [INR[2].id, PRESSURE.id]
     assert facts.trend("inr", MINE) == facts.trend("34714-6", MINE) == INR
     assert facts.critical_results(MINE) == [INR[1]]
@@ -162,15 +154,6 @@ def test_the_trend_of_a_part_is_that_part(facts: SqlFacts) -> None:
         (),
     )
     assert facts.trend("blood pressure", MINE) == [PRESSURE]
-
-
-def test_symptoms_by_time_and_by_medicine(facts: SqlFacts) -> None:
-    assert facts.symptoms(MINE) == facts.symptoms(MINE, medication_id=WARFARIN.id) == [HEADACHE]
-    assert facts.symptoms(MINE, since=datetime(2024, 2, 2, tzinfo=UTC)) == []
-    assert facts.symptoms(MINE, since=datetime(2024, 1, 1, tzinfo=UTC), until=datetime(2024, 3, 1, tzinfo=UTC)) == [
-        HEADACHE
-    ]
-    assert facts.symptoms(MINE, medication_id=PREDNISOLONE.id) == []
 
 
 def test_nobody_else_sees_or_changes_them(facts: SqlFacts) -> None:

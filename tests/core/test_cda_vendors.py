@@ -597,7 +597,7 @@ def test_the_answer_tells_how_insulin_is_taken(app: App) -> None:
     entry = medicine(LANTUS, '<doseQuantity value="30" unit="[iU]"/>' + BEDTIME, state='<statusCode code="active"/>')
     rows = table("Medication | Directions", "Insulin Glargine 100 units/mL | inject 30 units at night")
     record.import_source(document(section("10160-0", rows, entry)))
-    (fact,) = record.facts.active_medications(record.scope)
+    (fact,) = record.facts.all(record.scope, kind="medication")
     said = fact_lines([fact], now=datetime(2026, 1, 1, tzinfo=UTC))[0].text
     assert "Insulin Glargine 30 units, at bedtime" in said
     assert "Instructions: inject 30 units at night" in said

@@ -66,12 +66,18 @@ def shape(record: Record) -> list[Any]:
     return sorted(told, key=lambda pair: str(pair[0]["id"]))
 
 
+def active(record: Record, kind: str) -> list[Any]:
+    """What holds or is taken now."""
+    found: list[Any] = record.facts.all(record.scope, kind=kind)
+    return [one for one in found if getattr(one, "is_active", None) or getattr(one, "status", None) == "active"]
+
+
 def test_a_record_comes_in_again_as_it_went_out(record: Record, elsewhere: Record) -> None:
     imported = elsewhere.import_source(Source(record.export(), "record.json"))
     assert imported.change == FactCounts(added=len(record.facts.all(record.scope)))
     assert shape(elsewhere) == shape(record)
     assert [one.name for one in elsewhere._app.entries()] == [one.name for one in record._app.entries()]
-    assert [one.reaction for one in elsewhere.facts.allergies(elsewhere.scope) if one.origin.document_id] == ["hives"]
+    assert [one.reaction for one in active(elsewhere, "allergy") if one.origin.document_id] == ["hives"]
     again = elsewhere.import_source(Source(elsewhere.export(), "record.json"))
     assert again.change == FactCounts(same=len(record.facts.all(record.scope)))
     assert len(elsewhere._app.entries()) == 2
@@ -85,7 +91,7 @@ def test_importing_it_where_it_came_from_changes_nothing(record: Record) -> None
 
 def test_what_was_rejected_stays_out(record: Record, elsewhere: Record) -> None:
     elsewhere.import_source(Source(record.export(), "record.json"))
-    assert [fact.generic_name for fact in elsewhere.facts.active_medications(elsewhere.scope)] == ["Warfarin sodium"]
+    assert [fact.generic_name for fact in active(elsewhere, "medication")] == ["Warfarin sodium"]
 
 
 def test_others_can_read_it_by_its_fhir_fields_alone(record: Record, elsewhere: Record) -> None:
@@ -94,8 +100,8 @@ def test_others_can_read_it_by_its_fhir_fields_alone(record: Record, elsewhere: 
         one["resource"].pop("extension", None)
     del told["identifier"]
     elsewhere.import_source(Source(json.dumps(told).encode(), "plain.json"))
-    assert {fact.allergen for fact in elsewhere.facts.allergies(elsewhere.scope)} == {"Penicillin V", "Penicillin"}
-    assert {fact.generic_name for fact in elsewhere.facts.active_medications(elsewhere.scope)} == {"Warfarin sodium"}
+    assert {fact.allergen for fact in active(elsewhere, "allergy")} == {"Penicillin V", "Penicillin"}
+    assert {fact.generic_name for fact in active(elsewhere, "medication")} == {"Warfarin sodium"}
     assert [one.value for one in elsewhere.facts.trend("inr", elsewhere.scope)] == [2.4, 9.1, 2.6, 9.1]
     assert len(elsewhere.facts.critical_results(elsewhere.scope)) == 2
 

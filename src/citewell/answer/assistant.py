@@ -109,7 +109,6 @@ class LibraryAssistant(ABC):
         yield from finish(pieces, request, verify=self.verify, judge=judge)
 
     def setup(self) -> Mapping[str, Any]:
-        """What it is set to, so that an answer can be told from another's later."""
         known = {name: value for name, value in asdict(self.policy).items() if value is not None}
         policy = {**known, "shown": sorted(verdict.value for verdict in self.policy.shown)}
         reader = "off" if self.reader is None else self.reader.name

@@ -199,7 +199,6 @@ class ModelWriter:
         return self._reply
 
     def count(self, text: str) -> int:
-        """Tokens of a text."""
         return self._model.count(text)
 
     def write(self, question: str, context: Context, *, rules: str, begun_at: float | None = None) -> Iterator[str]:

@@ -163,7 +163,6 @@ class ScoredCandidate:
     """How near each of its sentences is."""
 
     def ranked(self, layout: SentenceLayout) -> RankedCandidate:
-        """The same, with its sentences."""
         spans = layout.spans[self.first : self.first + len(self.cosines)]
         near = zip(spans, self.cosines.tolist(), strict=True)
         why = _why(self.candidate, tuple((start, end, cosine) for (start, end), cosine in near))

@@ -133,7 +133,6 @@ class ReferenceFormat:
 
 
 def ris(cited: Iterable[Reference]) -> str:
-    """The references as RIS."""
     return "\n".join(_ris_lines(reference) for reference in cited)
 
 

@@ -57,7 +57,6 @@ class Health:
 
     @classmethod
     def of(cls, site: ServerState) -> Health:
-        """The health of a site."""
         chosen = site.app.settings
         asked: dict[PartName, Ask] = {
             "store": lambda: ask_store(site),

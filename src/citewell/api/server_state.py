@@ -366,7 +366,6 @@ class ServerState:
         return self._opened.get(key, lambda: Opened(*self.app.show(document_id, whole)))
 
     def entry(self, document_id: str, scope: Scope) -> LibraryEntry:
-        """One document version."""
         return self.app.library.entry(document_id, scope)
 
     def page_image(self, document_id: str, number: int, *, scope: Scope, width_px: int) -> bytes:
@@ -404,7 +403,6 @@ def is_answering(entry: LibraryEntry) -> bool:
 
 
 def site_of(request: Request) -> ServerState:
-    """The site that a request is for."""
     site: ServerState = request.app.state.site
     return site
 

@@ -41,11 +41,6 @@ class Canonical:
         """The titles of the sections that are open now."""
         return tuple(title for _, title in self._path)
 
-    @property
-    def next_offset(self) -> int:
-        """Where a block of a kind unlike the last one would start."""
-        return self._length + (2 if self.blocks else 0)
-
     def heading(self, title: str, *, level: int, page: int | None = None) -> tuple[int, int] | None:
         """Open a section at `level` (1 is outermost), closing those at or below it."""
         if not title.strip():

@@ -76,7 +76,6 @@ class WordPiece:
         return encoding.ids, encoding.offsets
 
     def count(self, text: str) -> int:
-        """The number of tokens, without special ones."""
         return len(self._tokenizer.encode(encodable(text), add_special_tokens=False))
 
     def ids(self, texts: Sequence[str], *, max_tokens: int) -> list[list[int]]:

@@ -90,7 +90,6 @@ def back_up_now(app: App, schedule: BackupSchedule) -> Copied:
 
 
 def required(settings: Settings) -> BackupSchedule:
-    """The schedule, or how to set one."""
     schedule = BackupSchedule.of(settings)
     if schedule is None:
         raise InputError(NOT_SET)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
-from typing import Literal, Protocol
-
-from citewell.types import Scope
-from citewell.types.facts import Allergy, Fact, LabResult, Medication, Symptom
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,66 +60,3 @@ class Paper:
     """How sure OCR was of its words; None where nothing had to be read from a picture."""
     is_verified: bool = False
     """Whether the person has said that the kind is right."""
-
-
-class FactStore(Protocol):
-    """The facts of a person; those that they rejected are not there."""
-
-    def put(self, facts: Sequence[Fact], *, scope: Scope) -> FactCounts:
-        """Keep facts by their ids, all or none; what a person corrected or rejected stays so."""
-        ...
-
-    def all(self, scope: Scope, *, kind: str | None = None) -> list[Fact]:
-        """Every fact, or those of one kind, newest first."""
-        ...
-
-    def remembered(self, scope: Scope) -> Sequence[Fact]:
-        """The same, from memory while no fact has changed."""
-        ...
-
-    def one(self, fact_id: str, scope: Scope) -> Fact:
-        """One fact by its id."""
-        ...
-
-    def active_medications(self, scope: Scope) -> list[Medication]:
-        """What is taken now."""
-        ...
-
-    def medications_named(self, name: str, scope: Scope) -> list[Medication]:
-        """Every medicine, past ones too, of this generic, brand or ingredient name."""
-        ...
-
-    def latest_results(self, scope: Scope) -> list[LabResult]:
-        """The newest result of every test, however old it is."""
-        ...
-
-    def trend(self, test: str, scope: Scope) -> list[LabResult]:
-        """All results of a test by its name or code, oldest first; of a panel, the part that is meant."""
-        ...
-
-    def critical_results(self, scope: Scope) -> list[LabResult]:
-        """Results that were flagged critical, newest first."""
-        ...
-
-    def allergies(self, scope: Scope) -> list[Allergy]:
-        """Allergies that hold now."""
-        ...
-
-    def no_known_allergies(self, scope: Scope) -> list[Allergy]:
-        """Where the record says in so many words that there are none, which an empty list does not say."""
-        ...
-
-    def symptoms(
-        self,
-        scope: Scope,
-        *,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        medication_id: str | None = None,
-    ) -> list[Symptom]:
-        """Symptoms in a range of time, or noted with a medicine, newest first."""
-        ...
-
-    def unverified(self, scope: Scope) -> list[Fact]:
-        """What waits for a person to confirm, correct or reject it."""
-        ...

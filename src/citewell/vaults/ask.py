@@ -22,10 +22,10 @@ from citewell.types import User
 from citewell.wiring import make_ask_service, search_at
 
 if TYPE_CHECKING:
+    from citewell.adapters.records.facts import SqlFacts
     from citewell.answer.service import AskService
     from citewell.app import App
     from citewell.history import Conversations
-    from citewell.ports.records import FactStore
     from citewell.types import Emergency, Message, Scope
 
 LONGEST_NAME = 250
@@ -35,7 +35,7 @@ CONVERSATIONS, TURNS = 3, 4
 
 
 def make_records_assistant(
-    app: App, facts: FactStore, *, places: FactDocuments | None = None, alike: Alike | None = None
+    app: App, facts: SqlFacts, *, places: FactDocuments | None = None, alike: Alike | None = None
 ) -> Records:
     """The assistant of an open record, as its owner has set it; what it has opened is kept for the next question."""
     chosen = SqlRecordSettings(app.library.engine, app.library.path).choices(app.scope_of_owner())
@@ -74,7 +74,7 @@ def _near(app: App) -> Nearness:
     return nearness(app.built_in.embed, books.vectors(examples()[1]))
 
 
-def make_record_service(app: App, facts: FactStore) -> AskService:
+def make_record_service(app: App, facts: SqlFacts) -> AskService:
     """Where a person asks their record; it stays inside the vault."""
     places, alike = FactDocuments(app.library), _alike(app)
 

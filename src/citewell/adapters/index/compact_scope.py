@@ -149,7 +149,6 @@ def _joined(many: Sequence[_TermPairs]) -> _TermPairs:
 
 
 def _sums(rows: NDArray[np.intp], values: Scores, row_count: int) -> Scores:
-    """The sum of the values at each row."""
     sums: Scores = np.bincount(rows, values, minlength=row_count).astype(np.float64, copy=False)
     return sums
 

@@ -76,7 +76,6 @@ class ExactIndex:
         return self.candidates_of_each([(vector, terms)], scope=scope, limit=limit)[0]
 
     def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
-        """The same of several questions, after one look at what the scope may see."""
         view = self._view(scope)
         if limit <= 0 or not view:
             return [[] for _ in asked]
@@ -97,7 +96,6 @@ class ExactIndex:
         *,
         limit: int,
     ) -> list[Candidate]:
-        """The candidates in these parts."""
         hands = self._hands if sum(part.rows for part in parts) >= ROUGH_ROWS else HelperThreads(helpers=0)
         near, (matches, best) = hands.both(
             lambda: nearest(parts, vector, scored, limit=limit, hands=hands),

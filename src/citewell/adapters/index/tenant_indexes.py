@@ -26,7 +26,6 @@ class TenantIndex:
             return index.candidates(vector, terms, scope=scope, limit=limit)
 
     def candidates_of_each(self, asked: Sequence[Asked], *, scope: Scope, limit: int) -> list[list[Candidate]]:
-        """The same of several questions, after one look at what the scope may see."""
         with self._used(scope.tenant) as index:
             return index.candidates_of_each(asked, scope=scope, limit=limit)
 

@@ -332,7 +332,6 @@ class RemoteServer(ABC):
         self._client = self.vendor.connect(url, key, timeout_s)
 
     def models(self) -> list[ModelInfo]:
-        """The models that are there now."""
         try:
             return self._list()
         except Exception as error:
@@ -362,7 +361,6 @@ class RemoteServer(ABC):
         return server_memory(self.endpoint.url)
 
     def close(self) -> None:
-        """Let go of connections."""
         self._client.close()
 
     @abstractmethod

@@ -157,7 +157,6 @@ def _matrix(shape: Any) -> Matrix:
 
 
 def _times(first: Matrix, then: Matrix) -> Matrix:
-    """One matrix that does `first` and `then` the other."""
     a, b, c, d, e, f = first
     p, q, r, s, t, u = then
     return a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, e * p + f * r + t, e * q + f * s + u

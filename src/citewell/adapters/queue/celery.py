@@ -75,7 +75,6 @@ class CeleryQueue:
         self._lost_at: float | None = None
 
     def nudge(self) -> bool:
-        """Say that a document waits; whether that could be said."""
         if self._lost_at is not None and time.monotonic() - self._lost_at < LOST_S:
             return False
         try:

@@ -59,15 +59,12 @@ class ZippedFiles:
 
     @property
     def names(self) -> Sequence[str]:
-        """The files, without the folders."""
         return sorted(name for name in self._zip.entries if not name.endswith("/"))
 
     def read(self, name: str) -> bytes:
-        """All of one file, within the budget of the zip."""
         return self._zip.read(name)
 
     def opened(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """One file as a stream."""
         return self._zip.opened(name)
 
 
@@ -85,11 +82,9 @@ class FolderFiles:
 
     @property
     def names(self) -> Sequence[str]:
-        """The files."""
         return self._names
 
     def read(self, name: str) -> bytes:
-        """All of one file, within the budget of the folder."""
         try:
             data = (self._folder / name).read_bytes()
         except OSError as error:
@@ -100,7 +95,6 @@ class FolderFiles:
         return data
 
     def opened(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """One file as a stream."""
         return (self._folder / name).open("rb")
 
 
@@ -112,11 +106,9 @@ class SingleFile:
 
     @property
     def names(self) -> Sequence[str]:
-        """Its name."""
         return [APPLE_EXPORT]
 
     def read(self, name: str) -> bytes:  # noqa: ARG002
-        """All of it."""
         return self.source.data
 
     def opened(self, name: str) -> AbstractContextManager[IO[bytes]]:  # noqa: ARG002

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, func, insert, or_, select, update
 
-from citewell.adapters.records.fact_columns import ACTIVE, columns_of, folded, stored
+from citewell.adapters.records.fact_columns import columns_of, folded
 from citewell.adapters.records.facts_rows import (
     AS_READ,
     CONFIRMED,
@@ -30,16 +30,11 @@ from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.ports.records import FactCounts
 from citewell.types import EVERY, Scope
 from citewell.types.facts import (
-    NO_KNOWN,
-    Allergy,
     Fact,
     Flag,
     LabResult,
-    Medication,
-    MedicationStatus,
     Professional,
     RecordOwner,
-    Symptom,
 )
 from citewell.types.facts_json import fact_json, read_fact
 
@@ -158,15 +153,6 @@ class SqlFacts:
             raise NotFound(NO_SUCH_FACT)
         return str(found[0])
 
-    def active_medications(self, scope: Scope) -> list[Medication]:
-        """What is taken now."""
-        return _of(Medication, self._found(scope, *_kind(Medication), facts.c.status == MedicationStatus.ACTIVE.value))
-
-    def medications_named(self, name: str, scope: Scope) -> list[Medication]:
-        """Every medicine, past ones too, of this generic, brand or ingredient name."""
-        wanted = folded(name)
-        return _of(Medication, self._found(scope, *_kind(Medication), _named(wanted))) if wanted else []
-
     def latest_results(self, scope: Scope) -> list[LabResult]:
         """The newest result of every test, however old it is; one code is one test."""
         same_test = func.row_number().over(
@@ -189,32 +175,6 @@ class SqlFacts:
         """Results that were flagged critical, newest first."""
         critical = facts.c.status.in_([Flag.CRITICAL_LOW.value, Flag.CRITICAL_HIGH.value])
         return _of(LabResult, self._found(scope, *_kind(LabResult), critical))
-
-    def allergies(self, scope: Scope) -> list[Allergy]:
-        """Allergies that hold now."""
-        return _of(Allergy, self._found(scope, *_kind(Allergy), facts.c.status == ACTIVE))
-
-    def no_known_allergies(self, scope: Scope) -> list[Allergy]:
-        """Where the record says in so many words that there are none, which an empty list does not say."""
-        return _of(Allergy, self._found(scope, *_kind(Allergy), facts.c.code.in_(NO_KNOWN)))
-
-    def symptoms(
-        self,
-        scope: Scope,
-        *,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        medication_id: str | None = None,
-    ) -> list[Symptom]:
-        """Symptoms in a range of time, or noted with a medicine, newest first."""
-        wanted = _kind(Symptom)
-        if since is not None:
-            wanted.append(facts.c.at >= stored(since))
-        if until is not None:
-            wanted.append(facts.c.at <= stored(until))
-        if medication_id is not None:
-            wanted.append(facts.c.code == medication_id)
-        return _of(Symptom, self._found(scope, *wanted))
 
     def unverified(self, scope: Scope) -> list[Fact]:
         """What waits for a person to confirm, correct or reject it."""

@@ -34,7 +34,6 @@ SYSTEM = "urn:citewell:summary"
 PROFILES = "http://hl7.org/fhir/uv/ips/StructureDefinition"
 ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
 SUMMARY = ("60591-5", "Patient summary Document")
-NOT_TOLD = "This record says nothing about it, which does not mean that there is none."
 UNKNOWN_DAY: Json = {"extension": [{"url": ABSENT, "valueCode": "unknown"}]}
 
 

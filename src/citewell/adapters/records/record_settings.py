@@ -26,7 +26,6 @@ class SqlRecordSettings:
         self._engine, self._path = engine, path
 
     def choices(self, scope: Scope) -> RecordSettings:
-        """What was set."""
         query = select(record_settings.c.name, record_settings.c.value)
         with reading(self._engine, self._path) as connection:
             rows = connection.execute(query.where(record_settings.c.tenant == tenant_of(scope))).all()

@@ -24,7 +24,6 @@ class SqlLedger:
         self._audit, self._conversations, self._inbox = audit, conversations, inbox
 
     def keep(self, ending: KeptOutcome) -> str | None:
-        """Keep it for good; the id in the inbox when the question was passed on."""
         routed_id = None
         with writing(self._engine, self._path) as connection:
             head = self._audit.append(connection, ending)
@@ -42,7 +41,6 @@ class SqlLedger:
                 self._conversations.erase_words(connection, tenant, gone)
 
     def erase_person(self, person: str, tenant: str) -> int:
-        """Take what was asked about a person out of all that is kept; how many conversations went with it."""
         with writing(self._engine, self._path) as connection:
             answer_ids = self._audit.erase_person(connection, tenant, person)
             self._inbox.erase(connection, tenant, answer_ids)

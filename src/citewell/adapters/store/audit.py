@@ -79,7 +79,6 @@ class SqlAudit:
             return [_entry(row) for row in connection.execute(query.order_by(answers.c.number.desc()).limit(limit))]
 
     def read(self, answer_id: str, asker: User) -> AuditRecord:
-        """One record with its words."""
         query = select(answers).where(_readable(asker), answers.c.id == answer_id)
         with reading(self._engine, self._path) as connection:
             row = connection.execute(query).first()
@@ -88,7 +87,6 @@ class SqlAudit:
         return self._opened(row)
 
     def records(self, answer_ids: Iterable[str], asker: User) -> dict[str, AuditRecord]:
-        """Many records with their words, by answer id; those that are not there or cannot be opened are left out."""
         found, wanted = {}, list(dict.fromkeys(answer_ids))
         with reading(self._engine, self._path) as connection:
             for first in range(0, len(wanted), ASKED_AT_ONCE):

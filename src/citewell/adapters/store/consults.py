@@ -34,7 +34,6 @@ class SqlConsults:
         self._engine, self._path, self._seal, self._audit = engine, path, seal, audit
 
     def begin(self, consult_id: str, events: Sequence[ConsultEvent], *, state: str, asker: User) -> None:
-        """Keep the first events of a new consult."""
         moment = now()
         row = {"id": consult_id, "tenant": asker.tenant, "user_id": asker.user_id, "state": state}
         with writing(self._engine, self._path) as connection:
@@ -56,14 +55,12 @@ class SqlConsults:
         ending: KeptOutcome,
         asker: User,
     ) -> None:
-        """Keep the last events and their record in the audit log: both or neither."""
         with writing(self._engine, self._path) as connection:
             self._grow(connection, consult_id, events, after=after, state=state, asker=asker)
             head = self._audit.append(connection, ending)
         self._audit.note(asker.tenant, head)
 
     def events(self, consult_id: str, asker: User) -> list[ConsultEvent]:
-        """All that happened, in order."""
         query = select(consult_events).where(consult_events.c.consult_id == consult_id)
         with reading(self._engine, self._path) as connection:
             if connection.execute(self._mine(consult_id, asker)).first() is None:
@@ -72,7 +69,6 @@ class SqlConsults:
         return [self._opened(row) for row in rows]
 
     def all(self, asker: User) -> list[ConsultEntry]:
-        """The asker's consults, the last changed first."""
         mine = (consults.c.tenant == asker.tenant) & (consults.c.user_id == asker.user_id)
         query = select(consults).where(mine).order_by(consults.c.changed_at.desc(), consults.c.id)
         with reading(self._engine, self._path) as connection:

@@ -39,7 +39,6 @@ class SqlConversations:
         """Days without a word after which a conversation is deleted; None keeps it."""
 
     def begin(self, question: str, asker: User, *, conversation_id: str | None) -> ConversationPlace:
-        """Keep a question, in a new conversation unless one is named; one that still waits is not kept twice."""
         self._drop_expired()
         with writing(self._engine, self._path) as connection:
             if conversation_id is None:
@@ -73,7 +72,6 @@ class SqlConversations:
         self._append(connection, place.conversation_id, message, answer_id=answer_id)
 
     def turns(self, conversation_id: str, asker: User, *, newest: int | None = None) -> list[ConversationMessage]:
-        """The turns, oldest first; only so many of the newest where a number is given."""
         self._drop_expired()
         query = _with_answers(conversation_id)
         with reading(self._engine, self._path) as connection:
@@ -83,7 +81,6 @@ class SqlConversations:
         return [self._turn(row, asker) for row in reversed(rows)]
 
     def all(self, asker: User) -> list[Conversation]:
-        """The asker's conversations, the last changed first."""
         self._drop_expired()
         with reading(self._engine, self._path) as connection:
             return [self._listed(row) for row in connection.execute(self._newest(asker))]
@@ -91,7 +88,6 @@ class SqlConversations:
     def page(
         self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
     ) -> HistoryPage[Conversation]:
-        """The same a part at a time; those whose id starts so, where characters are given."""
         self._drop_expired()
         query = self._newest(asker)
         if after is not None:
@@ -104,7 +100,6 @@ class SqlConversations:
         return paging.page_of(rows, limit=limit, made=self._listed, cursor=cursor)
 
     def erase(self, conversation_id: str, asker: User) -> None:
-        """Remove a conversation; the audit log keeps its answers."""
         self._drop_expired()
         mine = self._mine(asker) & (conversations.c.id == conversation_id)
         with writing(self._engine, self._path) as connection:

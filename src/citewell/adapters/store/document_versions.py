@@ -41,7 +41,6 @@ class SqlVersions(SqlShelf):
     """Where original files are kept outside of the library; None: in it."""
 
     def same(self, source: Source, *, subject: str | None, scope: Scope) -> LibraryEntry | None:
-        """The current document with the same bytes, if there is one."""
         with reading(self.engine, self.path) as connection:
             return self._same(connection, source, subject, scope)
 
@@ -53,7 +52,6 @@ class SqlVersions(SqlShelf):
         return library_entries[0] if library_entries else None
 
     def add(self, source: Source, reading: ParsedFile, *, filing: Filing, scope: Scope) -> LibraryEntry:
-        """Store a document and make it current, superseding what it replaces, in one transaction."""
         with self._outside(source) as key, writing(self.engine, self.path) as connection:
             return self.add_within(connection, source, reading, filing=filing, scope=scope, key=key)
 

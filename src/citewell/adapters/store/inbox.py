@@ -63,7 +63,6 @@ class SqlInbox:
         connection.execute(delete(routed).where(theirs))
 
     def file(self, answer_id: str, route: Route, asker: User) -> str:
-        """Pass a question on that this person asked; its id in the inbox, the same one the second time."""
         mine = select(routed.c.id).where(self._asked_by(asker), routed.c.answer_id == answer_id)
         with writing(self._engine, self._path) as connection:
             known = connection.execute(mine).scalar()
@@ -88,7 +87,6 @@ class SqlInbox:
     def waiting(
         self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None, starting: str = ""
     ) -> HistoryPage[RoutedQuestion]:
-        """What this person may answer, open ones first, then the newest; those whose id starts so, if it is given."""
         query = select(routed).where(routed.c.tenant == asker.tenant)
         if not asker.is_admin:
             query = query.where(_owned_by(asker))
@@ -111,7 +109,6 @@ class SqlInbox:
             return int(connection.execute(query).scalar_one())
 
     def asked(self, asker: User, *, limit: int = PAGE_LENGTH, after: str | None = None) -> HistoryPage[RoutedQuestion]:
-        """What this person asked and was passed on, the newest first."""
         query = select(routed).where(self._asked_by(asker))
         if after is not None:
             query = query.where(paging.after(after, None, routed.c.made_at, routed.c.id))
@@ -119,13 +116,11 @@ class SqlInbox:
         return self._page(query, asker, limit, lambda row: paging.cursor_of(row, moment="made_at"))
 
     def filed(self, answer_ids: Iterable[str], asker: User) -> frozenset[str]:
-        """Which of these answers' questions this person has passed on."""
         query = select(routed.c.answer_id).where(self._asked_by(asker), routed.c.answer_id.in_(list(answer_ids)))
         with reading(self._engine, self._path) as connection:
             return frozenset(connection.execute(query).scalars())
 
     def replies(self, answer_ids: Iterable[str], asker: User) -> dict[str, str]:
-        """The replies to what this person asked, by answer id."""
         query = select(routed).where(
             self._asked_by(asker), routed.c.answer_id.in_(list(answer_ids)), routed.c.reply.is_not(None)
         )
@@ -143,19 +138,16 @@ class SqlInbox:
         return [self._shown(row, asker) for row in rows]
 
     def one(self, routed_id: str, asker: User) -> RoutedQuestion:
-        """One of them, for who asked, who owns or an administrator."""
         with reading(self._engine, self._path) as connection:
             return self._one(connection, routed_id, asker)
 
     def may_answer(self, routed: RoutedQuestion, asker: User) -> bool:
-        """Whether this person is the one who answers it, or an administrator."""
         if asker.is_admin:
             return True
         with reading(self._engine, self._path) as connection:
             return _is_owned(connection, routed.id, asker)
 
     def reply(self, routed_id: str, text: str, asker: User) -> RoutedQuestion:
-        """Answer a question; the person who asked sees the reply."""
         text = text.strip()
         if not text or len(text) > MAX_REPLY_CHARACTERS:
             raise InputError(f"Enter a reply of 1 to {MAX_REPLY_CHARACTERS:,} characters.")
@@ -168,7 +160,6 @@ class SqlInbox:
             return self._one(connection, routed_id, asker)
 
     def close(self, routed_id: str, asker: User) -> RoutedQuestion:
-        """Put a question away, answered or not."""
         with writing(self._engine, self._path) as connection:
             self._answerable(connection, routed_id, asker)
             self._change(connection, routed_id, state="closed")

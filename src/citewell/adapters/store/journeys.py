@@ -102,7 +102,6 @@ class SqlJourneys(SqlShelf):
         return {row.id: VersionStanding(LifecycleState(row.state), row.is_current, row.id in seen) for row in found}
 
     def current_slug(self, slug: str | None, scope: Scope) -> str | None:
-        """What a slug that was written down once is called now."""
         if slug is None or slug == EVERY:
             return slug
         return self._renamed(scope.tenant).get(slug, slug)

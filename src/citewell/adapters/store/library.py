@@ -47,13 +47,11 @@ class SqlLibrary(SqlQueue, SqlReindex):
     # ---------------------------------------------------------------------------------------------------- reading
 
     def entries(self, scope: Scope) -> list[LibraryEntry]:
-        """Every document version in scope, newest first."""
         query = rows.ENTRY.where(visible(scope)).order_by(documents.c.added_at.desc(), documents.c.id)
         with reading(self.engine, self.path) as connection:
             return rows.entries_of(connection, connection.execute(query).all())
 
     def entry(self, document_id: str, scope: Scope) -> LibraryEntry:
-        """One document version."""
         with reading(self.engine, self.path) as connection:
             return self._entry(connection, document_id, scope)
 
@@ -66,7 +64,6 @@ class SqlLibrary(SqlQueue, SqlReindex):
         return {row.id: rows.notices_of(row.notices) for row in found if row.notices}
 
     def opened(self, document_id: str, scope: Scope) -> tuple[LibraryEntry, Document, tuple[Chunk, ...]]:
-        """A document version with its text, structure and passages."""
         with reading(self.engine, self.path) as connection:
             entry = self._entry(connection, document_id, scope)
             query = select(documents, generations).join(generations, generations.c.id == documents.c.generation)
@@ -77,7 +74,6 @@ class SqlLibrary(SqlQueue, SqlReindex):
             return entry, rows.document_of(row), rows.chunks_of(connection.execute(mine))
 
     def original(self, document_id: str, scope: Scope) -> Source:
-        """The bytes as they came."""
         with reading(self.engine, self.path) as connection:
             row = connection.execute(select(documents).where(documents.c.id == document_id, visible(scope))).first()
             data = None if row is None else originals.fetch(connection, row.tenant, row.content_hash, self.blobs)
@@ -90,7 +86,6 @@ class SqlLibrary(SqlQueue, SqlReindex):
     def refile(
         self, document_id: str, *, filing: Filing, scope: Scope, by: str = OWNER_ID, revision: int | None = None
     ) -> LibraryEntry:
-        """Change tags and journeys; no vector is touched."""
         refuse_illegal(filing)
         with writing(self.engine, self.path) as connection:
             self._entry(connection, document_id, scope)
@@ -106,7 +101,6 @@ class SqlLibrary(SqlQueue, SqlReindex):
     def erase(
         self, document_id: str, scope: Scope, *, by: str = OWNER_ID, revision: int | None = None
     ) -> list[LibraryEntry]:
-        """Remove all versions of a document for good; says which they were: none where it was erased before."""
         with writing(self.engine, self.path) as connection:
             if was_erased(connection, document_id, scope, by=by):
                 return []
@@ -143,6 +137,5 @@ class SqlLibrary(SqlQueue, SqlReindex):
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def verify(self) -> Verification:
-        """Prove that text, chunks, sentences, postings and vectors agree."""
         with reading(self.engine, self.path) as connection:
             return verify(connection, self._fact(connection, "embedder"), self.blobs)

@@ -35,7 +35,6 @@ class SqlQueue(SqlLifecycle):
     """A worker takes the oldest document, holds it while it reads, and makes it current."""
 
     def enqueue(self, source: Source, *, filing: Filing, scope: Scope) -> LibraryEntry:
-        """Keep the bytes of a document that a worker will read."""
         with self._outside(source) as key, writing(self.engine, self.path) as connection:
             made = self._insert(connection, source, filing, scope, filing.title, key=key, state=LifecycleState.PENDING)
             move(connection, made, LifecycleState.QUEUED, by=filing.added_by or OWNER_ID)
@@ -131,13 +130,11 @@ class SqlQueue(SqlLifecycle):
         return rows.document_of(row)
 
     def renew(self, document_id: str, worker: str) -> bool:
-        """Say that the work goes on; whether it is still this worker's."""
         with writing(self.engine, self.path) as connection:
             until = {"claimed_until": clock(connection) + LEASE}
             return connection.execute(update(documents).where(_held(document_id, worker)).values(**until)).rowcount == 1
 
     def complete(self, document_id: str, reading: ParsedFile, worker: str) -> LibraryEntry | None:
-        """Make a claimed document current; None when it was deleted or taken over meanwhile."""
         with writing(self.engine, self.path) as connection:
             row = self._mine(connection, document_id, worker)
             if row is None:
@@ -190,7 +187,6 @@ class SqlQueue(SqlLifecycle):
             move(connection, row, LifecycleState.FAILED, by=by, detail=error, processed_at=clock(connection), **columns)
 
     def retry_later(self, document_id: str, error: str, worker: str, *, pause_s: float) -> None:
-        """Put a document back that may be read at another time, and say when and why."""
         with writing(self.engine, self.path) as connection:
             if (row := self._mine(connection, document_id, worker)) is None:
                 return
@@ -198,14 +194,12 @@ class SqlQueue(SqlLifecycle):
             self._queued_again(connection, row, by=worker, detail=error, error=error, next_attempt_at=at)
 
     def put_back(self, document_id: str, worker: str) -> None:
-        """Return a document to the queue as if it had not been taken: the worker was told to stop."""
         with writing(self.engine, self.path) as connection:
             if (row := self._mine(connection, document_id, worker)) is not None:
                 why = "the worker was stopped"
                 self._queued_again(connection, row, by=worker, detail=why, attempts=row.attempts - 1)
 
     def release(self, workers: Sequence[str]) -> int:
-        """Queue again what these workers held, and what any worker held for too long; says how many."""
         with reading(self.engine, self.path) as connection:  # most looks find nothing, and need no lock
             if connection.execute(select(documents.c.id).where(_stuck(workers, clock(connection)))).first() is None:
                 return 0
@@ -221,7 +215,6 @@ class SqlQueue(SqlLifecycle):
         return queued
 
     def claimants(self) -> list[str]:
-        """The workers that hold documents now."""
         query = select(documents.c.claimed_by).where(documents.c.claimed_by.is_not(None)).distinct()
         with reading(self.engine, self.path) as connection:
             return [str(name) for name in connection.execute(query).scalars()]

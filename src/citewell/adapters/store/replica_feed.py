@@ -18,7 +18,6 @@ class SqlFilings(SqlShelf):
         self.engine, self.path, self.stamps = shelf.engine, shelf.path, shelf.stamps
 
     def filings(self) -> dict[int, FiledVersion]:
-        """Of every current generation."""
         query = select(
             documents.c.id, documents.c.generation, documents.c.tenant, documents.c.subject, documents.c.lineage
         )

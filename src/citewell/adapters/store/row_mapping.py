@@ -236,7 +236,6 @@ def document_of(row: Row[Any]) -> Document:
 
 
 def chunks_of(rows: Iterable[Row[Any]]) -> tuple[Chunk, ...]:
-    """Chunks for rows of `chunks`."""
     return tuple(
         Chunk(
             index=row.chunk_index,

@@ -49,28 +49,23 @@ class SqlShelf:
         self.stamps = VersionStamps(engine, path)
 
     def stamp(self) -> int:
-        """Grows with every change of what is current or who may see it."""
         with reading(self.engine, self.path) as connection:
             return int(self._fact(connection, "stamp") or 0)
 
     def embedder(self) -> str | None:
-        """The fingerprint of the vectors in use, or None while there are none."""
         with reading(self.engine, self.path) as connection:
             return self._fact(connection, "embedder")
 
     def current(self) -> list[int]:
-        """The generations that are current, of all tenants."""
         with reading(self.engine, self.path) as connection:
             return list(connection.execute(select(documents.c.generation).where(searchable())).scalars())
 
     def visible(self, scope: Scope) -> list[int]:
-        """The current generations that the scope may see: the one place where access is decided."""
         query = select(documents.c.generation).where(searchable(), visible(scope)).order_by(documents.c.generation)
         with reading(self.engine, self.path) as connection:
             return list(connection.execute(query).scalars())
 
     def load(self, generations_wanted: Sequence[int]) -> Iterator[IndexedVersion]:
-        """Vectors and postings of these generations, in any order."""
         columns = (generations.c.id, generations.c.chunk_count, generations.c.vectors, generations.c.postings)
         with reading(self.engine, self.path) as connection:
             for batch in _batches(sorted(generations_wanted)):
@@ -80,14 +75,12 @@ class SqlShelf:
                         yield IndexedVersion(row.id, vectors, row.postings)
 
     def sentences(self, candidates: Sequence[Candidate]) -> Sentences:
-        """Sentence offsets and vectors of candidates; what is shown goes through `hits`."""
         columns = (chunks.c.generation, chunks.c.chunk_index, chunks.c.sentence_offsets, chunks.c.sentence_vectors)
         with reading(self.engine, self.path) as connection:
             rows = [tuple(row) for row in _rows_of(connection, columns, candidates)]
         return codec.unpack_sentences(rows)
 
     def hits(self, ranked_candidates: Sequence[RankedCandidate], scope: Scope) -> list[Hit]:
-        """Full hits, in the order given; what vanished meanwhile is left out."""
         with reading(self.engine, self.path) as connection:
             by_key = {
                 (row.generation, row.chunk_index): row

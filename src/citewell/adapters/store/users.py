@@ -177,7 +177,6 @@ class SqlPeople:
             return self._user(connection, one)
 
     def user(self, user_id: str, *, tenant: str) -> UserAccount:
-        """One user of a tenant."""
         with reading(self._engine, self._path) as connection:
             return self._user(connection, self._query(tenant).where(users.c.id == user_id))
 

@@ -25,7 +25,6 @@ class SqlWorkers(SqlVersions):
     """Workers say that they are there; people see who works, and what waits."""
 
     def beat(self, worker: str, embedder: str, *, done: int = 0, failed: int = 0) -> None:
-        """Say that a worker is there, and how much it has done."""
         with writing(self.engine, self.path) as connection:
             now = clock(connection)
             told = {"embedder": embedder, "beat_at": now, "done": done, "failed": failed}
@@ -35,7 +34,6 @@ class SqlWorkers(SqlVersions):
                 connection.execute(delete(workers).where(workers.c.beat_at < now - FORGOTTEN))
 
     def leave(self, worker: str) -> None:
-        """Say that a worker ends."""
         with writing(self.engine, self.path) as connection:
             connection.execute(delete(workers).where(workers.c.name == worker))
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from citewell.answer.answer_json import without_help
 from citewell.types import Answer, Citation, Qualified, Verdict
 from citewell.web.display_words import TURN
 from citewell.web.source_highlights import SourceTarget
@@ -68,11 +67,6 @@ def after_the_sentences(answer: Answer, links: Links) -> Iterator[str]:
         yield sources_text(answer.citations, links)
     for title in answer.suspicious:
         yield f"Note: a passage of {title} {INSTRUCTION} and is left out."
-
-
-def is_only_help(answer: Answer) -> bool:
-    """Whether nothing but the way to help was said."""
-    return answer.emergency is not None and not without_help(answer)
 
 
 def _checked(counts: Mapping[Verdict, int]) -> str:

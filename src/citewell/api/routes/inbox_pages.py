@@ -18,7 +18,6 @@ from citewell.web.answers import passage_chip
 router = APIRouter()
 
 Csrf = Annotated[str, Form()]
-RECORDS_SHOWN = 100
 
 
 @router.get("/inbox")

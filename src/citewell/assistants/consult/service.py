@@ -166,7 +166,6 @@ class ConsultService:
         return self.notes.history(consult_id, asker)
 
     def all(self, asker: User) -> list[tuple[ConsultEntry, Consult | None]]:
-        """The asker's consults, the last changed first."""
         return self.notes.all(asker)
 
     def find(self, prefix: str, asker: User) -> str:

@@ -54,13 +54,6 @@ def sha256_of(content: Mapping[str, Any]) -> str:
     return text_hash(json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
 
 
-def is_as_signed(record: AuditRecord) -> bool:
-    """Whether what a record holds is what its signature was given for; one without a hash cannot tell."""
-    told = {key: value for key, value in record.words[KEY].items() if key not in ("signed_by", "signature")}
-    signature = record.words[KEY].get("signature")
-    return signature is None or signature["sha256"] == sha256_of(told)
-
-
 def words_of(consult: Consult, *, signature: Signature, asker: User, setup: Mapping[str, Any]) -> dict[str, Any]:
     """The words of an audit record."""
     claims = list(claims_of(consult.plan or {}))

@@ -221,7 +221,6 @@ class Chat:
         yield from self._quoted(turn, searched, notes, frame)
 
     def setup(self) -> Mapping[str, Any]:
-        """What it is set to, so that an answer can be told from another's later."""
         built = {"citewell": version("citewell"), "assistant": "guidelines", "prompts": {"rules": RULES.hash}}
         return {**built, "writer": writer_record(self.writer), "tables": fingerprint(), "guidelines": list(self.only)}
 

@@ -72,5 +72,4 @@ def holds(wanted: Iterable[Unit], given: frozenset[str]) -> bool:
 
 
 def names(units: Iterable[Unit]) -> frozenset[str]:
-    """All names of some units."""
     return frozenset(name for unit in units for name in unit)

@@ -108,7 +108,6 @@ class PatientRecord:
         return [clause for clause in self.said if holds(wanted, clause.names)] if holds(wanted, self.names) else []
 
     def denying(self, wanted: frozenset[Unit]) -> list[RecordClause]:
-        """The clauses that deny all this."""
         return [clause for clause in self.said if holds(wanted, clause.denied)] if holds(wanted, self.denied) else []
 
     def doubting(self, wanted: frozenset[Unit]) -> RecordClause | None:

@@ -143,7 +143,6 @@ class Records:
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     def ask(self, question: str, *, scope: Scope, history: Sequence[Message] = ()) -> Iterator[Event]:
-        """Answer one question; the last event holds the answer."""
         screened = screen(question, emergency=self.emergency)
         turn = RecordExchange(self, question, screened, scope, tuple(history), time.perf_counter())
         yield StageStarted("searching")
@@ -165,7 +164,6 @@ class Records:
             yield from self._quoted(turn, known, gathered, hits, quotes)
 
     def setup(self) -> Mapping[str, Any]:
-        """What it is set to, so that an answer can be told from another's later."""
         built = {"citewell": version("citewell"), "assistant": "records", "prompts": {"rules": self.rules.hash}}
         return {**built, "writer": writer_record(self.writer), "language": self.language or "of the question"}
 
