@@ -12,11 +12,10 @@ import pytest
 
 from citewell.adapters.store import queue
 from citewell.app import App
-from citewell.ingest import lease_heartbeat as heart
 from citewell.ingest import worker
-from citewell.ingest.lease_heartbeat import LeaseHeartbeat
+from citewell.ingest import worker as heart
 from citewell.ingest.parse_allowance import ParseAllowance
-from citewell.ingest.worker import Worker
+from citewell.ingest.worker import LeaseHeartbeat, Worker
 from citewell.types import Filing, LifecycleState, Source
 from tests.core.test_worker import reached
 from tests.faults.churn import Hashes

@@ -25,8 +25,8 @@ from citewell.clinical.populations import ADULT_YEARS
 from citewell.clinical.quantities import ages
 from citewell.clinical.reader_windows import LONGEST_AT_ONCE, segments
 from citewell.clinical.tables import rows
+from citewell.types.answers import Emergency
 from citewell.types.consult import Polarity
-from citewell.types.emergencies import Emergency
 
 Sense = Callable[[str], Mapping[str, float]]
 """A trained reader of a text: how probable each kind of emergency is."""

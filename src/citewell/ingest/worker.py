@@ -12,15 +12,63 @@ import uuid
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
+from types import TracebackType
 from typing import NamedTuple
 
 from citewell.errors import EmbedderMismatch, LibraryError, TookTooLong
-from citewell.ingest.lease_heartbeat import LeaseHeartbeat
 from citewell.ingest.parse_allowance import allowance, bounded_memory
 from citewell.ingest.parse_cut_embed import FileReader, Step
 from citewell.ingest.retries import PermanentFailure, RetryLater, judge
 from citewell.ports import JobLease, Library
 from citewell.types.hashed_ids import logged
+
+BEAT_S = 20.0
+GRACE_S = 60.0
+"""How long after its time a document may take to notice."""
+
+
+class LeaseHeartbeat:
+    """A thread beside the reading: renews its lease, and stops doing so when its time is up.
+
+    It beats however long one step takes; a step that never ends loses the lease, and what it was at goes to others.
+    """
+
+    def __init__(self, *, renew: Callable[[], bool], time_s: float, hangs: Callable[[], None] | None) -> None:
+        self._renew, self._hangs = renew, hangs
+        self._until = time.monotonic() + time_s
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+        self.is_lost = False
+        """Whether the document is another's by now."""
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() > self._until
+
+    def __enter__(self) -> LeaseHeartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(min(BEAT_S, max(0.0, self._until - time.monotonic()) + 0.01)):
+            if self.is_overdue:
+                if not self._ended.wait(GRACE_S) and self._hangs is not None:
+                    self._hangs()
+                return
+            try:
+                self.is_lost = not self._renew()
+            except Exception as failure:  # the database may be back before the lease ends
+                log.warning("lease not renewed: %s", type(failure).__name__)
+            if self.is_lost:
+                return
+
 
 log = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ from citewell.types.answers import (
     Claim,
     Confidence,
     Context,
+    Emergency,
     Evidence,
     EvidenceSpan,
     Hit,
@@ -36,7 +37,6 @@ from citewell.types.documents import (
     ParseLimits,
     Source,
 )
-from citewell.types.emergencies import Emergency
 from citewell.types.library import (
     CHUNK_NAMESPACE,
     EVERY,

@@ -9,9 +9,21 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from citewell.errors import InputError
-from citewell.types.emergencies import Emergency
 from citewell.types.library import chunk_id, source_id
 from citewell.types.literature import CitedNotice
+
+
+@dataclass(frozen=True, slots=True)
+class Emergency:
+    """What may be happening, and the words that come before everything else."""
+
+    kinds: tuple[str, ...]
+    language: Literal["en", "fr", "de"]
+    text: str
+    """The way to help."""
+    words: tuple[str, ...] = ()
+    """The words that tell of it; empty where only the sense of the whole does."""
+
 
 Near = tuple[int, int, float]
 """Offsets of a sentence, and its cosine with the question."""

@@ -11,8 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citewell.adapters.records.facts import SqlFacts
-from citewell.adapters.records.keep_decisions import let_go
+from citewell.adapters.records.facts import SqlFacts, let_go
 from citewell.adapters.records.papers import SqlPapers
 from citewell.adapters.records.person_names import is_another_name
 from citewell.adapters.records.record_settings import SqlRecordSettings

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,17 +12,6 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, func, insert, or_, select, update
 
 from citewell.adapters.records.fact_columns import columns_of, folded
-from citewell.adapters.records.facts_rows import (
-    AS_READ,
-    CONFIRMED,
-    REJECTED,
-    UNVERIFIED,
-    AsPlain,
-    apart,
-    is_known,
-    row_of,
-    stays,
-)
 from citewell.adapters.records.person_names import NO_NAME
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.row_mapping import now
@@ -30,13 +20,59 @@ from citewell.errors import InputError, NotFound, ScopeRefused
 from citewell.ports.records import FactCounts
 from citewell.types import EVERY, Scope
 from citewell.types.facts import (
+    REPORTED,
     Fact,
     Flag,
     LabResult,
     Professional,
     RecordOwner,
+    fact_id,
 )
 from citewell.types.facts_json import fact_json, read_fact
+
+UNVERIFIED, AS_READ, CONFIRMED, REJECTED = "unverified", "as_read", "confirmed", "rejected"
+"""What waits for a person, what its source is sure of, and what a person has decided."""
+AsPlain = dict[str, Any]
+
+
+def content(body: AsPlain) -> AsPlain:
+    """A fact without where it was read, whether somebody looked at it, and its codes, which earlier versions left."""
+    return {name: value for name, value in body.items() if name not in ("origin", "is_verified", "codes")}
+
+
+def is_known(fact: Fact, row: Row[Any]) -> bool:
+    """Whether a fact says what is kept, or what was read before a person corrected it."""
+    return content(fact_json(fact)) in (content(row.read_as), content(row.body))
+
+
+def stays(row: Row[Any] | None, fact: Fact) -> bool:
+    """Whether other words about a fact change nothing of it: a person decided, or they are less sure than it is."""
+    if row is None or row.state == REJECTED or is_known(fact, row):
+        return False
+    return row.state == CONFIRMED or row.document_id is None or (row.state == AS_READ and not fact.is_verified)
+
+
+def apart(fact: Fact) -> Fact:
+    """Other words about a fact that stays, as a fact of their own that waits for a person."""
+    said = json.dumps(content(fact_json(fact)), sort_keys=True)
+    return replace(fact, id=fact_id("other words", said), is_verified=False)
+
+
+def row_of(fact: Fact, tenant: str, sure: str) -> AsPlain:
+    """What is kept of a fact; `sure` says whose word a verified one is."""
+    body = fact_json(fact)
+    return {
+        "id": fact.id,
+        "tenant": tenant,
+        "kind": fact.kind,
+        "state": sure if fact.is_verified else UNVERIFIED,
+        "document_id": fact.origin.document_id,
+        "body": body,
+        "read_as": body,
+        "changed_at": now(),
+        **columns_of(fact),
+    }
+
 
 NO_SUCH_FACT = "Fact not found in this record. `citewell records facts` shows the IDs."
 NAMES = ("generic_name", "test_name", "allergen", "name", "specific")
@@ -264,3 +300,19 @@ def _meant(result: LabResult, wanted: str) -> LabResult:
         flag=None,
         parts=(),
     )
+
+
+def let_go(engine: Engine, path: Path, document_ids: Collection[str], scope: Scope) -> tuple[list[Fact], list[Fact]]:
+    """Which facts stay, as the person's own word, and which go with these papers; what was rejected stays rejected."""
+    mine = and_(facts.c.tenant == tenant_of(scope), facts.c.document_id.in_(document_ids))
+    kept, gone = [], []
+    with writing(engine, path) as connection:
+        for row in connection.execute(select(facts).where(mine)).all():
+            if row.state not in (CONFIRMED, REJECTED):
+                gone.append(read_fact(row.body))
+                continue
+            body = fact_json(replace(read_fact(row.body), origin=REPORTED))
+            this = and_(facts.c.tenant == row.tenant, facts.c.id == row.id)
+            connection.execute(update(facts).where(this).values(body=body, document_id=None, changed_at=now()))
+            kept += [read_fact(body)] if row.state == CONFIRMED else []
+    return kept, gone

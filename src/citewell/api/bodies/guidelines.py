@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from citewell.api.bodies.base import RequestBody, ResponseBody
-from citewell.assistants.guidelines.criterion_state import CriterionState
+from citewell.assistants.guidelines.criteria import CriterionState
 from citewell.assistants.guidelines.model_summary import Wording
 from citewell.assistants.guidelines.patient import OLDEST
 from citewell.assistants.guidelines.saved_assessments import ChangedAssessment

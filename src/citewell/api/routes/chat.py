@@ -23,7 +23,7 @@ from citewell.assistants.guidelines.chat_queries import Strategy
 from citewell.assistants.guidelines.chat_view import chat_json, history_json, related_json
 from citewell.assistants.guidelines.classify import InputClass
 from citewell.assistants.guidelines.read_patient import patient_from_object
-from citewell.assistants.guidelines.retrieval_gate import Quality
+from citewell.assistants.guidelines.retrieve import Quality
 from citewell.assistants.guidelines.search_entries import Kind
 from citewell.types import Emergency
 

@@ -26,6 +26,7 @@ from citewell.assistants.consult.advice_sentences import MIN_WORDS
 from citewell.assistants.consult.applicability import applicability_of
 from citewell.assistants.consult.chapter_lines import role_of
 from citewell.assistants.consult.conflicts import PatientMedicines, given, within_plan
+from citewell.assistants.consult.differentials import key_of, named_in
 from citewell.assistants.consult.extractive_plan import (
     GRADE,
     NAMELESS,
@@ -41,7 +42,6 @@ from citewell.assistants.consult.guideline_cautions import against, of_guideline
 from citewell.assistants.consult.guideline_choice import ChosenGuideline, is_label, written_out
 from citewell.assistants.consult.interview import missing
 from citewell.assistants.consult.mentions import ANY
-from citewell.assistants.consult.named_findings import key_of, named_in
 from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
 from citewell.assistants.consult.patient_conditions import KnownConditions, known_of
 from citewell.assistants.consult.plan_evidence import (

@@ -2,22 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
+from citewell.answer.denial_cues import denials
 from citewell.assistants.consult.chapter_lines import role_of
 from citewell.assistants.consult.mentions import find_mentions
-from citewell.assistants.consult.named_findings import key_of, named_in
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.plan_evidence import AssessmentParts, DiagnosisEvidence, evidence_for
 from citewell.assistants.consult.plan_lines import feature_lines
 from citewell.assistants.consult.tables import rows
-from citewell.assistants.consult.vital_signs import vital_signs
 from citewell.clinical import broader
 from citewell.errors import InputError
 from citewell.types import Hit, Scope
-from citewell.types.consult import Category, Consult, Differential, FindingBearing, FindingSource, Polarity
+from citewell.types.consult import Category, Consult, Differential, Finding, FindingBearing, FindingSource, Polarity
+
+
+def named_in(sentence: str) -> list[str]:
+    """What a sentence names, as `key_of` tells findings apart."""
+    denied = denials(sentence)
+    return [
+        mention.concept or mention.name.casefold()
+        for mention in find_mentions(sentence)
+        if not any(denial.reaches(mention.start) for denial in denied)
+    ]
+
+
+def key_of(finding: Finding) -> str:
+    """What two mentions of one finding share."""
+    return finding.concept or finding.name.casefold()
+
+
+_HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt}
+
+
+@dataclass(frozen=True, slots=True)
+class VitalSign:
+    """A sign, and the measurement that shows whether it is there."""
+
+    key: str
+    """As `key_of` tells findings apart."""
+    name: str
+    finding: Finding
+    is_present: bool
+
+    @property
+    def words(self) -> str:
+        return f"{self.name} ({self.finding.name} {self.finding.value:g})"
+
+
+def vital_signs(findings: Iterable[Finding], age: float | None) -> Iterator[VitalSign]:
+    """The signs that measurements show or rule out; without an age, those that are the same at any age.
+
+    >>> from citewell.types.consult import Category, FindingSource, Polarity
+    >>> taken = Finding("f1", Category.VITAL, "temperature", Polarity.PRESENT, FindingSource.RULES, value=38.9)
+    >>> [sign.words for sign in vital_signs([taken], None)]
+    ['fever (temperature 38.9)']
+    """
+    for finding in (one for one in findings if one.value is not None):
+        for sign, measurement, low, high, comparison, limit in rows("vital_signs.tsv"):
+            is_of_age = (low, high) == ("0", "200") or (age is not None and float(low) <= age < float(high))
+            if finding.name == measurement and is_of_age and finding.value is not None:
+                is_present = _HOLDS[comparison](finding.value, float(limit))
+                yield from (VitalSign(key, sign, finding, is_present) for key in named_in(sign))
+
 
 MAX_DIFFERENTIALS = 10
 MAX_CONDITION = 120

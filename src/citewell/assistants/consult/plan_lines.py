@@ -29,7 +29,7 @@ from citewell.assistants.consult.paragraph_start import CUT, in_first_paragraph
 from citewell.assistants.consult.patient_conditions import KnownConditions, on_another
 from citewell.assistants.consult.recommendation_lines import recommendation_lines, recommendations_of
 from citewell.assistants.consult.weight_based_doses import AMOUNTS, has_dose
-from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState
+from citewell.assistants.guidelines.criteria import CriteriaOutcome, CriterionState
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.guideline import Guideline

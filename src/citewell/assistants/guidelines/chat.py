@@ -27,8 +27,14 @@ from citewell.assistants.guidelines.classify import ClassifiedMessage, Nearness,
 from citewell.assistants.guidelines.concept_match import is_clinical, placed
 from citewell.assistants.guidelines.extractive_answer import Quoter, whole, worth_quoting
 from citewell.assistants.guidelines.guideline_topics import GuidelineTopics
-from citewell.assistants.guidelines.retrieval_gate import Quality, quality
-from citewell.assistants.guidelines.retrieve import GuidelineSearch, RetrievedEntry, retrieve, unknown_numbers
+from citewell.assistants.guidelines.retrieve import (
+    GuidelineSearch,
+    Quality,
+    RetrievedEntry,
+    quality,
+    retrieve,
+    unknown_numbers,
+)
 from citewell.assistants.guidelines.search_entries import SearchEntry
 from citewell.assistants.guidelines.search_index import SearchableGuideline
 from citewell.assistants.guidelines.shared_terms import question_words

@@ -15,15 +15,17 @@ from citewell.assistants.guidelines.criteria import (
     AnyOf,
     Condition,
     Criteria,
+    CriteriaOutcome,
+    CriterionState,
     Exposure,
     FindingCriterion,
+    JudgedCriterion,
     MeetsOtherRules,
     NeedsReading,
     Sex,
     Threshold,
     described,
 )
-from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.evaluate_finding import (
     READ_IT,
     PatientRecord,
@@ -32,9 +34,9 @@ from citewell.assistants.guidelines.evaluate_finding import (
     judge_silence,
     judge_unparsed,
 )
-from citewell.assistants.guidelines.evaluate_score import judge_score
 from citewell.assistants.guidelines.evaluate_tests import judge_threshold
 from citewell.assistants.guidelines.guideline import Guideline
+from citewell.assistants.guidelines.scores import judge_score
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.assertion import SURE, read_context
 from citewell.clinical.populations import has_organ, with_article

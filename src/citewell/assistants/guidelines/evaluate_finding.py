@@ -13,12 +13,14 @@ from citewell.assistants.guidelines.concept_match import Unit, holds, is_clinica
 from citewell.assistants.guidelines.criteria import (
     Absence,
     Condition,
+    CriteriaOutcome,
+    CriterionState,
     FindingCriterion,
+    JudgedCriterion,
     NeedsReading,
     Quality,
     described,
 )
-from citewell.assistants.guidelines.criterion_state import CriteriaOutcome, CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.evaluate_tests import MeasuredResult, is_test, judge_by_test, measured
 from citewell.assistants.guidelines.patient import PatientInput, Sex, age_in_words, sex_in_words
 from citewell.assistants.guidelines.record_clauses import RecordClause, as_read, cue, qualities, said

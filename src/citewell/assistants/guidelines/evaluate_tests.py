@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from citewell.assistants.guidelines.concept_match import Unit, units
-from citewell.assistants.guidelines.criteria import Threshold
-from citewell.assistants.guidelines.criterion_state import CriterionState, JudgedCriterion
+from citewell.assistants.guidelines.criteria import CriterionState, JudgedCriterion, Threshold
 from citewell.assistants.guidelines.patient import Flag, PatientInput, TestResult
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.assertion import read_context

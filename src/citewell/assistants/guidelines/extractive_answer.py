@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from citewell.answer.generate import LocalWriter
-from citewell.assistants.guidelines.retrieval_gate import limit, quality
-from citewell.assistants.guidelines.retrieve import RetrievedEntry
+from citewell.assistants.guidelines.retrieve import RetrievedEntry, limit, quality
 from citewell.types import Context
 
 CHARACTERS_PER_TOKEN = 4

@@ -14,8 +14,7 @@ from citewell.assistants.guidelines.guideline import (
     SymptomRow,
 )
 from citewell.assistants.guidelines.read_rules import SECTION
-from citewell.assistants.guidelines.read_symptoms import REFERENCE
-from citewell.assistants.guidelines.read_tables import CONTENTS, table_names
+from citewell.assistants.guidelines.read_tables import CONTENTS, REFERENCE, table_names
 from citewell.errors import InputError
 from citewell.types import Document
 

@@ -11,8 +11,7 @@ from citewell.assistants.guidelines.guideline import Definition, Guideline, Guid
 from citewell.assistants.guidelines.parse_rules import Terms, parse_rules, tells
 from citewell.assistants.guidelines.problems import problems
 from citewell.assistants.guidelines.read_rules import RawRule, read_passages
-from citewell.assistants.guidelines.read_symptoms import read_symptoms
-from citewell.assistants.guidelines.read_tables import bound, read_tables
+from citewell.assistants.guidelines.read_tables import bound, read_symptoms, read_tables
 from citewell.assistants.guidelines.unread_text import account
 from citewell.errors import InputError
 from citewell.types import Document

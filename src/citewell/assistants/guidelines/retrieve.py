@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
 
 from citewell.answer.expand import expand
 from citewell.answer.filters import question_filter
@@ -16,7 +18,7 @@ from citewell.answer.select import loaded as selection_weights
 from citewell.answer.statements import Statement
 from citewell.assistants.guidelines.chat_cues import has, without
 from citewell.assistants.guidelines.concept_match import Unit, holds, is_clinical, placed, units
-from citewell.assistants.guidelines.criterion_state import CriterionState
+from citewell.assistants.guidelines.criteria import CriterionState
 from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule
@@ -24,6 +26,7 @@ from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.search_entries import RuleFacts, SearchEntry, facts
 from citewell.assistants.guidelines.search_index import SearchableGuideline
 from citewell.assistants.guidelines.shared_terms import focus
+from citewell.assistants.guidelines.tables import rows
 from citewell.clinical import broader
 from citewell.ports import Vector, products
 from citewell.types import Evidence, Hit, Scope
@@ -310,3 +313,22 @@ def _quoted(retrieved_entry: RetrievedEntry, *, keeps_rows: bool) -> list[Retrie
 
 def _key(retrieved_entry: RetrievedEntry) -> tuple[str, str, str]:
     return retrieved_entry.book.document_id, retrieved_entry.piece.kind, retrieved_entry.piece.id
+
+
+Quality = Literal["none", "weak", "sufficient"]
+
+
+@cache
+def limit(name: str) -> float:
+    """A number of the table."""
+    return next(float(value) for key, value in rows("chat_gates.tsv") if key == name)
+
+
+def quality(retrieved_entries: Sequence[RetrievedEntry]) -> Quality:
+    """Whether the pieces carry an answer; what was asked for by its number or term always does."""
+    if any(entry.is_named for entry in retrieved_entries):
+        return "sufficient"
+    best = max((entry.score for entry in retrieved_entries), default=0.0)
+    if best >= limit("sufficient from"):
+        return "sufficient"
+    return "weak" if best >= limit("weak from") else "none"

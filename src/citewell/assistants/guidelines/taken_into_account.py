@@ -14,16 +14,16 @@ from citewell.assistants.guidelines.criteria import (
     Absence,
     AgeRange,
     Condition,
+    CriterionState,
     Exposure,
     FindingCriterion,
+    JudgedCriterion,
     Sex,
     Threshold,
     conditions,
 )
-from citewell.assistants.guidelines.criterion_state import CriterionState, JudgedCriterion
 from citewell.assistants.guidelines.evaluate import PASSIVE, evaluate, exposure_words, is_of_patient
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
-from citewell.assistants.guidelines.evaluate_score import is_part_of_score
 from citewell.assistants.guidelines.evaluate_tests import is_test
 from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule
 from citewell.assistants.guidelines.patient import COMPLAINTS, Complaint, PatientInput, TestResult
@@ -35,6 +35,7 @@ from citewell.assistants.guidelines.record_clauses import (
     qualities,
     status_of,
 )
+from citewell.assistants.guidelines.scores import is_part_of_score
 from citewell.clinical import broader, fold
 from citewell.clinical.assertion import AssertionContext, read_context
 from citewell.clinical.implied_findings import is_misread, is_normal, meant
