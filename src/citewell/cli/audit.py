@@ -12,7 +12,7 @@ from citewell.answer.history_json import record_json
 from citewell.answer.references import REFERENCE_FORMATS, ReferenceFormatName
 from citewell.answer_export import AnswerFormat, exported
 from citewell.api.bodies.history import ProofResponse
-from citewell.cli.common import Home, Json, opened, print_json, printable
+from citewell.cli.common import Home, Json, opened, print_json, print_result, printable
 from citewell.cli.ids import find, part_of
 from citewell.errors import InputError
 from citewell.history import AuditHead, TrailFilter
@@ -125,10 +125,7 @@ def export(
         record = service.as_known_now(service.audit.read(answer_id(library, answer), library.owner()))
         data = exported(record, kind)
     to.write_bytes(data)
-    if json:
-        print_json({"file": str(to), "bytes": len(data)})
-        return
-    typer.echo(printable(f"Saved to {to} ({len(data):,} bytes)."))
+    print_result({"file": str(to), "bytes": len(data)}, f"Saved to {to} ({len(data):,} bytes).", as_json=json)
 
 
 def _print(entry: dict[str, Any]) -> None:
@@ -226,10 +223,11 @@ def accept(
     with opened(context, home) as library:
         chain = library.audit_log.chain if log == "answers" else library.trail.chain
         head = chain.accept(library.tenant)
-    if json:
-        print_json({"log": log, "head": str(head)})
-    else:
-        typer.echo(f"Accepted as it stands: {log}, head {head}. Note the head elsewhere.")
+    print_result(
+        {"log": log, "head": str(head)},
+        f"Accepted as it stands: {log}, head {head}. Note the head elsewhere.",
+        as_json=json,
+    )
 
 
 @app.command()

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, opened, print_json, settings
+from citewell.cli.common import Home, Json, opened, print_json, print_result, settings
 from citewell.errors import InputError, LibraryError
 
 
@@ -79,7 +79,8 @@ def restore(
         proved = app.verify()
     if proved.problems:
         raise LibraryError(f"The library was restored but is not intact: {proved.problems[0]}. Try an older backup.")
-    if json:
-        print_json({"files": count, "documents": proved.documents, "chunks": proved.chunks})
-    else:
-        typer.echo(f"✓ {count} files restored; {proved.documents} documents and {proved.chunks:,} passages verified")
+    print_result(
+        {"files": count, "documents": proved.documents, "chunks": proved.chunks},
+        f"✓ {count} files restored; {proved.documents} documents and {proved.chunks:,} passages verified",
+        as_json=json,
+    )

@@ -103,6 +103,14 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
 
 
+def print_result(value: object, text: str, *, as_json: bool) -> None:
+    """What a verb came to: one JSON object, or a text for people."""
+    if as_json:
+        print_json(value)
+    else:
+        typer.echo(printable(text))
+
+
 def _plain(value: object) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, opened, print_json, printable
+from citewell.cli.common import Home, Json, opened, print_json, print_result, printable
 from citewell.cli.unlock import ChosenVault, PassphraseStdin, Vault
 from citewell.errors import InputError
 from citewell.types import OWNER_ID, User
@@ -458,10 +458,7 @@ def export(
         turn = flow.look(flow.find(consult, asker), asker)
         data = exported(turn, to.suffix.removeprefix(".").lower())
     to.write_bytes(data)
-    if json:
-        print_json({"file": str(to), "bytes": len(data)})
-        return
-    typer.echo(printable(f"Saved to {to} ({len(data):,} bytes)."))
+    print_result({"file": str(to), "bytes": len(data)}, f"Saved to {to} ({len(data):,} bytes).", as_json=json)
 
 
 def list_consults(context: typer.Context, home: Home = None, json: Json = False) -> None:

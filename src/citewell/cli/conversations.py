@@ -8,7 +8,7 @@ import typer
 
 from citewell.answer.history_json import reply_to, turns_json
 from citewell.api.bodies.history import ConversationsResponse
-from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
+from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, print_result, printable
 from citewell.cli.ids import find, part_of
 from citewell.history import PAGE_LENGTH
 
@@ -86,7 +86,4 @@ def delete(
         if not yes and not json:
             typer.confirm("Delete this conversation?", abort=True)
         library.ask_service.conversations.erase(full, library.owner())
-    if json:
-        print_json({"deleted": full})
-    else:
-        typer.echo("Deleted.")
+    print_result({"deleted": full}, "Deleted.", as_json=json)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, print_json, settings
+from citewell.cli.common import Home, Json, print_json, print_result, settings
 from citewell.errors import InputError
 
 NO_KEY_FILE = "No key is set. Make one with `citewell encrypt --new-key FILE`, or set CITEWELL_LIBRARY_KEY_FILE."
@@ -53,7 +53,4 @@ def decrypt(context: typer.Context, home: Home = None, json: Json = False) -> No
     if chosen.library_key_file is None:
         raise InputError("Set CITEWELL_LIBRARY_KEY_FILE to the file that holds the library's key.")
     done = decrypt(chosen, read_key(chosen.library_key_file), chosen.library_key_file)
-    if json:
-        print_json(asdict(done))
-    else:
-        typer.echo(f"✓ Decrypted: {done.library}. Unset CITEWELL_LIBRARY_KEY_FILE.")
+    print_result(asdict(done), f"✓ Decrypted: {done.library}. Unset CITEWELL_LIBRARY_KEY_FILE.", as_json=json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.api.bodies.documents import entry_json
-from citewell.cli.common import DocumentId, Home, Json, opened, print_json, printable
+from citewell.cli.common import DocumentId, Home, Json, opened, print_json, print_result, printable
 from citewell.cli.list_documents import print_entries
 from citewell.cli.progress import progress
 from citewell.cli.verify import verify
@@ -54,10 +54,7 @@ def reingest(
         if not dry_run:
             entry |= _reread(app, one, watch.one_by_one(), is_here=sync or app.settings.broker_url is None)
             entry["cleaned"] = app.library.clean_up() if cleanup else 0
-    if json:
-        print_json(entry)
-    else:
-        typer.echo(_line(entry))
+    print_result(entry, _line(entry), as_json=json)
     if entry.get("failed"):
         raise typer.Exit(1)
 

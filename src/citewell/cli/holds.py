@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, opened, print_json, printable
+from citewell.cli.common import Home, Json, opened, print_json, print_result, printable
 from citewell.errors import InputError
 from citewell.types import OWNER_ID
 
@@ -49,10 +49,7 @@ def add(
     with opened(context, home) as library:
         kind, name = _what(library, document, person, everything=everything)
         hold = library.holds.add(kind, name, reason=why, by=OWNER_ID, tenant=library.tenant)
-    if json:
-        print_json(hold)
-    else:
-        typer.echo("Hold added.")
+    print_result(hold, "Hold added.", as_json=json)
 
 
 @app.command()
@@ -68,10 +65,7 @@ def remove(
     with opened(context, home) as library:
         kind, name = _what(library, document, person, everything=everything)
         library.holds.remove(kind, name, tenant=library.tenant)
-    if json:
-        print_json({"removed": {"kind": kind, "name": name}})
-    else:
-        typer.echo("Hold removed.")
+    print_result({"removed": {"kind": kind, "name": name}}, "Hold removed.", as_json=json)
 
 
 def _what(library: App, document: str | None, person: str | None, *, everything: bool) -> tuple[HoldKind, str]:

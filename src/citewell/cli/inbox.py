@@ -11,7 +11,7 @@ import typer
 from citewell.answer.history_json import with_questions
 from citewell.api.bodies.history import RoutedListResponse
 from citewell.cli.audit import AnswerId, answer_id
-from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, printable
+from citewell.cli.common import After, Home, Json, Limit, opened, print_json, print_next, print_result, printable
 from citewell.cli.ids import find, part_of
 from citewell.history import PAGE_LENGTH
 
@@ -85,10 +85,7 @@ def send(
         known = answer_id(library, answer)
         item_id = library.report(known, problem) if problem else service.hand_on(known, asker)
         item = service.inbox.one(item_id, asker)
-    if json:
-        print_json(item)
-    else:
-        typer.echo("Sent. `citewell inbox asked` will show the reply.")
+    print_result(item, "Sent. `citewell inbox asked` will show the reply.", as_json=json)
 
 
 @app.command()
@@ -102,10 +99,9 @@ def reply(
     """Reply to a question. The person who asked sees the reply."""
     with opened(context, home) as library:
         item = library.ask_service.inbox.reply(_routed_id(library, question), text, library.owner())
-    if json:
-        print_json(item)
-    else:
-        typer.echo("Reply sent. The person who asked sees it under Sent, or with `citewell inbox asked`.")
+    print_result(
+        item, "Reply sent. The person who asked sees it under Sent, or with `citewell inbox asked`.", as_json=json
+    )
 
 
 @app.command()
@@ -113,10 +109,7 @@ def close(context: typer.Context, question: RoutedId, home: Home = None, json: J
     """Close a question, answered or not."""
     with opened(context, home) as library:
         item = library.ask_service.inbox.close(_routed_id(library, question), library.owner())
-    if json:
-        print_json(item)
-    else:
-        typer.echo("Closed.")
+    print_result(item, "Closed.", as_json=json)
 
 
 def _print_items(page: HistoryPage[RoutedQuestion], words: Mapping[str, str], *, json: bool, empty: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, opened, print_json, printable
+from citewell.cli.common import Home, Json, opened, print_json, print_result, printable
 from citewell.cli.common import Journey as JourneyOption
 from citewell.cli.ids import find, part_of
 from citewell.types import OWNER_ID
@@ -90,10 +90,11 @@ def remove(
     with opened(context, home) as library:
         scope = library.scope_of_owner()
         changed = library.journeys.remove(slug, to=to, universal=universal, scope=scope, by=OWNER_ID)
-    if json:
-        print_json({"removed": slug, "documents": changed})
-    else:
-        typer.echo(printable(f"Removed {slug}; {changed} document{'' if changed == 1 else 's'} moved."))
+    print_result(
+        {"removed": slug, "documents": changed},
+        f"Removed {slug}; {changed} document{'' if changed == 1 else 's'} moved.",
+        as_json=json,
+    )
 
 
 @app.command()
@@ -155,10 +156,7 @@ def _line(journey: Journey) -> str:
 
 
 def _tell(journey: Journey, *, json: bool) -> None:
-    if json:
-        print_json({"journey": journey})
-    else:
-        typer.echo(printable(_line(journey)))
+    print_result({"journey": journey}, _line(journey), as_json=json)
 
 
 def _tell_filed(entries: list[LibraryEntry], *, json: bool) -> None:

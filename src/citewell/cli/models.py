@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, print_json, settings
+from citewell.cli.common import Home, Json, print_json, print_result, settings
 
 if TYPE_CHECKING:
     from citewell.adapters.llm.model_list import ModelRow, WriterKind
@@ -91,10 +91,11 @@ def pull(context: typer.Context, name: Name, server: Vendor = None, home: Home =
         with _bar(f"fetching {model}", quiet=json) as watch:
             asked.pull(model, watch)
         info = asked.check(model)
-    if json:
-        print_json({"server": vendor, "pulled": info.name, "digest": info.digest, "size_bytes": info.size_bytes})
-    else:
-        typer.echo(f"{info.name} is available. Use it with CITEWELL_MODEL={vendor}:{model}.")
+    print_result(
+        {"server": vendor, "pulled": info.name, "digest": info.digest, "size_bytes": info.size_bytes},
+        f"{info.name} is available. Use it with CITEWELL_MODEL={vendor}:{model}.",
+        as_json=json,
+    )
 
 
 @app.command("try")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, opened, print_json
+from citewell.cli.common import Home, Json, opened, print_json, print_result
 from citewell.errors import InputError
 from citewell.types import OWNER_ID
 
@@ -27,10 +27,7 @@ def show(context: typer.Context, name: Name, home: Home = None, json: Json = Fal
 
     with opened(context, home) as library:
         data = personal_data(library, name)
-    if json:
-        print_json(_counts(data))
-    else:
-        typer.echo(_line(data))
+    print_result(_counts(data), _line(data), as_json=json)
 
 
 @app.command()
@@ -109,10 +106,11 @@ def check(
         if name is not None and open_seal(library.library).fingerprint(name) != told["person"]:
             raise InputError("This receipt is about somebody else.")
         left = None if name is None else personal_data(library, name).count
-    if json:
-        print_json({"is_genuine": True, "found_now": left})
-    else:
-        typer.echo("The receipt is genuine." + ("" if left is None else f" Found about this person now: {left}."))
+    print_result(
+        {"is_genuine": True, "found_now": left},
+        "The receipt is genuine." + ("" if left is None else f" Found about this person now: {left}."),
+        as_json=json,
+    )
 
 
 def _counts(data: PersonalData) -> dict[str, object]:

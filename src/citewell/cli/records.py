@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citewell.cli import records_add, records_ask, records_review, records_talks
-from citewell.cli.common import Json, print_json, printable
+from citewell.cli.common import Json, print_json, print_result
 from citewell.cli.progress import progress
 from citewell.cli.records_review import show_facts
 from citewell.cli.unlock import ChosenVault, on_vault
@@ -120,10 +120,11 @@ def export(
             file.write(data)
     except OSError as error:
         raise InputError(f"{target} could not be written: {error.strerror}. Choose another name or folder.") from error
-    if json:
-        print_json({"path": str(target), "size_bytes": len(data)})
-    else:
-        typer.echo(printable(f"Saved to {target}. Anyone who has this file can read it, so keep it safe."))
+    print_result(
+        {"path": str(target), "size_bytes": len(data)},
+        f"Saved to {target}. Anyone who has this file can read it, so keep it safe.",
+        as_json=json,
+    )
 
 
 app.command()(records_ask.ask)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.common import Json, print_json, printable
+from citewell.cli.common import Json, print_json, print_result, printable
 from citewell.cli.unlock import ChosenVault, on_vault
 from citewell.errors import InputError, NotFound
 from citewell.ports.records import PaperKind
@@ -91,12 +91,11 @@ def remove(
 
 
 def _gone_already(document: str, *, json: bool) -> None:
-    if json:
-        print_json({"removed": False, "document_id": document, "facts_removed": 0, "facts_kept": []})
-    else:
-        typer.echo(
-            "Document not found in this record, so nothing was removed. `citewell records papers` shows the IDs."
-        )
+    print_result(
+        {"removed": False, "document_id": document, "facts_removed": 0, "facts_kept": []},
+        "Document not found in this record, so nothing was removed. `citewell records papers` shows the IDs.",
+        as_json=json,
+    )
 
 
 @on_vault
@@ -171,10 +170,7 @@ def dismiss(
     """Dismiss an alert. It stays dismissed until its facts change."""
     with vault.opened() as profile:
         alert = profile.record.dismiss(alert_id, why=why)
-    if json:
-        print_json({"alert": alert})
-    else:
-        typer.echo(printable(f"Dismissed: {alert.text}"))
+    print_result({"alert": alert}, f"Dismissed: {alert.text}", as_json=json)
 
 
 def show_outcome(fact: Fact, words: str, *, json: bool) -> None:
@@ -182,10 +178,7 @@ def show_outcome(fact: Fact, words: str, *, json: bool) -> None:
     from citewell.types.facts_json import fact_json
     from citewell.types.facts_line import line_of
 
-    if json:
-        print_json({"fact": fact_json(fact)})
-    else:
-        typer.echo(printable(f"{words}: {line_of(fact)} ({fact.id[:8]})"))
+    print_result({"fact": fact_json(fact)}, f"{words}: {line_of(fact)} ({fact.id[:8]})", as_json=json)
 
 
 def show_facts(facts: Sequence[Fact], *, json: bool, with_kind: bool = False, none: str = NONE_OF_KIND) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from citewell.cli.common import Json, print_json, printable
+from citewell.cli.common import Json, print_json, print_result
 from citewell.cli.unlock import ChosenVault, on_vault
 from citewell.errors import InputError
 
@@ -62,10 +62,7 @@ def conversations(
                 for message in turns
             ]
             entry = {"id": conversation, "turns": said}
-    if json:
-        print_json(entry)
-    else:
-        typer.echo(printable("\n".join(lines) or "No questions yet."))
+    print_result(entry, "\n".join(lines) or "No questions yet.", as_json=json)
 
 
 @on_vault
@@ -78,10 +75,7 @@ def forget(
     with vault.opened() as profile:
         service, asker = consult_service_of(profile)
         service.conversations.erase(conversation, asker)
-    if json:
-        print_json({"erased": conversation})
-    else:
-        typer.echo("Conversation deleted.")
+    print_result({"erased": conversation}, "Conversation deleted.", as_json=json)
 
 
 @on_vault
@@ -97,10 +91,7 @@ def feedback(
     is_helpful = None if said == "none" else said == "helpful"
     with vault.opened() as profile:
         profile.record.give_feedback(answer, is_helpful=is_helpful)
-    if json:
-        print_json({"answer_id": answer, "is_helpful": is_helpful})
-    else:
-        typer.echo("Saved in the vault.")
+    print_result({"answer_id": answer, "is_helpful": is_helpful}, "Saved in the vault.", as_json=json)
 
 
 @on_vault

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from citewell.cli.common import Home, Json, opened, print_json
+from citewell.cli.common import Home, Json, opened, print_result
 from citewell.cli.progress import progress
 
 
@@ -13,7 +13,8 @@ def reindex(context: typer.Context, home: Home = None, json: Json = False) -> No
     with opened(context, home) as app, progress(quiet=json) as watch:
         count = app.reindex(watch)
         fingerprint = app.embedder.fingerprint
-    if json:
-        print_json({"documents": count, "embedder": fingerprint})
-    else:
-        typer.echo(f"{count} document versions now use vectors from {fingerprint}.")
+    print_result(
+        {"documents": count, "embedder": fingerprint},
+        f"{count} document versions now use vectors from {fingerprint}.",
+        as_json=json,
+    )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.common import Home, Json, opened, print_json
+from citewell.cli.common import Home, Json, opened, print_result
 
 
 def serve(
@@ -32,8 +32,9 @@ def serve(
         address, number = listening.getsockname()[:2]
         token = token_for(app.settings)
         link = f"http://{address}:{number}/?token={token}"
-        if json:
-            print_json({"url": link, "address": address, "port": number})
-        else:
-            typer.echo(f"Citewell is running at {link}\nStop it with Ctrl-C.")
+        print_result(
+            {"url": link, "address": address, "port": number},
+            f"Citewell is running at {link}\nStop it with Ctrl-C.",
+            as_json=json,
+        )
         run(app, listening, token=token)

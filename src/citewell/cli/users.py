@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.common import Home, Json, Tags, opened, print_json, printable
+from citewell.cli.common import Home, Json, Tags, opened, print_json, print_result, printable
 from citewell.cli.ids import find
 from citewell.errors import InputError
 from citewell.types import OWNER_ID, Role
@@ -263,7 +263,4 @@ def _line(user: UserAccount) -> str:
 
 
 def _tell(user: UserAccount, *, json: bool, words: str) -> None:
-    if json:
-        print_json({"user": _user_json(user)})
-    else:
-        typer.echo(printable(f"{words}: {_line(user)}"))
+    print_result({"user": _user_json(user)}, f"{words}: {_line(user)}", as_json=json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citewell.cli.common import Home, Json, print_json, printable
+from citewell.cli.common import Home, Json, print_json, print_result, printable
 from citewell.cli.unlock import (
     ChosenVault,
     PassphraseStdin,
@@ -46,10 +46,11 @@ def create(
     with all_vaults(context, home) as vaults:
         passphrase = ask_new("A passphrase, ten characters or more", from_stdin=passphrase_stdin)
         made, phrase = vaults.create(label, passphrase)
-    if json:
-        print_json({"vault": _vault_json(made), "recovery_phrase": phrase})
-        return
-    typer.echo(printable(f"Vault “{made.label}” created.\n\n    {phrase}\n\n{KEEP_IT}"))
+    print_result(
+        {"vault": _vault_json(made), "recovery_phrase": phrase},
+        f"Vault “{made.label}” created.\n\n    {phrase}\n\n{KEEP_IT}",
+        as_json=json,
+    )
 
 
 @app.command("list")
@@ -115,10 +116,7 @@ def phrase(vault: ChosenVault, json: Json = False) -> None:
     """Get new recovery words. The old ones stop working."""
     with vault.locked() as (vaults, header):
         made = vaults.new_recovery(header.id, vault.passphrase(header))
-    if json:
-        print_json({"vault": _vault_json(header), "recovery_phrase": made})
-        return
-    typer.echo(f"\n    {made}\n\n{KEEP_IT}")
+    print_result({"vault": _vault_json(header), "recovery_phrase": made}, f"\n    {made}\n\n{KEEP_IT}", as_json=json)
 
 
 @app.command()
@@ -167,10 +165,7 @@ def erase(
         ):
             raise InputError("The name does not match. Nothing was erased.")
         vaults.erase(damaged or (known.id if known else label))
-    if json:
-        print_json({"vault": _vault_json(known) if known else {"id": damaged}})
-    else:
-        typer.echo(printable(f"Vault “{called}” erased."))
+    print_result({"vault": _vault_json(known) if known else {"id": damaged}}, f"Vault “{called}” erased.", as_json=json)
 
 
 def _vault_json(header: Header) -> dict[str, Any]:
@@ -178,7 +173,4 @@ def _vault_json(header: Header) -> dict[str, Any]:
 
 
 def _done(header: Header, words: str, *, json: bool) -> None:
-    if json:
-        print_json({"vault": _vault_json(header)})
-    else:
-        typer.echo(printable(words))
+    print_result({"vault": _vault_json(header)}, words, as_json=json)

@@ -22,7 +22,7 @@ from citewell.assistants.guidelines.criteria import (
     Threshold,
     conditions,
 )
-from citewell.assistants.guidelines.evaluate import PASSIVE, evaluate, exposure_words, is_of_patient
+from citewell.assistants.guidelines.evaluate import PASSIVE, evaluate, exposure_words, is_of_patient, is_part_of_score
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.evaluate_tests import is_test
 from citewell.assistants.guidelines.guideline import Guideline, GuidelineRule
@@ -35,7 +35,6 @@ from citewell.assistants.guidelines.record_clauses import (
     qualities,
     status_of,
 )
-from citewell.assistants.guidelines.scores import is_part_of_score
 from citewell.clinical import broader, fold
 from citewell.clinical.assertion import AssertionContext, read_context
 from citewell.clinical.implied_findings import is_misread, is_normal, meant
