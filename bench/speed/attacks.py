@@ -2,7 +2,8 @@
 
 Each attack is a text of repeated fragments at the length that a public entry takes, over a library of the samples. The
 `worst_s` of each entry is held against `allowed_s`. Then so many attackers send the questions for a while, and the
-`p95_ratio` is that of the searches of another person, with attackers over without.
+`…_p95_ratio` is that of the searches of another person and of health, with attackers over without. `crowds` are idle
+and half-sent connections on loopback, with whether health answers and what they write into the log.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import argparse
 import asyncio
 import json
 import os
+import resource
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
@@ -139,6 +142,90 @@ async def under_attack(address: str, keys: list[str], count: int) -> dict[str, A
     return result
 
 
+@contextmanager
+def served(home: Path, *, log: Path | None = None, descriptors: int | None = None) -> Iterator[str]:
+    """A server of its own, by its address; it may open so many files."""
+    command = [sys.executable, "-m", "citewell.cli", "--home", str(home), "serve", "--port", "0", "--json"]
+    allowed = {"CITEWELL_ADMIN_EMAIL": "0@local.example", "CITEWELL_ASKS_PER_MINUTE": "1000000"}
+
+    with (
+        nullcontext() if log is None else log.open("wb") as errors,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, env={**os.environ, **allowed}
+        ) as server,
+    ):
+        try:
+            assert server.stdout is not None
+            if descriptors is not None:  # long before the server looks at what it may open
+                resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (descriptors, descriptors))
+            said = ""
+            while not said.rstrip().endswith("}"):
+                said += server.stdout.readline()
+            yield json.loads(said)["url"].partition("/?token=")[0]
+        finally:
+            server.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                server.wait(20)
+
+
+def crowded(home: Path, *, connections: int, said: bytes = b"", descriptors: int | None = None) -> dict[str, Any]:
+    """Whether health answers while so many connections are open that said this much, and what the log grew by."""
+    log = home / "crowd.log"
+    with served(home, log=log, descriptors=descriptors) as address:
+        time.sleep(5)
+        url = httpx.URL(address)
+        sockets, refused, looks = list[socket.socket](), 0, list[float]()
+        for number in range(connections):
+            try:
+                sockets.append(socket.create_connection((url.host, url.port or 80), timeout=10))
+                if said:
+                    sockets[-1].sendall(said)
+            except OSError:
+                refused += 1
+            if number % (connections // 10) == connections // 10 - 1:
+                started_s = time.perf_counter()
+                assert httpx.get(f"{address}/api/v1/health", timeout=30).status_code == 200
+                looks.append(time.perf_counter() - started_s)
+        time.sleep(15)  # until the heads are late
+        assert httpx.get(f"{address}/api/v1/health", timeout=30).status_code == 200
+        open_after = sum(map(is_open, sockets))
+        for each in sockets:
+            each.close()
+    return {
+        "connections": connections,
+        "refused": refused,
+        "open_after_15_s": open_after,
+        "slowest_health_ms": round(max(looks) * 1000, 1),
+        "log_bytes": log.stat().st_size,
+    }
+
+
+def is_open(connection: socket.socket) -> bool:
+    """Whether the server has not closed a connection."""
+    connection.settimeout(0)
+    try:
+        return connection.recv(1, socket.MSG_PEEK) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def crowds(home: Path) -> dict[str, Any]:
+    """Idle connections, more of them than the server may open files, and requests that never end."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8_192) if hard != resource.RLIM_INFINITY else 8_192, hard))
+    half = b"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
+    try:
+        return {
+            "idle": crowded(home, connections=5_000),
+            "idle, 1,024 descriptors": crowded(home, connections=1_100, descriptors=1_024),
+            "half-sent": crowded(home, connections=400, said=half),
+        }
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def attacked(home: Path, attackers: int, count: int) -> dict[str, Any]:
     """The same on a server of its own."""
     with build(Settings(home=home)) as app:
@@ -148,21 +235,9 @@ def attacked(home: Path, attackers: int, count: int) -> dict[str, Any]:
                 tenant="local", email=f"{number}@local.example", name="", role=Role.MEMBER, tags=[], password=None
             )
             keys.append(app.people.add_key(user.id, tenant="local", name="bench")[1])
-    command = [sys.executable, "-m", "citewell.cli", "--home", str(home), "serve", "--port", "0", "--json"]
-    allowed = {"CITEWELL_ADMIN_EMAIL": "0@local.example", "CITEWELL_ASKS_PER_MINUTE": "1000000"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **allowed}) as server:
-        try:
-            assert server.stdout is not None
-            said = ""
-            while not said.rstrip().endswith("}"):
-                said += server.stdout.readline()
-            address = json.loads(said)["url"].partition("/?token=")[0]
-            time.sleep(10)  # until what searches need is loaded
-            return asyncio.run(under_attack(address, keys, count))
-        finally:
-            server.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                server.wait(20)
+    with served(home) as address:
+        time.sleep(10)  # until what searches need is loaded
+        return asyncio.run(under_attack(address, keys, count))
 
 
 def main() -> None:
@@ -170,7 +245,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--attackers", type=int, default=20)
     parser.add_argument("--searches", type=int, default=OFTEN)
-    parser.add_argument("--only", choices=("entries", "others"), help="a part of it")
+    parser.add_argument("--only", choices=("entries", "others", "crowds"), help="a part of it")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -178,9 +253,11 @@ def main() -> None:
         with build(Settings(home=home)) as app:
             assert not [outcome.error for outcome in app.add_all(sample_files()) if outcome.error]
         result: dict[str, Any] = {"allowed_s": Settings(home=home).max_processor_s}
-        if options.only != "others":
+        if options.only in (None, "entries"):
             result["entries"] = worst(home)
-        if options.only != "entries":
+        if options.only in (None, "crowds"):
+            result["crowds"] = crowds(home)
+        if options.only in (None, "others"):
             result |= {"attackers": options.attackers, **attacked(home, options.attackers, options.searches)}
     print(json.dumps(result, indent=2))
     if options.json:

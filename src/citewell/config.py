@@ -308,6 +308,11 @@ class Settings(BaseSettings):
     key_days: int = Field(
         default=365, ge=1, le=3_650, description="Longest lifetime of an API key, in days; also the usual one."
     )
+    second_factor_roles: tuple[Role, ...] = Field(
+        default=(),
+        description='Roles that must use a second factor, as a JSON list such as ["editor", "admin"]. Someone with one '
+        "of these roles who signs in with a password alone can do nothing but set one up.",
+    )
     oidc_second_factor: tuple[str, ...] = Field(
         default=(),
         description="Values of the provider's `amr` or `acr` claim that prove a second factor, as a JSON list such as "

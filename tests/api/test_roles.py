@@ -11,7 +11,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
-from citewell.api.app import API, PAGES, create_app
+from citewell.api.app import API, DOORS, PAGES, create_app
 from citewell.api.guard import FROM_ELSEWHERE
 from citewell.api.routes import status
 from citewell.api.server_state import ServerState
@@ -168,7 +168,7 @@ def gone_through(dependant: Dependant) -> Iterator[str]:
 def test_every_route_says_which_role_it_asks_for() -> None:
     gates = {must(deed).__name__ for deed in WANTED[Role.ADMIN]} | {owner_only.__name__}
     open_to_all = {"/api/v1/health", "/api/v1/health/live", "/api/v1/health/ready", *FROM_ELSEWHERE}
-    routes = [route for part in (*API, *PAGES) for route in part.router.routes] + status.exposition.routes
+    routes = [route for part in (*API, *DOORS, *PAGES) for route in part.router.routes] + status.exposition.routes
     for route in routes:
         assert isinstance(route, APIRoute)
         asked = set(gone_through(route.dependant))

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from citewell.api.app import API, PAGES, create_app
+from citewell.api.app import API, DOORS, PAGES, create_app
 from citewell.api.server_state import ServerState
 from citewell.api.trail import action_of
 from citewell.app import App, build
@@ -205,7 +205,7 @@ def test_tampering_with_the_trail_is_told(app: App, knock: Knock, name: str) -> 
 def test_every_route_about_documents_and_people_is_named_on_the_trail() -> None:
     named = {
         f"{method} {route.path}": action_of(method, route.path)
-        for part in (*API, *PAGES)
+        for part in (*API, *DOORS, *PAGES)
         for route in part.router.routes
         for method in route.methods - {"HEAD"}  # type: ignore[attr-defined]
     }
@@ -220,7 +220,7 @@ def test_every_route_about_documents_and_people_is_named_on_the_trail() -> None:
         "/api/v1/guidelines/related",
     }
     shown = {route for route in silent if "{" in route}
-    ends = ("/row", "/status", "/progress", "/boxes", "/related", "/diff")
+    ends = ("/row", "/status", "/progress", "/boxes", "/related", "/diff", "/models/{name}")
     assert all(route.endswith((*ends, "/refresh")) for route in shown)
     assert named["GET /consult/{consult_id}"] == "consult.open"
     assert named["GET /api/v1/conversations/{conversation_id}"] == "conversation.open"

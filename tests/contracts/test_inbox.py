@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import inspect, select, table, text, update
 
 from citewell.adapters.store.schema import routed
+from citewell.answer.route_to_owner import REPORTED
 from citewell.errors import InputError, NotFound
 from citewell.history import HistoryPage, RoutedQuestion
 from citewell.types import Role, User
@@ -201,3 +202,12 @@ def test_an_item_that_was_altered_hides_no_other(office: Office) -> None:
     assert "altered outside Citewell" in items[str(ids[1])]
     assert [reason for item, reason in items.items() if item != ids[1]] == ["Low confidence: 45%"] * 2
     assert len(office.inbox.asked(ANN).items) == 3
+
+
+def test_the_owner_of_a_tag_finds_what_they_reported_themselves(office: Office) -> None:
+    answered = ending(asker=BOB)
+    office.ledger.keep(answered)
+    made = office.inbox.file(answered.answer_id, replace(ROUTE, reason=f"{REPORTED}Out of date."), BOB)
+    assert [item.id for item in office.inbox.waiting(BOB).items] == [made]
+    assert (office.inbox.open_count(BOB), office.inbox.may_answer(office.inbox.one(made, BOB), BOB)) == (1, True)
+    assert office.inbox.close(made, BOB).state == "closed"

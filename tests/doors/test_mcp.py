@@ -287,3 +287,22 @@ def test_the_same_over_standard_input_and_output(samples_home: Path, tmp_path: P
                     assert citation["quote"] in WARD_NOTE
 
     run(work())
+
+
+def test_what_an_assistant_opened_or_was_refused_is_on_the_trail(door: Door) -> None:
+    async def work() -> str:
+        async with connected(door, door.nurse) as client:
+            found = await client.call_tool("search", {"question": WARD_QUESTION})
+            document = str(found.structured_content["passages"][0]["document_id"])
+            await client.call_tool("show_source", {"document_id": document, "start": 0, "end": 10})
+        async with connected(door, door.member) as client:
+            await client.call_tool("show_source", {"document_id": document, "start": 0, "end": 10})
+        return document
+
+    document = run(work())
+    with door.client(door.owner) as owner:
+        records = owner.get("/api/v1/trail", params={"limit": 100}).json()["records"]
+    kept = [(one["action"], one["object_id"], one["outcome"]) for one in records]
+    assert ("search.search", "", "done") in kept
+    assert ("document.open", document, "done") in kept
+    assert ("document.open", document, "refused") in kept

@@ -22,7 +22,7 @@ from citewell.adapters.store.engine import KEPT
 from citewell.adapters.store.users import KEY_PREFIX, UserAccount
 from citewell.api.addresses import is_own_host, is_same_origin
 from citewell.api.fair_turns import ASKING, LONG_BYTES, Asking, Person
-from citewell.api.problem_responses import answer
+from citewell.api.problem_responses import FOR_PROGRAMS, answer
 from citewell.api.problems import Problem, Refused, problem_of
 from citewell.api.rate_limits import too_often
 from citewell.api.request_checks import CSRF_NEEDED
@@ -83,6 +83,14 @@ FOREIGN = Problem(
     HTTPStatus.FORBIDDEN,
     "ForeignPage",
     "This request came from another site, so nothing was done. Go back and try again.",
+)
+
+ACCOUNT = "/keys"
+OF_FACTOR = (f"{ACCOUNT}/second-factor", f"{ACCOUNT}/password", "/api/v1/me")
+FACTOR_NEEDED = Problem(
+    HTTPStatus.FORBIDDEN,
+    "SecondFactorNeeded",
+    "Your role needs a second factor, so nothing was done. Set it up on the Account page first.",
 )
 
 BODY_S = 30.0
@@ -234,6 +242,10 @@ class Guard:
         if wait_s:
             raise Refused(too_often(wait_s))
         asked.scope[VISITOR] = visitor
+        if visitor.lacks_factor and not is_for_factor(method, path):
+            if method not in SAFE_METHODS or path.startswith(FOR_PROGRAMS):
+                raise Refused(FACTOR_NEEDED)
+            return RedirectResponse(ACCOUNT, status_code=HTTPStatus.SEE_OTHER)
         # Another site's page cannot send a key in a header, but a cookie might go along with what it sends.
         asked.scope[CSRF_NEEDED] = visitor.way != "key" and not is_equal(asked.headers.get(CSRF_HEADER), visitor.csrf)
         if method not in SAFE_METHODS:
@@ -266,10 +278,19 @@ class Guard:
         site, csrf = self._site, self._site.keys.csrf_of(session)
         user = site.people.by_session(session)
         if user is not None:
-            return Visitor.of(user, way="session", csrf=csrf, session=session)
+            visitor = Visitor.of(user, way="session", csrf=csrf, session=session)
+            return replace(visitor, lacks_factor=self._lacks_factor(user, session))
         if site.people.is_owner_session(session, tenant=site.tenant):
             return Visitor.owner(site.tenant, way="link", csrf=csrf, session=session)
         return None
+
+    def _lacks_factor(self, user: UserAccount, session: str) -> bool:
+        """Whether a session was opened with a password alone though the role wants more."""
+        app = self._site.app
+        if user.role not in app.settings.second_factor_roles or app.second_factors.is_on(user.id):
+            return False
+        opened = self._site.people.session(session)
+        return opened is None or opened.way == "password"
 
     @staticmethod
     def _refuse_foreign(asked: HTTPConnection) -> None:
@@ -306,6 +327,15 @@ def own_path(path: str) -> str:
     ('/%09/evil.example/x', '/%20%5Cevil.example')
     """
     return "/" + quote(path.lstrip("/\\"), safe=IN_ADDRESSES)
+
+
+def is_for_factor(method: str, path: str) -> bool:
+    """Whether somebody who still needs a second factor may go there: to set it up, to change a password, or to leave.
+
+    >>> is_for_factor("GET", "/keys"), is_for_factor("POST", "/keys"), is_for_factor("POST", "/keys/second-factor/code")
+    (True, False, True)
+    """
+    return (method, path) == ("GET", ACCOUNT) or path == "/sign-out" or path.startswith(OF_FACTOR)
 
 
 def _bearer(headers: Headers) -> str | None:

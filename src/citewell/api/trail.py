@@ -48,6 +48,7 @@ KINDS = {
     "trail": "trail",
     "guidelines": "guideline",
     "assess": "assessment",
+    "cds-services": "assessment",
     "chat": "conversation",
     "consult": "consult",
     "consults": "consult",

@@ -58,6 +58,8 @@ class Visitor:
     registration: str | None = None
     session: str | None = field(default=None, repr=False)
     """The token of the session that the request came in."""
+    lacks_factor: bool = False
+    """Whether they came by a password alone where their role must show a second factor."""
 
     @classmethod
     def owner(cls, tenant: str, *, way: Way, csrf: str, session: str | None = None) -> Visitor:

@@ -34,12 +34,14 @@ log = logging.getLogger(__name__)
 def _owned_by(asker: User) -> ColumnElement[bool]:
     """Questions of others, of tags that this person owns now: who owned one earlier sees its questions no more.
 
-    Of a tag of which nobody was ever said to be the owner, those that were passed to this person.
+    Of a tag of which nobody was ever said to be the owner, those that were passed to this person. What they sent to
+    themselves, by reporting an answer from their own documents, is theirs too.
     """
     known = select(tags.c.name).where(tags.c.tenant == asker.tenant)
     own = routed.c.tag.in_(known.where(tags.c.owner_id == asker.user_id))
     passed = and_(routed.c.owner_id == asker.user_id, routed.c.tag.not_in(known))
-    return and_(routed.c.asked_by != asker.user_id, or_(own, passed))
+    to_themselves = routed.c.owner_id == asker.user_id
+    return and_(or_(routed.c.asked_by != asker.user_id, to_themselves), or_(own, passed))
 
 
 def _is_owned(connection: Connection, routed_id: str, asker: User) -> bool:

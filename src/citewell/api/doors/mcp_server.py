@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,9 @@ from citewell.api.problem_responses import advised
 from citewell.api.problems import Problem, Refused, problem_of
 from citewell.api.request_checks import CSRF_NEEDED
 from citewell.api.server_state import ServerState
+from citewell.api.trail import DONE, REFUSED, object_of
 from citewell.api.visitor import VISITOR, Visitor
-from citewell.errors import MissingExtra, NotFound
+from citewell.errors import MissingExtra, NotFound, ScopeRefused
 from citewell.orders import screened_title, without_orders
 from citewell.types import LibraryEntry
 from citewell.web.display_words import advice
@@ -75,6 +77,17 @@ RESOURCES_A_PAGE = 100
 MAX_RESOURCE_CHARACTERS = 200_000
 _URI = re.compile(rf"{SCHEME}://documents/(?P<id>[^/]+)(?:/(?P<start>\d{{1,9}})-(?P<end>\d{{1,9}}))?")
 
+OPENED = "document.open"
+ACTIONS = {
+    "ask": "conversation.ask",
+    "search": "search.search",
+    "check": "check.add",
+    "show_source": OPENED,
+    "assess": "assessment.add",
+    "guidelines": "guideline.search",
+}
+"""What the use of a tool is called on the trail: as over the API."""
+
 FindCaller = Callable[["ServerRequestContext[Any, Any]"], Caller]
 
 
@@ -94,10 +107,12 @@ def make_server(caller_of: FindCaller) -> Server[Any]:
         tool = TOOLS.get(asked.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool. Use one of these: {', '.join(TOOLS)}.")
-        caller = caller_of(context)
+        caller, named = caller_of(context), str((asked.arguments or {}).get("document_id") or "")
         try:
             result = await tool.use(caller, asked.arguments or {})
+            await _noted(caller, ACTIONS.get(tool.name), named)
         except Exception as error:
+            await _noted(caller, ACTIONS.get(tool.name), named, error)
             text = types.TextContent(type="text", text=_told(error, caller))
             return types.CallToolResult(content=[text], is_error=True)
         data = tool.gives.model_validate(dict(result.data)).model_dump(mode="json")
@@ -133,9 +148,13 @@ def make_server(caller_of: FindCaller) -> Server[Any]:
 
     async def read_resource(context: Any, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         caller, uri = caller_of(context), str(asked.uri)
+        address = _URI.fullmatch(uri)
+        named = "" if address is None else address["id"]
         try:
             words = await run_in_threadpool(_words_at, uri, caller)
+            await _noted(caller, OPENED, named)
         except Exception as error:
+            await _noted(caller, OPENED, named, error)
             raise MCPError(types.INVALID_PARAMS, _told(error, caller), {"uri": uri}) from None
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, mime_type="text/plain", text=text) for text in words]
@@ -212,6 +231,15 @@ def _words_at(uri: str, caller: Caller) -> tuple[str, ...]:
     exact = exact_words(text, start, end, limit=MAX_RESOURCE_CHARACTERS)
     words = exact_words(without_orders(text), start, end, limit=MAX_RESOURCE_CHARACTERS)
     return (words,) if words == exact else (words, SUSPICIOUS)
+
+
+async def _noted(caller: Caller, action: str | None, document_id: str, error: Exception | None = None) -> None:
+    """Keep on the trail what a tool or a resource showed, or what was refused."""
+    if action is None or not (error is None or isinstance(error, NotFound | ScopeRefused)):
+        return
+    object_id = object_of({"document_id": document_id}, is_done=error is None) if document_id else ""
+    keep = partial(caller.site.note, outcome=DONE if error is None else REFUSED)
+    await run_in_threadpool(keep, caller.visitor, action, object_id)
 
 
 def _told(error: Exception, caller: Caller) -> str:
