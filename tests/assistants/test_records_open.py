@@ -14,6 +14,7 @@ from citewell.assistants.records.fact_query import GatheredFacts
 from citewell.assistants.records.gather import gather
 from citewell.assistants.records.intents import intents_of
 from citewell.assistants.records.known_facts import KnownFacts
+from citewell.assistants.records.named_facts import unused
 from citewell.clinical import Lexicon
 from citewell.config import Settings
 from citewell.types import Source, User
@@ -289,13 +290,15 @@ def test_lay_words_find_weights_clotting_doctors_and_medicines_for_something(
     ],
 )
 def test_vaccines_are_known_by_what_patients_call_them(
-    told: Callable[..., GatheredFacts], asked_for: str, held: str
+    told: Callable[..., GatheredFacts], asked_for: str, held: str, lexicon: Lexicon
 ) -> None:
     given = [
         Vaccination(id=name, origin=REPORTED, name=name, given=PartialDate("2020-01-01"))
         for name in (held, "Hep B, adult", "rotavirus, monovalent")
     ]
-    assert names(told(f"When was my last {asked_for}, which vaccination?", *given)) == [held]
+    question = f"When was my last {asked_for}, which vaccination?"
+    assert names(told(question, *given)) == [held]
+    assert "not mentioned in your record" not in {one["why"] for one in unused(question, given, [], lexicon=lexicon)}
 
 
 LETTER = """Riverside Practice

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from citewell.samples import CHAPTER, EXAMPLE_QUESTIONS, GUIDELINE, LEAFLET
-from citewell.types import Box
+from citewell.types import Box, Source
 from tests.web.conftest import follow
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -443,3 +443,20 @@ def test_a_server_that_stopped_is_told_in_the_panel(served: Any, visit: Any, wat
     page.context.set_offline(False)
     page.click("#source >> text=Try again")
     page.wait_for_selector("#source .source-title")
+
+
+def test_what_changed_between_two_versions_is_told_in_words(own: Any, visit: Any) -> None:
+    for dose, more in (("5 mg", ""), ("10 mg", " Drink plenty of water.")):
+        text = f"# Tablets\n\nTake {dose} of the medicine each morning. Do not share it.{more}\n"
+        own.app.add_source(Source(text.encode(), "tablets.md"))
+    page = visit(own)
+    go_to_library(page)
+    follow(page, "text=Tablets")
+    expect(page.locator("h1")).to_have_text("Tablets")
+    follow(page, "text=See what changed since")
+    expect(page.locator("h1")).to_have_text("What changed from version 1 to 2")
+    expect(page.locator("main [role=status]")).to_have_text(
+        "1 sentence reworded, 1 sentence added; 2 sentences unchanged."
+    )
+    expect(page.locator(".words del")).to_have_text("5")
+    expect(page.locator(".words ins")).to_have_text(["10", "Drink plenty of water."])

@@ -256,7 +256,7 @@ def test_papers_are_taken_in_and_what_is_not_sure_is_decided(own: Any, visit: An
     follow(page, "text=Add documents")
     page.set_input_files("#files", [whole, broken])
     _press(page, ".drop button")
-    expect(page.locator(".outcomes .good")).to_contain_text("export.json: added. 6 new facts")
+    expect(page.locator(".outcomes .good")).to_contain_text("export.json: added. 6 new entries")
     expect(page.locator(".outcomes .bad")).to_contain_text("broken.json: not added.")
     expect(page.locator(".papers li")).to_have_count(1)
     follow(page, ".tabs >> text=More")

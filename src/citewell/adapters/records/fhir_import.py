@@ -39,7 +39,14 @@ HEADINGS = {
 OTHERS = {"CarePlan": "Care plans", "Goal": "Goals", "DiagnosticReport": "Reports", "ImagingStudy": "Imaging"}
 NAMED_ONLY = frozenset({"Patient", "Practitioner", "PractitionerRole", "Organization", "Location", "Medication"})
 """Entries that are told where others refer to them."""
-
+PLAIN_KINDS = {
+    "Claim": "bills",
+    "ExplanationOfBenefit": "insurance statements",
+    "Coverage": "insurance policies",
+    "Communication": "messages",
+    "Provenance": "notes on where entries come from",
+}
+"""What people call entries that are not shown."""
 
 MOST_NAMED = 20
 """Entries that are named in the report; of more, how many there are."""
@@ -238,7 +245,7 @@ def _notes(bundle: Bundle) -> Iterator[str]:
     told = {*READERS, *OTHERS, *NAMED_ONLY}
     left_out = Counter(entry.kind for entry in bundle.entries if entry.kind not in told)
     if left_out:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(left_out.items()))
-        yield f"Entries kept but not shown: {kinds}."
+        kinds = ", ".join(f"{PLAIN_KINDS.get(kind, kind)} ({count})" for kind, count in sorted(left_out.items()))
+        yield f"Kept but not shown: {kinds}."
     if mistaken := sum(entry.is_mistaken for entry in bundle.entries):
         yield f"{mistaken} entries were left out because the record itself marks them as an error or refuted."

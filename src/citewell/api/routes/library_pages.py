@@ -22,6 +22,7 @@ from citewell.samples import sample_files, sample_filing
 from citewell.types import Filing, LibraryEntry, LifecycleState, Source
 from citewell.web.library_table import PAGE_ROWS, Order, listed
 from citewell.web.search_results import without_title
+from citewell.web.version_changes import MOST_SHOWN, changes_between
 
 router = APIRouter()
 
@@ -189,6 +190,19 @@ def document_page(site: Here, visitor: Reader, document_id: str, first: Annotate
         may_heal=may_heal(entry.attempts, is_waiting=entry.next_attempt_at is not None),
         accepted=ACCEPTED,
         max_file_mb=site.app.settings.max_file_mb,
+    )
+
+
+@router.get("/documents/{document_id}/changes")
+def changes_page(site: Here, visitor: Reader, document_id: str, since: str) -> Response:
+    """What changed in a document since another version of it, in words."""
+    old, new = (site.opened(version, visitor.whole) for version in (since, document_id))
+    entries = [site.entry(version, visitor.whole) for version in (since, document_id)]
+    if entries[0].lineage != entries[1].lineage:
+        raise InputError("These are two documents. Choose two versions of one.")
+    found = changes_between(old.document.text, new.document.text)
+    return site.page(
+        "version_changes.html", visitor, nav="library", old=entries[0], new=entries[1], found=found, most=MOST_SHOWN
     )
 
 

@@ -83,7 +83,10 @@ def unused(
     names = Names.of(question, lexicon)
     papers = " ".join(hit.text for hit in quoted).casefold()
     missing = dict.fromkeys([*names.unknown(facts), *names.about(names.among(facts))])
-    yield from ({"words": words, "why": NOT_THERE} for words in missing if words not in papers)
+    given = names.given(facts)
+    absent = (words for words in missing if words not in papers)
+    absent = (words for words in absent if not any(f" {one} " in f" {words.casefold()} " for one in given))
+    yield from ({"words": words, "why": NOT_THERE} for words in absent)
     yield from ({"words": value, "why": NOT_COMPARED} for value in dict.fromkeys(measured(question)))
 
 
@@ -298,6 +301,14 @@ class Names:
         """The vaccines that it names, as it calls them."""
         found = (words.search(self.text) for words, _ in _pairs("vaccines.tsv"))
         return [match.group() for match in found if match is not None]
+
+    def given(self, facts: Sequence[Fact]) -> frozenset[str]:
+        """The vaccines that it names, as it calls them, of which the record has one under another name."""
+        had = [fact.name for fact in facts if isinstance(fact, Vaccination)]
+        pairs = ((words.search(self.text), name) for words, name in _pairs("vaccines.tsv"))
+        return frozenset(
+            match.group().casefold() for match, name in pairs if match is not None and any(map(name.search, had))
+        )
 
     @property
     def _vaccines(self) -> list[re.Pattern[str]]:
