@@ -28,6 +28,7 @@ from citewell.consult_export import exported
 from citewell.errors import ChangedMeanwhile, InputError, LibraryError, NotFound
 from citewell.types import Filing, ParseLimits, Source, User
 from citewell.types.consult import Category, ConsultState, Finding, FindingSource, Patient, Polarity
+from citewell.types.literature import Notice
 from citewell.web.consult import plan_of
 from tests.assistants.consult_library import ADA, with_guidelines
 
@@ -117,6 +118,20 @@ def test_a_dose_by_weight_shows_its_arithmetic_and_its_maximum(service: ConsultS
     told = [dose["arithmetic"] for one in plan["diagnoses"][0]["offered"] for dose in one["doses"]]
     assert told
     assert set(told) == {"The weight is needed to calculate this dose but is not known."}
+
+
+def test_a_line_of_a_retracted_document_says_so(service: ConsultService, asker: User, app: App) -> None:
+    entry = next(entry for entry in app.entries() if entry.title.startswith("Ghana"))
+    app.literature.note(entry.tenant, entry.lineage, [Notice("retraction")])
+    try:
+        plan = planned(service, asker, "A man aged 30, fever for 2 days.", "Malaria")
+    finally:
+        app.literature.note(entry.tenant, entry.lineage, [])
+    lines = [one for diagnosis in plan["diagnoses"] for one in (*diagnosis["offered"], *diagnosis["held_back"])]
+    told = {one["place"]["document"]: one["reservations"][:1] for one in lines}
+    assert told[entry.title] == [f"“{entry.title}” has been retracted"]
+    assert len(told) > 1
+    assert all("retracted" not in str(said) for title, said in told.items() if title != entry.title)
 
 
 def test_sources_that_differ_stand_side_by_side_and_what_does_not_apply_says_why(

@@ -47,7 +47,7 @@ class Paper:
         return f"""<PubmedArticle><MedlineCitation Status="MEDLINE" Owner="NLM"><PMID Version="1">{self.pmid}</PMID>
 <Article PubModel="Print"><Journal><ISSN IssnType="Print">0000-0001</ISSN><JournalIssue CitedMedium="Print">
 <Volume>12</Volume><Issue>3</Issue><PubDate><Year>2021</Year><Month>May</Month></PubDate></JournalIssue>
-<Title>Journal of Invented Gums</Title></Journal><ArticleTitle>{self.title}</ArticleTitle>
+<Title>Journal of Invented Gums</Title></Journal><ArticleTitle>{self.title}.</ArticleTitle>
 <Pagination><MedlinePgn>10-9</MedlinePgn></Pagination>{parts}<AuthorList CompleteYN="Y">
 <Author ValidYN="Y"><LastName>Ängström</LastName><ForeName>Ada B</ForeName><Initials>AB</Initials></Author>
 <Author ValidYN="Y"><CollectiveName>Gum Study Group</CollectiveName></Author></AuthorList><Language>eng</Language>
@@ -77,7 +77,7 @@ class Paper:
             "pmid": self.pmid,
             **({"pmcid": self.pmcid} if self.pmcid else {}),
             **({"doi": self.doi} if self.doi else {}),
-            "title": self.title,
+            "title": f"{self.title}.",
             "authorList": {"author": [{"fullName": "Ängström AB"}, {"collectiveName": "Gum Study Group"}]},
             "journalInfo": {"volume": "12", "issue": "3", "journal": {"title": "Journal of Invented Gums"}},
             "pubYear": "2021",

@@ -575,6 +575,9 @@ def test_a_saved_query_brings_what_is_new_and_says_what_that_is(shell: Shell, in
     gone = next(one for one in shell.json("list")["documents"] if one["title"] == "A new paste for sore gums")
     shell("evidence", "delete", gone["document_id"], "--yes")
     assert shell.json("literature", "run")["articles"] == []  # what was erased does not come back
+    kept = (shell.home / "library.sqlite").read_bytes()
+    assert b"A new paste" not in kept
+    assert b"PMID 109" not in kept
     assert shell.json("literature", "save", "a/b", "gums")["error"]["message"].startswith("Name the query with")
     assert shell.json("literature", "save", "x", "gums", "--journey", "none")["error"]["kind"] == "NotFound"
     assert shell.json("literature", "run", "none")["error"]["kind"] == "NotFound"
@@ -716,7 +719,9 @@ def test_saved_queries_over_the_api_run_beside_other_work(
 
 def test_the_page_adds_searches_imports_and_saves(library: App, indexes: Indexes) -> None:
     with browser(library) as client:
-        assert "Add from PubMed" in client.get("/library").text
+        library_page = client.get("/library").text
+        assert "Add from PubMed" in library_page
+        assert "Nothing leaves it" not in library_page
         csrf = re.findall(r'name="csrf" value="([^"]+)"', client.get("/literature").text)[0]
         page = client.post("/literature", data={"csrf": csrf, "ids": "PMID: 101, zinc"}).text
         assert f">{OPEN.title}</a>" in page
@@ -740,7 +745,9 @@ def test_the_page_adds_searches_imports_and_saves(library: App, indexes: Indexes
 
 def test_a_page_where_nothing_may_be_fetched_says_so(tmp_path: Path) -> None:
     with build(Settings(home=tmp_path / "home")) as app, browser(app) as client:
-        assert "Add from PubMed" not in client.get("/library").text
+        library_page = client.get("/library").text
+        assert "Add from PubMed" not in library_page
+        assert "Nothing leaves it" in library_page
         page = client.get("/literature").text
         assert "Fetching from PubMed and Europe PMC is switched off. Allow it with CITEWELL_LITERATURE." in page
         assert "Add by ID" not in page

@@ -41,6 +41,7 @@ def pages(site: Any, page: Page) -> list[str]:
     consult = page.url.removeprefix(site.address)
     return [
         *("/", "/start", "/search", "/search?q=fever", "/check", "/conversations", "/library", "/records", "/consult"),
+        "/literature",
         *(f"/conversations/{done.conversation_id}" for done in answered),
         *(f"/documents/{guideline}", f"/documents/{guideline}/source?chunk=3", f"/documents/delete?id={guideline}"),
         *("/guidelines", "/guidelines/chat", "/guidelines/rules", assessment, consult),

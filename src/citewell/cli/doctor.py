@@ -71,6 +71,12 @@ def look_at_replica(app: App) -> Found:
     return "warning", f"{lag.documents} document versions behind: run `citewell replica feed --watch`"
 
 
+def look_at_literature(app: App) -> Found:
+    """Which indexes may be asked for articles; none is asked here."""
+    allowed = app.settings.literature
+    return ("ok", f"may contact {', '.join(allowed)}") if allowed else ("ok", "off: no index is contacted")
+
+
 def look_at_model(app: App) -> Found:
     """Whether the language model is there; without one sentences are verbatim."""
     from citewell.adapters.llm.model_list import server_of
@@ -212,6 +218,7 @@ def _named_parts(app: App) -> Iterator[SystemCheck]:
     for part, look in (
         ("replica", look_at_replica),
         ("model", look_at_model),
+        ("literature", look_at_literature),
         ("sign-in", look_at_sign_in),
         ("record systems", look_at_record_systems),
         ("backups", look_at_backups),

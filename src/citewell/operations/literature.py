@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -351,6 +352,8 @@ class Literature:
             if kept := self._kept(before, source, problem, is_whole=is_whole):
                 return ImportOutcome(label, "unchanged", kept, before.document_id, before.title, None, article.notices)
             filing = replace(filing, replaces=before.document_id)
+        else:
+            filing = replace(filing, title=article.title or None)
         assert self._put is not None
         added = self._put(source, filing)
         self._app.literature.note(added.entry.tenant, added.entry.lineage, article.notices)
@@ -405,8 +408,9 @@ def _label(article: Article) -> str:
 
 
 def _marks(article: Article) -> set[str]:
-    """What an article is remembered by."""
-    return {one.label for one in article.ids} or {article.title}
+    """What an article is remembered by: hashes, which say nothing of one that was erased."""
+    known = [one.label for one in article.ids] or [article.title]
+    return {hashlib.sha256(label.encode()).hexdigest()[:32] for label in known}
 
 
 def _known_as(entry: LibraryEntry, article: Article) -> KnownArticle:

@@ -55,7 +55,7 @@ def _pubmed_article(element: etree._Element, citation: etree._Element, article: 
     kinds = [_text(kind) for kind in descendants_named(article, "PublicationType")]
     languages = [LANGUAGES.get(_text(spoken)) for spoken in children_named(article, "Language")]
     return Article(
-        title=_text(child_named(article, "ArticleTitle")),
+        title=_text(child_named(article, "ArticleTitle")).removesuffix("."),
         authors=tuple(filter(None, map(_author, descendants_named(article, "Author")))),
         journal=_text(child_named(journal, "Title")),
         volume=_text(child_named(issue, "Volume")),
@@ -139,7 +139,7 @@ def europepmc_article(found: Mapping[str, Any]) -> Article:
     source, own_id = _word(found, "source"), _word(found, "id")
     authors = _items(found.get("authorList"), "author")
     return Article(
-        title=_unmarked(_word(found, "title")),
+        title=_unmarked(_word(found, "title")).removesuffix("."),
         authors=tuple(filter(None, (_word(one, "fullName") or _word(one, "collectiveName") for one in authors))),
         journal=_word(_mapping(issue.get("journal")), "title"),
         volume=_word(issue, "volume"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -96,13 +96,16 @@ class SqlLiterature(SqlShelf):
                 new = {"tenant": saved.tenant, "name": saved.name, "outcome": {}, "seen": []}
                 connection.execute(insert(literature_queries).values(**new, **values))
 
-    def saved(self, tenant: str | None = None) -> list[SavedQuery]:
-        """The queries of a tenant, or of all, by name."""
-        query = select(literature_queries).order_by(literature_queries.c.name)
-        if tenant is not None:
-            query = query.where(literature_queries.c.tenant == tenant)
+    def saved(self, tenant: str) -> list[SavedQuery]:
+        """The queries of a tenant by name, with what their last runs brought that is still here."""
+        query = select(literature_queries).where(literature_queries.c.tenant == tenant)
         with reading(self.engine, self.path) as connection:
-            return [_saved(row) for row in connection.execute(query)]
+            rows = connection.execute(query.order_by(literature_queries.c.name)).all()
+            brought = [document_id for row in rows for document_id in row.outcome.get("new", ())]
+            named = select(documents.c.id, documents.c.title).where(documents.c.tenant == tenant)
+            found = connection.execute(named.where(documents.c.id.in_(brought)))
+            titles = {row.id: row.title for row in found}
+        return [_saved(row, titles) for row in rows]
 
     def one(self, tenant: str, name: str) -> SavedQuery:
         """A query by its name."""
@@ -134,7 +137,7 @@ class SqlLiterature(SqlShelf):
             row = connection.execute(due.with_for_update(skip_locked=True)).first()
             if row is None:
                 return None
-            saved = _saved(row)
+            saved = _saved(row, {})
             connection.execute(update(literature_queries).where(_named(saved)).values(due_at=now + pause))
             return saved
 
@@ -147,7 +150,8 @@ class SqlLiterature(SqlShelf):
         """Keep what a run brought, and when the next is due."""
         with writing(self.engine, self.path) as connection:
             now = clock(connection)
-            outcome = {**asdict(run), "at": run.at.isoformat()}
+            brought = [new.document_id for new in run.new]  # without their titles, which go when a document is erased
+            outcome = {**asdict(run), "at": run.at.isoformat(), "new": brought}
             values = {"ran_at": now, "due_at": now + pause, "outcome": outcome, "seen": sorted(seen)}
             connection.execute(update(literature_queries).where(_named(saved)).values(**values))
 
@@ -156,13 +160,13 @@ def _named(saved: SavedQuery) -> ColumnElement[bool]:
     return and_(literature_queries.c.tenant == saved.tenant, literature_queries.c.name == saved.name)
 
 
-def _saved(row: Row[Any]) -> SavedQuery:
+def _saved(row: Row[Any], titles: Mapping[str, str]) -> SavedQuery:
     told = row.outcome
     last = (
         QueryRun(
             datetime.fromisoformat(told["at"]),
             told["total"],
-            tuple(NewDocument(**document) for document in told["new"]),
+            tuple(NewDocument(one, titles[one]) for one in told["new"] if one in titles),
             tuple((asked, why) for asked, why in told["failed"]),
             told["error"],
         )
