@@ -59,6 +59,14 @@ class ResultPart:
     unit: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PersonDetail:
+    """Something that a file says about the person besides name and birth: a number, an address, whom to call."""
+
+    label: str
+    value: str
+
+
 __all__ = [
     "FACT_NAMESPACE",
     "KINDS",
@@ -79,6 +87,7 @@ __all__ = [
     "MedicationStatus",
     "Origin",
     "PartialDate",
+    "PersonDetail",
     "Procedure",
     "Professional",
     "RecordOwner",
@@ -122,6 +131,7 @@ class RecordOwner(Fact):
     born: PartialDate | None = None
     died: PartialDate | None = None
     sex: str | None = None
+    details: tuple[PersonDetail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +191,8 @@ class LabResult(Fact):
     collected: PartialDate | None = None
     facility: str | None = None
     ordered_by: str | None = None
+    panel: str | None = None
+    """The test that it is a part of, such as a blood count."""
     parts: tuple[ResultPart, ...] = ()
 
 

@@ -152,7 +152,8 @@ def _event(fact: Fact) -> str:
             parts = [fact.specialty, fact.institution]
         case RecordOwner():
             died = f"died {shown(fact.died)}" if fact.died else None
-            parts = [f"born {shown(fact.born)}" if fact.born else None, died, fact.sex]
+            details = [f"{detail.label}: {detail.value}" for detail in fact.details]
+            parts = [f"born {shown(fact.born)}" if fact.born else None, died, fact.sex, *details]
         case _:
             raise TypeError(f"{type(fact).__name__} is no kind of fact")
     return _named(fact.name, parts)

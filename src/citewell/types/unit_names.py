@@ -95,12 +95,16 @@ def amount(value: float, unit: str | None) -> str:
 
 
 def number_name(value: float) -> str:
-    """A number as it is said: two decimals, of a small one two digits that tell, and never an exponent.
+    """A number as it is said: two decimals, three where there are no more, and never an exponent.
 
-    >>> number_name(77.4406), number_name(5.0), number_name(0.00042), number_name(1234567.0)
-    ('77.44', '5', '0.00042', '1234567')
+    Of a small number two digits that tell.
+
+    >>> number_name(77.4406), number_name(5.0), number_name(1.005), number_name(0.00042), number_name(1234567.0)
+    ('77.44', '5', '1.005', '0.00042', '1234567')
     """
-    digits = f"{value:.2g}" if abs(value) < 0.1 else f"{value:.2f}"
+    digits = f"{value:.2g}" if abs(value) < 0.1 else f"{value:.3f}"
+    if abs(value) >= 0.1 and abs(float(digits) - value) > 1e-9:
+        digits = f"{value:.2f}"
     said = format(Decimal(digits), "f")
     return said.rstrip("0").rstrip(".") if "." in said else said
 

@@ -21,6 +21,12 @@ from citewell.adapters.records.fhir_values import how_often
 from citewell.adapters.records.product_names import Product
 
 FREE_TEXT_SIG = "147"
+_REASON = re.compile(
+    r"(?:^|; )(?:diagnos[ei]s|indications?|reason(?: for (?:use|taking))?|(?:taken|used) for):[; ]*"
+    r"(?P<said>[^;\n]{3,80})",
+    re.IGNORECASE,
+)
+"""The column of a line that says what a medicine is for."""
 PERIODS = frozenset({"h", "d", "wk", "min", "mo"})
 _PIECE = re.compile(r"\b(?:tablet|capsule|suppository|patch|lozenge)\b", re.IGNORECASE)
 MOST_PIECES = 10
@@ -124,3 +130,14 @@ def _words(texts: list[Element | None]) -> Iterator[str]:
             for words in (said_within(text, MAX_REFERRED_CHARACTERS), referred_within(text)):
                 if words and not says_nothing(words):
                     yield words
+
+
+def reason_in(line: str) -> str | None:
+    """What a line says that a medicine is for, in a column or behind a label of its own.
+
+    >>> reason_in("Imitrex 25 MG; Diagnosis:; Migraine Headache, Unspecified"), reason_in("Name: Lasix; Indications: ")
+    ('Migraine Headache, Unspecified', None)
+    """
+    column = _REASON.search(line)
+    said = column["said"].strip(" .;-") if column else ""
+    return said if said and ":" not in said and not says_nothing(said) else None

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from citewell.adapters.parsers.markup_flow import child_named, children_named, descendants_named, local_name
-from citewell.adapters.records.cda_dosage import dose_of, frequency_of, instructions_of
+from citewell.adapters.records.cda_dosage import dose_of, frequency_of, instructions_of, reason_in
 from citewell.adapters.records.cda_narrative import holds_number
+from citewell.adapters.records.cda_person_details import read_details
 from citewell.adapters.records.cda_status import State, concern_standing, medicine_standing
 from citewell.adapters.records.cda_values import (
     MAX_REFERRED_CHARACTERS,
@@ -158,7 +159,8 @@ def read_people(root: Element) -> Iterator[RecordOwner | Professional]:
         if name := person_in(patient.getparent()):
             born = moment(attribute(child_named(patient, "birthTime"), "value"))
             sex = SEXES.get(attribute(child_named(patient, "administrativeGenderCode"), "code") or "")
-            yield RecordOwner(id=fact_id("person"), origin=NOT_YET, name=name, born=born, sex=sex)
+            details = tuple(read_details(root, patient))
+            yield RecordOwner(id=fact_id("person"), origin=NOT_YET, name=name, born=born, sex=sex, details=details)
     for who in descendants_named(root, "assignedAuthor", "assignedEntity"):
         if name := person_in(who):
             place = child_named(child_named(who, "representedOrganization"), "name")
@@ -237,7 +239,7 @@ def _allergy(element: Element, reading: Reading) -> Fact | None:
     standing = concern_standing(element, reading.line, reading.now)
     is_named = code_there is not None and not KIND_OF_ALLERGY.fullmatch(reading.name)
     severity = max(known, key=list(Severity).index, default=None)
-    if any("anaphyla" in reaction.casefold() for reaction in reactions if reaction):
+    if any("anaph" in reaction.casefold() for reaction in reactions if reaction):
         severity = Severity.LIFE_THREATENING
     return Allergy(
         id=id_of(element),
@@ -304,7 +306,7 @@ def _medication(element: Element, reading: Reading) -> Fact | None:
         prescriber=person_in(child_named(element, "author")),
         start=began(element),
         end=ending_of(element).at,
-        reason_start=next((reason for reason in reasons if reason), None),
+        reason_start=next((reason for reason in reasons if reason), None) or reason_in(reading.line),
         status=MEDICINE_STATES[standing.state],
         instructions=instructions_of(element, reading.line, count),
         ingredients=product.ingredients,
@@ -379,6 +381,8 @@ def _result(element: Element, category: ResultCategory, reading: Reading) -> Fac
     limits = child_named(band, "value")
     low, high = number(child_named(limits, "low")), number(child_named(limits, "high"))
     is_said = category is not ResultCategory.LABORATORY or found is None or _says(reading.line, found)
+    outer = outer_of(element)
+    is_part = category is ResultCategory.LABORATORY and local_name(outer) == "organizer"
     return LabResult(
         id=id_of(element),
         origin=NOT_YET,
@@ -393,8 +397,9 @@ def _result(element: Element, category: ResultCategory, reading: Reading) -> Fac
         range_low=low,
         range_high=high,
         flag=flag_of(attribute(child_named(element, "interpretationCode"), "code"), found, low, high),
-        collected=began(element) or began(outer_of(element)),
+        collected=began(element) or began(outer),
         ordered_by=person_in(child_named(element, "author")),
+        panel=name_of(child_named(outer, "code")) if is_part else None,
     )
 
 

@@ -28,9 +28,10 @@ from citewell.adapters.records.cda_values import (
 from citewell.adapters.records.imported_facts import ImportedFacts
 from citewell.adapters.records.product_names import read_product
 from citewell.clinical.medicines import substances
+from citewell.clinical.written_days import written_days
 from citewell.ingest.media_types import CDA
 from citewell.types import ParseLimits, Source
-from citewell.types.facts import Allergy, Fact, LabResult, Medication, PartialDate, RecordOwner, fact_id
+from citewell.types.facts import Allergy, Appointment, Fact, LabResult, Medication, PartialDate, RecordOwner, fact_id
 from citewell.types.facts_line import line_of
 
 Span = tuple[int, int]
@@ -143,9 +144,10 @@ def _fact(entry: Entry, narrative: Narrative, now: datetime) -> tuple[Fact | Non
     value = fact.value if isinstance(fact, LabResult) else None
     sought = Sought(entry.section, (), details, entry.references, value)
     found = []
-    for name in names:
+    also = VISIT_NAMES if isinstance(fact, Appointment) else ()
+    for name in dict.fromkeys((*names, *also)):
         place = narrative.find(replace(sought, names=_written(fact, name)))
-        if place is not None and (name not in VISIT_NAMES or _has_day(place, began(element))):
+        if place is not None and _may_be(name, place, fact, began(element)):
             found.append((name, place))
             if place.coverage == 1 or isinstance(fact, (Medication, Allergy)):
                 break
@@ -153,6 +155,8 @@ def _fact(entry: Entry, narrative: Narrative, now: datetime) -> tuple[Fact | Non
         name, place = found[0] if len(found[-1][0].split()) > len(found[0][0].split()) + LONGER else found[-1]
         if isinstance(fact, Medication) and name != names[0]:
             return _medicine(entry, replace(place, called=_called(name)), now), place
+        if name in VISIT_NAMES:
+            name = names[0]
         return entry.reader.read(element, Reading(now, name, place.text)), place
     if isinstance(fact, (Medication, Allergy)) and (place := narrative.find_medicine(replace(sought, names=names))):
         return _medicine(entry, place, now), place
@@ -222,12 +226,13 @@ def _days(at: PartialDate | None) -> str:
 
 def _has_day(place: Place, at: PartialDate | None) -> bool:
     """Whether a line has a day, in one of the ways in which narratives write it."""
-    if at is None or len(at.text) < len("2015-03-12"):
-        return False
-    day, months = at.day, (f"{at.day:%b}", f"{at.day:%B}")
-    ways = {f"{day:%Y%m%d}", f"{day:%Y-%m-%d}", f"{day:%Y/%m/%d}"}
-    for date, month in ((day.day, day.month), (f"{day:%d}", f"{day:%m}")):
-        ways |= {f"{month}{mark}{date}{mark}{year}" for mark in "/-." for year in (f"{day:%Y}", f"{day:%y}")}
-        ways |= {f"{date}{mark}{name}{mark}{day:%Y}" for mark in " -" for name in months}
-        ways |= {f"{name} {date}{mark}{day:%Y}" for mark in (" ", ", ") for name in months}
-    return any(re.search(rf"(?<!\d){re.escape(way)}(?!\d)", place.text, re.IGNORECASE) for way in ways)
+    return at is not None and len(at.text) >= len("2015-03-12") and at.day in written_days(place.text)
+
+
+def _may_be(name: str, place: Place, fact: Fact, at: PartialDate | None) -> bool:
+    """Whether a line may be that of an entry: visits are called alike, so that the day tells them apart."""
+    if not isinstance(fact, Appointment):
+        return True
+    if name in VISIT_NAMES:
+        return _has_day(place, at) and words_of(fact.professional or "") <= words_of(place.text)
+    return _has_day(place, at) or at is None or not any(written_days(place.text))

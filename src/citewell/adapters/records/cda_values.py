@@ -131,10 +131,15 @@ def is_untold(words: str) -> bool:
     return _UNTOLD.search(words) is not None
 
 
+NO_CODES = frozenset({"UNKNOWN", "UNK", "NI", "NA", "N/A", "NONE", "OTH", "NULL", "NULLFLAVOR"})
+"""What some systems write where there is no code: two tests without one are not the same test."""
+
+
 def code_of(code: Element | None) -> str | None:
     """The code itself, or that of a translation."""
     elements = [] if code is None else [code, *children_named(code, "translation")]
-    return next((element.get("code") for element in elements if element.get("code")), None)
+    codes = (element.get("code") for element in elements)
+    return next((code for code in codes if code and code.upper() not in NO_CODES), None)
 
 
 def codes_in(code: Element | None) -> tuple[Code, ...]:
@@ -208,11 +213,11 @@ def number(element: Element | None) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def person_in(element: Element | None) -> str | None:
-    """The name of the first person inside."""
+def person_in(element: Element | None, *kinds: str) -> str | None:
+    """The name of the first person inside, or of the first of a kind."""
     if element is None:
         return None
-    for person in descendants_named(element, "assignedPerson", "patient"):
+    for person in descendants_named(element, *(kinds or ("assignedPerson", "patient"))):
         for name in children_named(person, "name"):
             parts = [other for other in name if local_name(other) in ("prefix", "given", "family", "suffix")]
             texts = [" ".join((part.text or "").split()) for part in parts] or [

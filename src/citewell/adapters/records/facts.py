@@ -261,7 +261,9 @@ def _of_the_same(fact: Fact, row: Row[Any] | None) -> Fact:
     assert isinstance(before, RecordOwner)
     name = fact.name if before.name == NO_NAME else before.name
     born = max((date for date in (fact.born, before.born) if date), key=lambda date: len(date.text), default=None)
-    return replace(fact, name=name, born=born, died=fact.died or before.died, sex=fact.sex or before.sex)
+    details = tuple(dict.fromkeys((*fact.details, *before.details)))
+    died, sex = fact.died or before.died, fact.sex or before.sex
+    return replace(fact, name=name, born=born, died=died, sex=sex, details=details)
 
 
 def _kept(scope: Scope) -> ColumnElement[bool]:

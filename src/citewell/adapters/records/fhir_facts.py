@@ -8,6 +8,7 @@ from typing import Any
 from citewell.adapters.records.bundle import Bundle, BundleEntry, Json
 from citewell.adapters.records.cda_values import is_untold
 from citewell.adapters.records.dosage_words import COUNTED, UNITS, dose_and_count
+from citewell.adapters.records.fhir_person_details import read_details
 from citewell.adapters.records.fhir_statuses import (
     ALLERGY_STATES,
     CONDITION_STATES,
@@ -96,6 +97,7 @@ def _person(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
         born=moment(entry.resource, "birthDate"),
         died=moment(entry.resource, "deceasedDateTime"),
         sex=None if sex is None else known(SEXES, sex, "sex"),
+        details=tuple(read_details(entry.resource)),
     )
 
 
@@ -177,7 +179,7 @@ def _allergy(entry: BundleEntry, _bundle: Bundle) -> Fact | None:
         known(SEVERITIES, held["severity"], "severity") for held in one.get("reaction", []) if "severity" in held
     ]
     severity = max(severities, key=list(Severity).index, default=None)
-    if any("anaphyla" in name.casefold() for name in reactions):
+    if any("anaph" in name.casefold() for name in reactions):
         severity = Severity.LIFE_THREATENING
     state = code_of(one.get("clinicalStatus"))
     return Allergy(

@@ -5,19 +5,22 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby, pairwise
 
 from citewell.adapters.records.bundle import FACT_EXTENSION, Bundle, BundleEntry, Json, in_entry, read_bundle
+from citewell.adapters.records.fhir_attachments import HOLDERS, attached
 from citewell.adapters.records.fhir_facts import READERS, read_professional, unknown_categories
-from citewell.adapters.records.fhir_values import ending, first, moment, must_name, name_of, person_name
+from citewell.adapters.records.fhir_other_lines import OTHER_LINES, OTHERS
+from citewell.adapters.records.fhir_values import each, name_of, person_name
 from citewell.adapters.records.imported_facts import ImportedFacts
 from citewell.adapters.records.person_names import NO_NAME, is_another_name
 from citewell.errors import DamagedFile
 from citewell.ingest.canonical import Canonical
 from citewell.types import Document, Metadata, Source
-from citewell.types.facts import Fact, LabResult, PartialDate, RecordOwner
+from citewell.types.facts import Fact, LabResult, RecordOwner
 from citewell.types.facts_json import fact_json, read_fact
 from citewell.types.facts_line import line_of, shown
 
@@ -36,7 +39,6 @@ HEADINGS = {
     "professional": "People who treat",
 }
 """The sections of the document, in this order."""
-OTHERS = {"CarePlan": "Care plans", "Goal": "Goals", "DiagnosticReport": "Reports", "ImagingStudy": "Imaging"}
 NAMED_ONLY = frozenset({"Patient", "Practitioner", "PractitionerRole", "Organization", "Location", "Medication"})
 """Entries that are told where others refer to them."""
 PLAIN_KINDS = {
@@ -72,6 +74,8 @@ def read_fhir(data: bytes) -> ImportedFacts:
         _write(text, heading, [fact for fact in facts.values() if fact.kind == kind], spans)
     for kind, heading in OTHERS.items():
         _write_others(text, heading, bundle, kind, refused)
+    if not bundle.is_own:
+        _write_attached(text, bundle, refused)
     document = Document(
         title=title,
         media_type=MEDIA_TYPE,
@@ -101,6 +105,7 @@ def _refuse_several_people(bundle: Bundle) -> None:
 
 
 def _facts(bundle: Bundle, refused: list[str]) -> Iterator[Fact]:
+    panels = _panels(bundle)
     for entry in bundle.entries:
         if entry.is_mistaken:
             continue
@@ -109,6 +114,7 @@ def _facts(bundle: Bundle, refused: list[str]) -> Iterator[Fact]:
             if (whole := _whole(entry, bundle)) is not None:
                 fact = read_fact(json.loads(whole["valueString"]))
             elif (reader := READERS.get(entry.kind)) is not None and (found := reader(entry, bundle)) is not None:
+                found = replace(found, panel=panels.get(entry.id)) if isinstance(found, LabResult) else found
                 fact = read_fact(fact_json(found))  # a number where words belong is found here, not later
         if fact is not None:
             yield fact
@@ -135,6 +141,17 @@ def _left_out_notes(refused: Sequence[str]) -> Iterator[str]:
     if len(refused) > MOST_NAMED:
         more = len(refused) - MOST_NAMED
         yield f"{more} more invalid {'entries are' if more > 1 else 'entry is'} not listed here."
+
+
+def _panels(bundle: Bundle) -> dict[str, str]:
+    """What the report that holds a result is called, by the id of the result."""
+    return {
+        result.id: name
+        for report in bundle.of("DiagnosticReport")
+        if isinstance(report.resource.get("code"), Mapping) and (name := name_of(report.resource["code"]))
+        for reference in each(report.resource, "result")
+        if (result := bundle.referred(reference)) is not None
+    }
 
 
 def _whole(entry: BundleEntry, bundle: Bundle) -> Json | None:
@@ -182,53 +199,26 @@ def _write(text: Canonical, heading: str, facts: Sequence[Fact], spans: dict[str
 
 
 def _write_others(text: Canonical, heading: str, bundle: Bundle, kind: str, refused: list[str]) -> None:
-    """What is no fact but belongs to the record."""
-    lines = list[str]()
+    """What is no fact but belongs to the record; the same line once."""
+    lines = dict[str, None]()
     for entry in bundle.of(kind):
         with _left_out(entry, bundle, refused), in_entry(entry):
-            lines.append(" ".join(OTHER_LINES[entry.kind](entry.resource).split()))
-    if not lines:
-        return
-    text.heading(heading, level=2)
+            line = " ".join(OTHER_LINES[entry.kind](entry.resource, bundle).split())
+            lines |= {line: None} if line else {}
+    if lines and text.section[-1:] != (heading,):
+        text.heading(heading, level=2)
     for line in lines:
         text.add("list_item", line)
 
 
-def _care_plan(plan: Json) -> str:
-    activities = [name_of(one.get("detail", {}).get("code")) for one in plan.get("activity", [])]
-    started, ended = moment(plan, "period"), ending(plan, "period")
-    name = next((name for one in plan.get("category", []) if (name := name_of(one))), plan.get("title") or "Care plan")
-    named = ", ".join(filter(None, activities))
-    return f"{name}: {plan.get('status')}; {_period(started, ended)}; {named}"
-
-
-def _goal(goal: Json) -> str:
-    return f"{must_name(goal.get('description'))}: {goal.get('lifecycleStatus') or 'goal'}"
-
-
-def _report(report: Json) -> str:
-    results = [one.get("display") for one in report.get("result", [])]
-    found = report.get("conclusion") or ", ".join(str(result) for result in results if result)
-    return f"{must_name(report.get('code'))}: {shown(moment(report, 'effectiveDateTime', 'effectivePeriod'))}; {found}"
-
-
-def _imaging(study: Json) -> str:
-    series = first(study, "series") or {}
-    part = series.get("bodySite", {}).get("display") or "body part not stated"
-    kind = series.get("modality", {}).get("display") or "Imaging"
-    return f"{kind}: {part}; {shown(moment(study, 'started'))}"
-
-
-OTHER_LINES: dict[str, Callable[[Json], str]] = {
-    "CarePlan": _care_plan,
-    "Goal": _goal,
-    "DiagnosticReport": _report,
-    "ImagingStudy": _imaging,
-}
-
-
-def _period(start: PartialDate | None, end: PartialDate | None) -> str:
-    return f"since {shown(start)}" + (f" until {shown(end)}" if end else "")
+def _write_attached(text: Canonical, bundle: Bundle, refused: list[str]) -> None:
+    """The words of letters and reports that a bundle carries; of a file that is no text, its name."""
+    for entry in bundle.of(*HOLDERS):
+        with _left_out(entry, bundle, refused), in_entry(entry):
+            for paper in attached(entry):
+                text.heading(paper.title, level=2)
+                for is_heading, words in paper.words:
+                    text.heading(words, level=3) if is_heading else text.add("paragraph", words)
 
 
 def _notes(bundle: Bundle) -> Iterator[str]:
@@ -242,7 +232,7 @@ def _notes(bundle: Bundle) -> Iterator[str]:
     if outside := sum(bundle.is_outside(entry) for entry in bundle.entries if entry.kind in READERS):
         entries = "1 entry refers" if outside == 1 else f"{outside} entries refer"
         yield f"{entries} to something that is not in the file, so some names may be missing."
-    told = {*READERS, *OTHERS, *NAMED_ONLY}
+    told = {*READERS, *OTHERS, *NAMED_ONLY, *HOLDERS} - {"ExplanationOfBenefit"}
     left_out = Counter(entry.kind for entry in bundle.entries if entry.kind not in told)
     if left_out:
         kinds = ", ".join(f"{PLAIN_KINDS.get(kind, kind)} ({count})" for kind, count in sorted(left_out.items()))

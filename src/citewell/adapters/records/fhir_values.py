@@ -96,6 +96,16 @@ def first(resource: Json, key: str) -> Any:
     return found[0] if isinstance(found, list) and found else None
 
 
+def each(resource: Json, key: str) -> list[Json]:
+    """The parts under a key that are parts, whether they are in a list or one stands alone."""
+    return [held for held in as_list(resource.get(key)) if isinstance(held, Mapping)]
+
+
+def as_list(held: Any) -> list[Any]:
+    """What is held, as a list."""
+    return held if isinstance(held, list) else [] if held is None else [held]
+
+
 def moment(resource: Json, *keys: str) -> PartialDate | None:
     """The first of these that is there; of a period, its beginning."""
     for key in keys:

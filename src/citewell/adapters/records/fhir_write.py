@@ -142,7 +142,7 @@ def _diagnosis(fact: Any, subject: Json) -> tuple[str, Json]:
         "code": concept(fact.name, fact.codes),
         "subject": subject,
         "onsetDateTime": _text(fact.dated),
-        "abatementDateTime": _text(fact.ended),
+        "abatementDateTime": None if fact.status is DiagnosisStatus.ACTIVE else _text(fact.ended),
         "recorder": {"display": fact.by} if fact.by else None,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from citewell.assistants.records.fact_query import (
@@ -18,7 +19,16 @@ from citewell.assistants.records.fact_query import (
 from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known_facts import LONG_AGO, when
 from citewell.clinical.medicines import reacts, substances
-from citewell.types.facts import NO_KNOWN, Allergy, Diagnosis, Medication, MedicationStatus, Symptom
+from citewell.types.facts import (
+    NO_KNOWN,
+    Allergy,
+    Diagnosis,
+    LabResult,
+    Medication,
+    MedicationStatus,
+    Procedure,
+    Symptom,
+)
 from citewell.types.facts_line import shown
 
 NO_ALLERGIES = f"{RECORD} has no entry about allergies"
@@ -87,12 +97,23 @@ def prescriber(asked: FactQuery) -> GatheredFacts | None:
     """Who prescribed what is named, or all that is taken now."""
     medicines = asked.named_of(Medication) or (asked.known.taken if asked.names_nothing else [])
     if not medicines:
+        tests, done = asked.known.latest(asked.named_of(LabResult)), asked.named_of(Procedure)
+        if tests or done:
+            return _ordered([*tests, *done])
         return not_mentioned(asked, among="" if asked.unknown else "your medicines")
     known = [medicine for medicine in medicines if medicine.prescriber]
     if not known:
         return told(f"{RECORD} does not say who prescribed this:", medicines)
     people = list(dict.fromkeys(medication.prescriber for medication in known if medication.prescriber))
     return told(f"According to your record, this was prescribed by {listed(people)}:", known)
+
+
+def _ordered(orders: Sequence[LabResult | Procedure]) -> GatheredFacts:
+    """Who ordered tests, or did operations; papers may say it where facts do not."""
+    people = [one.ordered_by if isinstance(one, LabResult) else one.by for one in orders]
+    if known := list(dict.fromkeys(name for name in people if name)):
+        return told(f"According to your record, this was ordered or done by {listed(known)}:", orders)
+    return denied(f"{RECORD} does not say who ordered this", beside="It has this:", facts=orders)
 
 
 def medicines(asked: FactQuery) -> GatheredFacts | None:

@@ -142,6 +142,8 @@ def upcoming(asked: FactQuery) -> GatheredFacts:
         past = [one for one in asked.known.newest_of(asked.named) if one not in planned]
         if planned:
             return told(f"{RECORD} lists {count(planned)} of this coming up:", planned)
+        if any(getattr(one, "status", None) is VisitStatus.PLANNED for one in past):
+            return told(f"{RECORD} has this; a planned date is over:", past)
         return denied(f"{RECORD} has no planned date for this", beside="It has this:", facts=past)
     if not facts:
         return denied(f"{RECORD} has no upcoming visit")

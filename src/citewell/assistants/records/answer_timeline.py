@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import cache
 
 from citewell.assistants.records.answer_results import unjudged
 from citewell.assistants.records.fact_query import (
@@ -21,6 +23,8 @@ from citewell.assistants.records.intents import Intent
 from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, is_abnormal, when
 from citewell.assistants.records.named_facts import names_of, surname
 from citewell.assistants.records.result_limits import beyond_limits
+from citewell.assistants.records.tables import rows
+from citewell.clinical.languages import whole_words
 from citewell.types.facts import (
     Allergy,
     Appointment,
@@ -49,7 +53,8 @@ def visits(asked: FactQuery) -> GatheredFacts | None:
             appointment for appointment in appointments if surname(appointment.professional or "").casefold() in people
         ]
     elif asked.named:
-        appointments = [appointment for appointment in appointments if appointment in asked.named]
+        named = [appointment for appointment in appointments if appointment in asked.named]
+        appointments = named or _for_things(asked, appointments)
     elif asked.about:
         return not_mentioned(asked, among="your visits")
     if Intent.LATEST in asked.wanted and appointments:
@@ -75,9 +80,7 @@ def places(asked: FactQuery) -> GatheredFacts | None:
     people = {surname(one.name).casefold() for one in asked.named if isinstance(one, Professional)}
     things = [one for one in asked.named if not isinstance(one, Professional | Appointment | LabResult)]
     if things:
-        said = {name.casefold() for one in things for name in names_of(one)}
-        days = {day.date() for one in things if (day := when(one)) is not None}
-        seen = [one for one in every if (one.reason or "").casefold() in said or _is_on(one, days)]
+        seen = _for_things(asked, every)
         return told(f"{RECORD} lists {count(seen, 'visit')} for this:", [*seen, *things]) if seen else None
     if asked.about or asked.unknown:
         return None
@@ -98,13 +101,37 @@ def places(asked: FactQuery) -> GatheredFacts | None:
     return told(f"{RECORD} lists {count(seen, 'visit')}:", seen) if seen and asked.wanted.since is not None else None
 
 
+def _for_things(asked: FactQuery, visits: Sequence[Appointment]) -> list[Appointment]:
+    """The visits for a condition or an operation that is named, or of its day."""
+    things = [one for one in asked.named if not isinstance(one, Professional | Appointment | LabResult)]
+    said = {name.casefold() for one in things for name in names_of(one)}
+    days = {day.date() for one in things if (day := when(one)) is not None}
+    return [one for one in visits if (one.reason or "").casefold() in said or _is_on(one, days)]
+
+
 def _is_on(visit: Appointment, days: Collection[date]) -> bool:
     return (day := when(visit)) is not None and day.date() in days
 
 
 def person(asked: FactQuery) -> GatheredFacts | None:
-    """Whom the record is about."""
-    return told(f"{RECORD} is about:", asked.known.of(RecordOwner))
+    """Whom the record is about; numbers, addresses and contacts where they are asked for."""
+    owners = asked.known.of(RecordOwner)
+    asked_for = [label for words, label in _person_details() if words.search(asked.text)]
+    if not asked_for:
+        causes = [one for one in asked.known.of(LabResult) if "cause of death" in one.test_name.casefold()]
+        return told(f"{RECORD} is about:", [*(replace(owner, details=()) for owner in owners), *causes])
+    found = [
+        replace(owner, details=details)
+        for owner in owners
+        if (details := tuple(one for one in owner.details if any(label.search(one.label) for label in asked_for)))
+    ]
+    return told(f"{RECORD} says this about you:", found) if found else None
+
+
+@cache
+def _person_details() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """What patients ask of themselves, and what records call it."""
+    return tuple((whole_words(words), re.compile(label, re.IGNORECASE)) for words, label in rows("person_details.tsv"))
 
 
 def changes(asked: FactQuery) -> GatheredFacts:

@@ -39,9 +39,10 @@ from citewell.assistants.records.nearest import NEAR, Alike, nearest, with_neare
 from citewell.assistants.records.paper_mentions import Paper, PaperMention, mentions, on_topic
 from citewell.assistants.records.paper_values import critical_values
 from citewell.assistants.records.papers import day_of
-from citewell.assistants.records.plain_question import plain_question
+from citewell.assistants.records.plain_question import as_own, plain_question
 from citewell.assistants.records.question_kinds import Nearness, QuestionKindRule, classify
 from citewell.assistants.records.release import ReleaseCounts, release
+from citewell.assistants.records.row_details import row_details
 from citewell.assistants.records.safety_filter import counted, template
 from citewell.assistants.records.screening import FILTERED, ScreenedQuestion, screen
 from citewell.assistants.records.sections import SectionRow, section_rows, under_headings
@@ -64,7 +65,7 @@ from citewell.types import (
     SentenceCheck,
     Verdict,
 )
-from citewell.types.facts import Fact, LabResult
+from citewell.types.facts import Fact, LabResult, RecordOwner
 from citewell.types.hashed_ids import logged
 
 log = logging.getLogger(__name__)
@@ -241,6 +242,9 @@ class Records:
         own = [line for line in bare if all(fact.origin.document_id is None for fact in line.facts)]
         after = _listed(TOLD, own) + _listed(UNPLACED, [line for line in bare if line not in own])
         after += [MORE.format(count=left_out)] if left_out else []
+        after += (
+            [] if gathered.if_mentioned or gathered.is_near else row_details(plain_question(turn.text).text, placed)
+        )
         after += [*self._notes(turn, known, gathered, quotes), *_bullets(EARLIER, self._asked_before(turn))]
         dates = [self.places.dated(quote.document_id, turn.scope) for quote in quotes]
         lead, passages = newer(gathered, hits, quotes, dates)
@@ -437,7 +441,8 @@ class RecordExchange:
     @cached_property
     def understood(self) -> Understood:
         """What it asks for: without what was filtered, and what cannot stand alone with what it goes on from."""
-        plain = " ".join(self.screened.text.replace(FILTERED, " ").split())
+        owners = KnownFacts(tuple(self.records.known(self.scope))).of(RecordOwner)
+        plain = as_own(" ".join(self.screened.text.replace(FILTERED, " ").split()), (one.name for one in owners))
         return understood(plain, self.history, lexicon=self.records.search.lexicon, read=self._read)
 
     def _read(self, question: str) -> Intents:
@@ -613,7 +618,7 @@ def _outside_facts(
 
 def _most_alike(turn: RecordExchange, held: Sequence[SectionRow]) -> list[SectionRow]:
     """Of the rows of a section those that a question means, where it means some; never more than are quoted."""
-    if turn.records.alike is None or len(held) == 1:
+    if turn.records.alike is None or len(held) == 1 or Intent.ASSESSMENT in turn.wanted:
         return list(held[:MOST_ROWS])
     scores = turn.records.alike(plain_question(turn.text).text, [row.words for row in held])
     ranked = sorted(scores, reverse=True)
@@ -637,6 +642,8 @@ def _before_a_no(
     if turn.records.alike is None or (gathered is not None and names.among(gathered.facts)):
         return gathered, []
     missing, about = names.unknown(known.facts), names.about(())
+    if gathered is not None and not missing and names.among(known.facts):
+        return gathered, []  # what it names is there, and what it asks of it is not
     near = nearest(turn.text, [*dict.fromkeys([*missing, *about])], known, every, turn.records.alike)
     if missing:  # what tables know by its name is of one kind: a test is no medicine
         near = [match for match in near if match.row is not None or any(map(names.may_be, match.facts))]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from citewell.assistants.records.intents import Intents
+from citewell.assistants.records.intents import Intent, Intents
 from citewell.assistants.records.known_facts import KnownFacts, T, when
-from citewell.types.facts import Fact
+from citewell.types.facts import Fact, RecordOwner
 from citewell.types.facts_line import line_of
 
 MAX_SHOWN = 400
@@ -17,6 +18,9 @@ MOST_OTHERS = 15
 """Facts of a kind that are shown beside a “no”; more tell nothing."""
 NEAR = 4
 """Letters above which a word inside another tells something."""
+IN_LINES = frozenset({Intent.MEDICINES, Intent.VISITS, Intent.DOCTORS, Intent.WHERE, Intent.PROCEDURES})
+"""Wishes for something that may be told by another part than its name."""
+_WORDS = re.compile(r"[^\W\d_]+")
 RECORD, FACTS = "Your record", "Your list of facts"
 MENTIONED = "Your documents have this, which is not among your facts"
 
@@ -64,6 +68,8 @@ class FactQuery:
     plain: tuple[str, ...] = ()
     """Procedures and conditions in plain words, as the question calls them."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    text: str = ""
+    """The question in plain words."""
 
     @property
     def names_nothing(self) -> bool:
@@ -121,6 +127,8 @@ def not_mentioned(
     if not missing:
         return None
     near = _near(asked)
+    if said := _said_in_lines(asked):
+        return told(f"{RECORD} has this about {listed([f'“{words}”' for words in asked.about])}:", said)
     where = f" among {among}" if among else ""
     absence = denied(
         f"{RECORD} does not mention {listed(missing, last='or')}{where}",
@@ -132,13 +140,24 @@ def not_mentioned(
     return replace(absence, is_absence=is_absence, others=tuple(others) if len(others) <= MOST_OTHERS else ())
 
 
+def _said_in_lines(asked: FactQuery) -> list[Fact]:
+    """Facts that say all that is asked for, not in their name but in another part: a time of day, a place."""
+    if asked.unknown or not asked.wanted.all & IN_LINES or not asked.about:
+        return []
+    wanted = {word for phrase in asked.about for word in phrase.split()}
+    lines = ((fact, set(_WORDS.findall(line_of(fact).casefold()))) for fact in asked.known.facts)
+    facts = [fact for fact, words in lines if wanted <= words and not isinstance(fact, RecordOwner)]
+    return asked.known.newest_of(facts)
+
+
 def _near(asked: FactQuery) -> list[Fact]:
     """Facts that have a word that is asked for inside their line: “Prediabetes”, a medicine for asthma."""
     phrases = asked.plain if asked.unknown else asked.about
     roots = [word.rstrip("s") for phrase in phrases for word in phrase.split() if len(word) > NEAR]
     if not roots:
         return []
-    facts = [fact for fact in asked.known.facts if any(root in line_of(fact).casefold() for root in roots)]
+    others = (fact for fact in asked.known.facts if not isinstance(fact, RecordOwner))
+    facts = [fact for fact in others if any(root in line_of(fact).casefold() for root in roots)]
     return asked.known.newest_of(facts)
 
 

@@ -366,6 +366,8 @@ def _visit(fact: Appointment | Referral) -> str:
     else:
         people, name = [_if("to ", fact.to), _if("by ", fact.by)], fact.name
     days = shown(day) if day else "no date given"
+    if isinstance(fact, Appointment) and day and fact.ended and fact.ended.day > day.day:
+        days = f"{days} to {shown(fact.ended)}"
     return f"{name[:1].upper()}{name[1:]}: {_joined([state, days, *people, _if('for ', fact.reason)])}"
 
 
@@ -381,7 +383,9 @@ def _person(fact: RecordOwner, now: datetime) -> str:
     if fact.born and not fact.died and len(fact.born.text) > len("2000"):
         age = f"{years_between(fact.born.at, now)} years old now"
     died = f"died {shown(fact.died)}" if fact.died else None
-    return _joined([fact.name, f"born {shown(fact.born)}" if fact.born else None, age, died, fact.sex])
+    who = _joined([fact.name, f"born {shown(fact.born)}" if fact.born else None, age, died, fact.sex])
+    details = "; ".join(f"{detail.label}: {detail.value}" for detail in fact.details)
+    return f"{fact.name}: {details}" if details else who
 
 
 def _on(moment: PartialDate | None) -> str:

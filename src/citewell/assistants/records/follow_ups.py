@@ -21,6 +21,7 @@ ABOUT_ANOTHER = frozenset(
         Intent.ABNORMAL,
         Intent.HIGHEST,
         Intent.LOWEST,
+        Intent.LONG,
         Intent.MAY,
         Intent.PAST,
         Intent.LATEST,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from citewell.assistants.records.answer_medicines import allergies, medicines, p
 from citewell.assistants.records.answer_open_questions import due, effects, reason, together, upcoming
 from citewell.assistants.records.answer_results import diagnoses, listing, results, trend
 from citewell.assistants.records.answer_timeline import changes, person, places, prepare, visits
+from citewell.assistants.records.fact_lengths import lengths
 from citewell.assistants.records.fact_query import RECORD, FactQuery, GatheredFacts, listed, not_mentioned, told
 from citewell.assistants.records.facts_for_question import Part, Strategy
 from citewell.assistants.records.intents import Intent, Intents
@@ -150,7 +152,7 @@ TELLERS: tuple[tuple[Intent, Callable[[FactQuery], GatheredFacts | None]], ...] 
 ASK_FIRST = (
     "Whether to take, change or stop something is a question for your pharmacist or doctor: a record cannot answer it."
 )
-ASKING = frozenset(Intent) - {Intent.LATEST, Intent.WHERE}
+ASKING = frozenset(Intent) - {Intent.LATEST, Intent.WHERE, Intent.LONG}
 """Wishes that show that the question is about the record."""
 
 
@@ -170,9 +172,11 @@ def gather(
         said=names.said,
         plain=tuple(words for words, _ in names.lay),
         now=now or datetime.now(UTC),
+        text=names.text,
     )
     if (gathered_facts := _told(asked, names)) is None:
         return None
+    gathered_facts = _with_the_day(asked, gathered_facts)
     written = names.otherwise(fact for fact in gathered_facts.facts if fact in named)
     spelled = f"Your record spells this {listed([f'“{word}”' for word in written])}." if written else ""
     if not written and names.corrected:
@@ -185,9 +189,26 @@ def gather(
     ]
     if allergic and names.said:
         spelled = paragraphs(f"Your record also lists an allergy to this: {listed(allergic)}.", spelled)
-    return replace(
-        gathered_facts, after=paragraphs(spelled, gathered_facts.after, ASK_FIRST if Intent.MAY in wanted else "")
-    )
+    long = lengths(gathered_facts.facts, asked.now) if Intent.LONG in wanted else ""
+    first = ASK_FIRST if Intent.MAY in wanted else ""
+    return replace(gathered_facts, after=paragraphs(long, spelled, gathered_facts.after, first))
+
+
+_FOUND = re.compile(
+    r"\b(?:f(?:i|ou)nd|finding|show\w*|reveal\w*|discover\w*|(?:take|took|taken) out|remov\w+|during)\b"
+)
+"""Asks what a test or an operation came to."""
+
+
+def _with_the_day(asked: FactQuery, gathered: GatheredFacts) -> GatheredFacts:
+    """With the conditions and operations of the day of an operation, where it is asked what came of it."""
+    done = [one for one in gathered.facts if isinstance(one, Procedure)]
+    if not done or gathered.if_mentioned or not _FOUND.search(asked.text):
+        return gathered
+    days = {day.date() for one in done if (day := when(one)) is not None}
+    every: list[Diagnosis | Procedure] = [*asked.known.of(Diagnosis), *asked.known.of(Procedure)]
+    that_day = [one for one in every if (day := when(one)) is not None and day.date() in days]
+    return replace(gathered, facts=tuple(dict.fromkeys([*gathered.facts, *that_day])))
 
 
 _KINDS: Mapping[Intent, type[Fact]] = {

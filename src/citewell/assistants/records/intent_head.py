@@ -25,6 +25,7 @@ HOW = frozenset(
         Intent.WHERE,
         Intent.HIGHEST,
         Intent.LOWEST,
+        Intent.LONG,
         Intent.ABNORMAL,
         Intent.SAID,
     }

@@ -40,6 +40,7 @@ class Intent(StrEnum):
     PERSON = "person"
     PLAN = "plan"
     CAME = "came"
+    ASSESSMENT = "assessment"
     LIFESTYLE = "lifestyle"
     FUNCTION = "function"
     FAMILY = "family"
@@ -53,6 +54,7 @@ class Intent(StrEnum):
     ABNORMAL = "abnormal"
     HIGHEST = "highest"
     LOWEST = "lowest"
+    LONG = "long"
     MAY = "may"
     WHERE = "where"
     PAST = "past"
@@ -63,6 +65,7 @@ OUTSIDE_FACTS = frozenset(
     {
         Intent.PLAN,
         Intent.CAME,
+        Intent.ASSESSMENT,
         Intent.LIFESTYLE,
         Intent.FUNCTION,
         Intent.FAMILY,
@@ -95,7 +98,8 @@ class Intents:
 
 @cache
 def _cues() -> tuple[tuple[Intent, re.Pattern[str]], ...]:
-    return tuple((Intent(wish), whole_words(pattern)) for wish, _, pattern in rows("wishes.tsv"))
+    details = ((Intent.PERSON, whole_words(words)) for words, _ in rows("person_details.tsv"))
+    return (*((Intent(wish), whole_words(pattern)) for wish, _, pattern in rows("wishes.tsv")), *details)
 
 
 def intents_of(question: str, *, now: datetime) -> Intents:
@@ -121,6 +125,10 @@ _DATE = rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? )?(?:(?P<month>{MONTH})\.?,? )?
 _ISO = re.compile(r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)(?:-(?P<day>\d\d))?")
 _SINCE = re.compile(rf"\b(?:since|after|from) (?:the )?{_DATE}")
 _IN = re.compile(rf"\b(?:in|on|during|of|from|visit(?: on)?) (?:the )?{_DATE}")
+_BEFORE = re.compile(rf"\b(?:before|until|till|up to|prior to|earlier than|by the end of) (?:the )?{_DATE}")
+_BETWEEN = re.compile(
+    rf"\b(?:between|from) (?:the )?{_DATE} (?:and|to|until|till|-) (?:the )?{_DATE.replace('(?P<', '(?P<to_')}"
+)
 _AGO = re.compile(
     r"\b(?:in|over|during|for|within) (?:the )?(?:last|past) (?P<count>\d+|a|one|two|three|four|six|few)? ?"
     r"(?P<unit>day|week|month|year)s?\b|\bsince (?P<other>last) (?P<one>week)\b"
@@ -134,7 +142,9 @@ SEASON_MONTHS = 3
 _MONTH_ALONE = re.compile(rf"\b(?:in|during|since|this|last) (?P<month>{MONTH})\b(?! \d)")
 _THIS = re.compile(r"\b(?P<which>this|last) (?P<unit>year|month)\b")
 _AT = re.compile(r"\b(?P<count>\d+|a|one|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>month|year)s? ago\b")
-LONGEST_MONTH, LONGEST_SEASON, MONTHS = 31, 92, 12
+LONGEST_MONTH, LONGEST_SEASON, LONGEST_YEAR, MONTHS = 31, 92, 366, 12
+EARLIEST = datetime(1800, 1, 1, tzinfo=UTC)
+"""Before anything in a record."""
 _COUNTS = dict(zip("one two three four five six seven eight nine ten".split(), range(1, 11), strict=True)) | {
     "a": 1,
     "few": 3,
@@ -149,13 +159,30 @@ def _range(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
         return now - timedelta(days=days), None
     if season := _SEASON.search(text):
         return _season(int(season["year"]), _SEASONS[season["season"]])
+    return _limits(text) or _on_a_day(text) or _near_now(text, now)
+
+
+def _on_a_day(text: str) -> tuple[datetime | None, datetime | None] | None:
+    """A day, a month or a year as such, or all since one."""
     if iso := _ISO.search(text):
         return _span(iso["year"], iso["month"], iso["day"], is_open="since" in text)
     if since := _SINCE.search(text):
         return _span(since["year"], since["month"], since["day"], is_open=True)
     if inside := _IN.search(text):
         return _span(inside["year"], inside["month"], inside["day"], is_open=False)
-    return _near_now(text, now)
+    return None
+
+
+def _limits(text: str) -> tuple[datetime | None, datetime | None] | None:
+    """A time between two days, or before one."""
+    if between := _BETWEEN.search(text):
+        since, _ = _span(between["year"], between["month"], between["day"], is_open=True)
+        _, until = _span(between["to_year"], between["to_month"], between["to_day"], is_open=False)
+        return since, until
+    if before := _BEFORE.search(text):
+        first, over = _span(before["year"], before["month"], before["day"], is_open=False)
+        return EARLIEST, first if before.group().startswith(("before", "prior", "earlier")) else over
+    return None
 
 
 def _near_now(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
@@ -193,8 +220,12 @@ def _said(since: datetime | None, until: datetime | None) -> str:
     """
     if since is None or until is None:
         return ""
+    if since == EARLIEST:
+        return f"before {until.day} {until:%B %Y}" if until.day > 1 or until.month > 1 else f"before {until:%Y}"
     days = (until - since).days
     if LONGEST_MONTH < days <= LONGEST_SEASON:
+        return f"{since:%B %Y} to {until - timedelta(days=1):%B %Y}"
+    if days > LONGEST_YEAR:
         return f"{since:%B %Y} to {until - timedelta(days=1):%B %Y}"
     return f"{since.day} {since:%B %Y}" if days == 1 else f"{since:%B %Y}" if days <= LONGEST_MONTH else f"{since:%Y}"
 

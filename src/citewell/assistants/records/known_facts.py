@@ -75,6 +75,18 @@ def when(fact: Fact) -> datetime | None:
     return None if moment is None else moment.at
 
 
+def end_of(fact: Fact) -> PartialDate | None:
+    """When a fact was over, as exactly as it is known."""
+    match fact:
+        case Medication():
+            return fact.end
+        case Diagnosis() | Procedure() | Appointment():
+            return fact.ended
+        case Symptom():
+            return fact.resolved
+    return None
+
+
 def moment_of(fact: Fact) -> PartialDate | None:
     """When a fact began or was found, as exactly as it is known."""
     moment: PartialDate | None = None

@@ -25,6 +25,7 @@ from citewell.types.facts import (
     Medication,
     Procedure,
     Professional,
+    RecordOwner,
     Referral,
     Symptom,
     Vaccination,
@@ -98,6 +99,8 @@ _GENERIC = re.compile(
 )
 _CODE = re.compile(r"\b(?:[A-Za-z]\d[\w.]{1,8}|\d{1,7}-\d|\d{5,18})\b")
 """ICD-10, LOINC, and the long numbers of SNOMED CT and RxNorm: a short number is a value or a year."""
+_NOT_OWN = re.compile(r"\b(?:family|history of|screening|risk|no|not|without|suspected|rule out)\b", re.IGNORECASE)
+"""Names that speak of others, or of what may not be."""
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
 MISSPELT = (Medication, Allergy, Diagnosis, Vaccination, Procedure, LabResult)
 """Kinds of facts whose names people misspell."""
@@ -117,6 +120,13 @@ COMMON = frozenset(
     medication medicine reaction since stop started stopped long should ask doctor""".split()
 )
 """Words of names that tell nothing apart."""
+
+
+TITLES = frozenset(
+    """dr mr mrs ms miss prof md do pa np rn lpn cna cma cnm cnp fnp arnp aprn crnp dnp bsn msn phd psyd pharmd rph dds
+    dmd dpm dc od pt ot mph ma ms facs facp faap mbbs mbchb mrcp frcp frcs bs ba jr sr ii iii iv""".split()
+)
+"""What stands around the name of somebody who treats people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +199,7 @@ class Names:
         patterns = [*(pattern for _, pattern in self.lay), *(self._vaccines if isinstance(fact, Vaccination) else ())]
         return any(pattern.search(name) for pattern in patterns for name in names)
 
-    def among(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    def among(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
         """The facts that the question names, in the order given; thousands of results share a few names."""
         known: dict[tuple[type[Fact], tuple[str, ...], tuple[Code, ...]], bool] = {}
         found = []
@@ -200,7 +210,31 @@ class Names:
                 known[key] = self.fit(fact)
             if known[key]:
                 found.append(fact)
-        return tuple(found)
+        found = list(dict.fromkeys((*found, *self._of_panels(facts))))
+        return tuple(dict.fromkeys((*found, *self._by_parts(facts, found))))
+
+    def _by_parts(self, facts: Iterable[Fact], named: Sequence[Fact]) -> Iterator[Fact]:
+        """The facts whose names hold all words of what no other fact is called: “ankle” for its sprain."""
+        phrases = [frozenset(map(_singular, phrase.split())) for phrase in self.about(named)]
+        known: dict[tuple[str, ...], bool] = {}
+        for fact in facts if phrases else ():
+            called = tuple(name for name in names_of(fact) if not _NOT_OWN.search(name))
+            if called and called not in known:
+                words = [frozenset(map(_singular, _telling(name))) for name in called]
+                known[called] = any(phrase <= held for phrase in phrases for held in words)
+            if called and known[called]:
+                yield fact
+
+    def _of_panels(self, facts: Iterable[Fact]) -> Iterator[LabResult]:
+        """The results of a panel that the question names: all of a blood count."""
+        known: dict[str, bool] = {}
+        for fact in facts:
+            if isinstance(fact, LabResult) and fact.panel is not None:
+                if fact.panel not in known:
+                    is_named = any(name.search(fact.panel) for _, name in self.tests)
+                    known[fact.panel] = is_named or self._fits_words(fact.panel)
+                if known[fact.panel]:
+                    yield fact
 
     def unknown(self, facts: Iterable[Fact]) -> list[str]:
         """The medicines, kinds of them and tests that the question names and the record has not, as written."""
@@ -209,7 +243,7 @@ class Names:
         facts = list(facts)
         known = [one for one in facts if isinstance(one, Medication | Allergy)]
         held = {other.family for fact in known for name in names_of(fact) for other in medicines(name)}
-        results = {test for one in facts if isinstance(one, LabResult) for test in _tests_of(one)}
+        results = {test for one in facts if isinstance(one, LabResult) for test in (*_tests_of(one), one.panel or "")}
         lost = [
             self.text[medicine.start : medicine.end]
             for medicine in self.medicines
@@ -374,6 +408,11 @@ def _telling(name: str) -> frozenset[str]:
     return frozenset(fold(word) for word in _WORD.findall(name.casefold())) - COMMON
 
 
+def _singular(word: str) -> str:
+    """A word without the mark of many, as far as two words are compared."""
+    return word.removesuffix("s") if len(word) > SHORTEST_NAME else word
+
+
 def _tests_of(fact: LabResult) -> tuple[str, ...]:
     return (fact.test_name, *(part.test_name for part in fact.parts))
 
@@ -409,10 +448,17 @@ def names_of(fact: Fact) -> Iterator[str]:
 def surname(name: str) -> str:
     """The last name of a person, by which others call them.
 
-    >>> surname("Dr. Terrance Schultz")
-    'Schultz'
+    >>> surname("Dr. Terrance Schultz"), surname("David E Ford MD"), surname("Admit MD, Aaron"), surname("Jo Wu, R.N.")
+    ('Schultz', 'Ford', 'Admit', 'Wu')
     """
-    return name.rsplit(maxsplit=1)[-1] if name.strip() else name
+    parts = [[word for word in part.split() if not _is_title(word)] for part in name.split(",")]
+    words = next((part for part in parts if part), [])
+    return words[-1] if words else name
+
+
+def _is_title(word: str) -> bool:
+    """Whether a word behind a name says what somebody is, not what they are called."""
+    return word.replace(".", "").casefold() in TITLES
 
 
 def holds_name(text: str, fact: Fact) -> bool:
@@ -423,7 +469,7 @@ def holds_name(text: str, fact: Fact) -> bool:
     >>> holds_name("Coumadin 2.5 mg", warfarin), holds_name("Allergies", warfarin)
     (True, False)
     """
-    if isinstance(fact, Appointment | Referral):
+    if isinstance(fact, Appointment | Referral | RecordOwner):
         return True
     said = {fold(word) for word in _WORD.findall(text.casefold())}
     if any(not _telling(name) or not said.isdisjoint(_telling(name)) for name in names_of(fact)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -12,9 +12,11 @@ from rapidfuzz.distance import OSA
 
 from citewell.assistants.records.tables import rows
 from citewell.clinical.languages import language_of, spelled
-from citewell.clinical.spelling_correction import LONG, SHORTEST, corrected, is_word
+from citewell.clinical.spelling_correction import LONG, SHORTEST, corrected, is_clinical, is_word
 
 _WORD = re.compile(r"[^\W\d_]+")
+SHORTEST_GIVEN = 2
+"""Letters above which a given name is told apart from initials and titles."""
 _IM = re.compile(r"\bim\b")
 _SHORT = (
     (re.compile(r"\b(what|who|where|when|how|that|there)s\b", re.IGNORECASE), r"\1 is"),
@@ -24,6 +26,33 @@ _SHORT = (
     (re.compile(r"\bbp\b", re.IGNORECASE), "blood pressure"),
     (re.compile(r"\bmeds\b", re.IGNORECASE), "medicines"),
 )
+_TYPED = tuple(
+    (re.compile(rf"(?<![\w'’])(?:{short})(?![\w'’])", re.IGNORECASE), full)
+    for short, full in (
+        ("wht|whta", "what"),
+        ("w", "with"),
+        ("wen|whn", "when"),
+        ("u|ya", "you"),
+        ("ur", "your"),
+        ("r", "are"),
+        ("n|&", "and"),
+        ("b4", "before"),
+        ("abt", "about"),
+        ("pls|plz", "please"),
+        ("hosp", "hospital"),
+        ("appts?", "appointment"),
+        ("dx", "diagnosis"),
+        ("rx", "prescription"),
+        ("hx", "history"),
+        ("tabs?", "tablets"),
+        ("vaxx?", "vaccination"),
+        ("yrs?", "years"),
+        ("mths?", "months"),
+        ("wks?", "weeks"),
+        ("drs", "doctors"),
+    )
+)
+"""Short forms that people type in English."""
 _SAID_BY = re.compile(
     r"\b(?:she|he) (?:\w+ )?(?:say|said|tell|told|prescribe|give|gave|write|wrote|find|found|think|decide|suggest"
     r"|advise)\b",
@@ -41,6 +70,7 @@ _PERSON = tuple(
         (r"(?:she|he) has", "i have"),
         (r"(?:she|he) takes", "i take"),
         (r"(?:she|he)", "i"),
+        (r"(?:herself|himself)", "myself"),
         (r"(?:her|his)(?= \w)", "my"),
     )
 )
@@ -67,12 +97,34 @@ def plain_question(question: str) -> PlainQuestion:
     for short, full in _SHORT:
         text = short.sub(full, text)
     is_english = language_of(text) == "en"
+    for short, full in _TYPED if is_english else ():
+        text = short.sub(full, text)
     if is_english and not _SAID_BY.search(text):
         for theirs, ours in _PERSON:
             text = theirs.sub(ours, text)
     read = _right if is_english else corrected
     found = {word: right for word in _WORD.findall(text) if (right := read(word)) is not None}
     return PlainQuestion(_WORD.sub(lambda match: found.get(match.group(), match.group()), text), found)
+
+
+def as_own(question: str, names: Iterable[str]) -> str:
+    """A question about the person of the record by name, as the person would ask it.
+
+    >>> as_own("why was isabella in hospital, and isabella's allergies?", ["Isabella Jones"])
+    'why was I in hospital, and my allergies?'
+    """
+    for name in names:
+        for given in name.split()[:-1]:
+            if len(given) > SHORTEST_GIVEN and given.isalpha() and not _is_plain(given.casefold()):
+                question = re.sub(rf"\b{given}['’]?s\b", "my", question, flags=re.IGNORECASE)
+                question = re.sub(rf"\b{given}\b", "I", question, flags=re.IGNORECASE)
+    return question
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a name is a word that questions have anyway: May, Will, Rose."""
+    small = {plain for _, line in rows("plain_words.tsv") for plain in line.split()}
+    return word in small or _is_asked(word) or is_clinical(word)
 
 
 def _right(word: str) -> str | None:
