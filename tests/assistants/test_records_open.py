@@ -203,7 +203,7 @@ def test_one_wrong_letter_does_not_hide_a_medicine_and_its_first_entry_is_told(
     assert found.lead == (
         "Your record lists this among your current medicines. The earliest entry for it is from 7 June 2011:"
     )
-    assert found.after == "Your record spells this “simvistatin”."
+    assert found.after == "How long: Simvistatin began about 15 years ago.\n\nYour record spells this “simvistatin”."
     assert names(told("When did I start warfrin?")) == ["Warfarin"]
     assert told("Do I take valsartan?", medicine("Losartan", "2024-01-01")).lead == (
         "Your record does not mention valsartan."

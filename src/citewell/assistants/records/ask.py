@@ -31,7 +31,7 @@ from citewell.assistants.records.facts_for_question import Strategy, strategy
 from citewell.assistants.records.follow_ups import Understood, understood
 from citewell.assistants.records.gather import fetch, gather, known_allergies, newer
 from citewell.assistants.records.intent_head import Embed, with_likely
-from citewell.assistants.records.intents import OUTSIDE_FACTS, Intent, Intents, intents_of
+from citewell.assistants.records.intents import OUTSIDE_FACTS, Intent, Intents, intents_of, of_their_year
 from citewell.assistants.records.known_facts import LONG_AGO, KnownFacts, when
 from citewell.assistants.records.letters import letter
 from citewell.assistants.records.named_facts import Names, holds_name, unused
@@ -447,6 +447,7 @@ class RecordExchange:
 
     def _read(self, question: str) -> Intents:
         wanted = intents_of(question, now=self.records.now())
+        wanted = of_their_year(wanted, question, map(when, self.records.known(self.scope)))
         embed = None if self.screened.emergency else self.records.embed
         return wanted if embed is None else with_likely(wanted, plain_question(question).text, embed)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
@@ -117,6 +118,22 @@ def intents_of(question: str, *, now: datetime) -> Intents:
     return Intents(all_of_them, since, until, _said(since, until))
 
 
+def of_their_year(wanted: Intents, question: str, days: Iterable[datetime | None]) -> Intents:
+    """A month without a year as the newest of that name from which the record has something.
+
+    >>> asked = intents_of("what happened in July?", now=datetime(2026, 11, 1, tzinfo=UTC))
+    >>> of_their_year(asked, "what happened in July?", [datetime(2013, 7, 3, tzinfo=UTC)]).words
+    'July 2013'
+    """
+    alone = _MONTH_ALONE.search(plain_question(question[:READ]).text.casefold())
+    if alone is None or wanted.since is None or wanted.since.month != month_number(alone["month"]):
+        return wanted
+    month = wanted.since.month
+    newest = max((day.year for day in days if day is not None and day.month == month), default=wanted.since.year)
+    since, until = _span(str(newest), str(month), None, is_open=wanted.until is None)
+    return replace(wanted, since=since, until=until, words=_said(since, until))
+
+
 _ALLERGY = re.compile(r"allerg|react|intoleran")
 
 # ------------------------------------------------------------------------------------------------------------- dates
@@ -142,6 +159,8 @@ SEASON_MONTHS = 3
 _MONTH_ALONE = re.compile(rf"\b(?:in|during|since|this|last) (?P<month>{MONTH})\b(?! \d)")
 _THIS = re.compile(r"\b(?P<which>this|last) (?P<unit>year|month)\b")
 _AT = re.compile(r"\b(?P<count>\d+|a|one|two|three|four|five|six|seven|eight|nine|ten) (?P<unit>month|year)s? ago\b")
+_OPENS = re.compile(r"\b(?:since|than|compared (?:to|with))\b")
+"""Leads a time up to which, and after which, is asked for."""
 LONGEST_MONTH, LONGEST_SEASON, LONGEST_YEAR, MONTHS = 31, 92, 366, 12
 EARLIEST = datetime(1800, 1, 1, tzinfo=UTC)
 """Before anything in a record."""
@@ -190,7 +209,7 @@ def _near_now(text: str, now: datetime) -> tuple[datetime | None, datetime | Non
     if at := _AT.search(text):
         count = int(at["count"]) if at["count"].isdecimal() else _COUNTS[at["count"]]
         months = now.year * 12 + now.month - 1 - count * (12 if at["unit"] == "year" else 1)
-        is_year, is_open = at["unit"] == "year", "since" in text[: at.start()]
+        is_year, is_open = at["unit"] == "year", _OPENS.search(text[: at.start()]) is not None
         return _span(str(months // 12), None if is_year else str(months % 12 + 1), None, is_open=is_open)
     if alone := _MONTH_ALONE.search(text):
         number = month_number(alone["month"]) or 0
