@@ -116,16 +116,27 @@ def _is_on(visit: Appointment, days: Collection[date]) -> bool:
 def person(asked: FactQuery) -> GatheredFacts | None:
     """Whom the record is about; numbers, addresses and contacts where they are asked for."""
     owners = asked.known.of(RecordOwner)
-    asked_for = [label for words, label in _person_details() if words.search(asked.text)]
-    if not asked_for:
+    if not _labels(asked.text):
         causes = [one for one in asked.known.of(LabResult) if "cause of death" in one.test_name.casefold()]
         return told(f"{RECORD} is about:", [*(replace(owner, details=()) for owner in owners), *causes])
-    found = [
-        replace(owner, details=details)
-        for owner in owners
-        if (details := tuple(one for one in owner.details if any(label.search(one.label) for label in asked_for)))
-    ]
+    found = with_asked_details(asked.text, owners)
     return told(f"{RECORD} says this about you:", found) if found else None
+
+
+def with_asked_details(question: str, owners: Sequence[RecordOwner]) -> list[RecordOwner]:
+    """The person with those of their details that a question asks for; nobody where there are none."""
+    labels = _labels(question)
+    asked = ((owner, tuple(one for one in owner.details if _is_any(labels, one.label))) for owner in owners)
+    return [replace(owner, details=details) for owner, details in asked if details]
+
+
+def _labels(question: str) -> list[re.Pattern[str]]:
+    """How records call the details that a question asks for."""
+    return [label for words, label in _person_details() if words.search(question)]
+
+
+def _is_any(labels: Sequence[re.Pattern[str]], called: str) -> bool:
+    return any(label.search(called) for label in labels)
 
 
 @cache

@@ -23,6 +23,7 @@ from citewell.answer.generate import Budget, assemble
 from citewell.answer.retrieve import Search, retrieve
 from citewell.assistants.records.align import align
 from citewell.assistants.records.answer_caveats import notes
+from citewell.assistants.records.answer_timeline import with_asked_details
 from citewell.assistants.records.confidence import agree, confidence
 from citewell.assistants.records.fact_places import FactDocuments, is_coded, unread
 from citewell.assistants.records.fact_query import RECORD, GatheredFacts, denied, listed
@@ -594,6 +595,8 @@ def _outside_facts(
 ) -> tuple[GatheredFacts, list[Hit]] | None:
     """What stands in sections of which facts hold nothing, where a question asks for one of them."""
     wanted = Intents(turn.wanted.all & OUTSIDE_FACTS)
+    if with_asked_details(names.text, known.of(RecordOwner)):  # “am I married?” is told by the head of a file
+        wanted = Intents(wanted.all - {Intent.LIFESTYLE, Intent.FAMILY})
     if not wanted.all:
         return None
     held = under_headings(wanted, every)
