@@ -23,6 +23,7 @@ from citewell.types import Hit
 from citewell.types.facts import (
     NO_KNOWN,
     Allergy,
+    Appointment,
     Diagnosis,
     DiagnosisStatus,
     Fact,
@@ -195,18 +196,21 @@ def gather(
 
 
 _FOUND = re.compile(
-    r"\b(?:f(?:i|ou)nd|finding|show\w*|reveal\w*|discover\w*|(?:take|took|taken) out|remov\w+|during)\b"
+    r"\b(?:f(?:i|ou)nd|finding|show\w*|reveal\w*|discover\w*|(?:take|took|taken) out|remov\w+|during"
+    r"|did (?:they|we|i) do|(?:was|were|have|had) done|happen\w*)\b"
 )
-"""Asks what a test or an operation came to."""
+"""Asks what an operation or a visit came to."""
 
 
 def _with_the_day(asked: FactQuery, gathered: GatheredFacts) -> GatheredFacts:
-    """With the conditions and operations of the day of an operation, where it is asked what came of it."""
-    done = [one for one in gathered.facts if isinstance(one, Procedure)]
+    """With what is of the day of an operation or of one visit, where it is asked what came of it."""
+    done: list[Fact] = [one for one in gathered.facts if isinstance(one, Procedure)]
+    if len(gathered.facts) == 1:
+        done += [one for one in gathered.facts if isinstance(one, Appointment)]
     if not done or gathered.if_mentioned or not _FOUND.search(asked.text):
         return gathered
     days = {day.date() for one in done if (day := when(one)) is not None}
-    every: list[Diagnosis | Procedure] = [*asked.known.of(Diagnosis), *asked.known.of(Procedure)]
+    every: list[Fact] = [*asked.known.of(Diagnosis), *asked.known.of(Procedure), *asked.known.of(Vaccination)]
     that_day = [one for one in every if (day := when(one)) is not None and day.date() in days]
     return replace(gathered, facts=tuple(dict.fromkeys([*gathered.facts, *that_day])))
 

@@ -232,7 +232,7 @@ class Names:
             if isinstance(fact, LabResult) and fact.panel is not None:
                 if fact.panel not in known:
                     is_named = any(name.search(fact.panel) for _, name in self.tests)
-                    known[fact.panel] = is_named or self._fits_words(fact.panel)
+                    known[fact.panel] = is_named or (bool(telling := _telling(fact.panel)) and telling <= self.words)
                 if known[fact.panel]:
                     yield fact
 
