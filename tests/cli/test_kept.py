@@ -21,7 +21,7 @@ HOW_MUCH = "How much ORS for some dehydration?"
 ANSWER = {
     "id", "action", "reason", "text", "sentences", "citations", "evidence", "confidence", "route", "model", "left_out",
     "dropped_citations", "withheld_count", "took_ms", "withheld", "conversation_id", "inbox_id",
-    "grounded", "raw_text", "query", "scope", "shortened", "context_tokens", "emergency", "corrected",
+    "grounded", "raw_text", "query", "scope", "shortened", "context_tokens", "notices", "emergency", "corrected",
 }  # fmt: skip
 CITATION = {
     "n", "source_id", "chunk_id", "document_id", "document", "version", "date", "page", "section", "start", "end",
