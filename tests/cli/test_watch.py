@@ -51,8 +51,8 @@ def test_what_cannot_be_done_is_refused(shell: Shell, folder: Path) -> None:
     shell("watch", str(folder), "--once")
     for words, problem in (
         (("--tag", "ward"), "Name the folder"),
-        ((str(folder), "--tag", "ward"), "is watched already"),
-        ((str(folder / "nowhere"), "--once"), "is not there"),
+        ((str(folder / "zinc"), "--tag", "ward"), "lie inside each other"),
+        ((str(folder.parent / "nowhere"), "--once"), "is not there"),
         ((str(folder / "zinc"), "--remove"), "is not watched"),
         ((str(folder / "zinc"), "--confirm"), "is not watched"),
         (("ftp://files.example", "--once"), "s3:// or https://"),

@@ -13,7 +13,7 @@ import pytest
 
 from citewell.app import App, build
 from citewell.config import Settings
-from citewell.errors import AlreadyThere, InputError, NotFound, Unavailable
+from citewell.errors import InputError, NotFound, Unavailable
 from citewell.history import TrailFilter
 from citewell.operations.watch import keep_watching, look_at_all, watch_folder
 from citewell.types import Filing, LibraryEntry, LifecycleState, Scope
@@ -325,8 +325,6 @@ def test_several_folders_are_watched_and_one_that_fails_does_not_stop_the_others
     shutil.rmtree(folder)
     first, second = look_at_all(app)
     assert (first.problem is None, words(second)) == (False, "1 added")
-    with pytest.raises(AlreadyThere):
-        watch_folder(app, str(other), tags=frozenset({"lab"}))
     app.watched.remove(str(other), tenant=app.tenant)
     assert [listed.address for listed in app.watched.all(tenant=app.tenant)] == [str(folder)]
     assert shelf(app)["copper.txt"][0] == "completed"
@@ -334,9 +332,49 @@ def test_several_folders_are_watched_and_one_that_fails_does_not_stop_the_others
         app.watched.remove(str(other), tenant=app.tenant)
 
 
+def test_a_folder_filed_anew_gives_its_tags_to_all_but_what_people_filed(app: App, folder: Path) -> None:
+    (folder / "copper.txt").write_text("Copper 1 mg is given.")
+    watched(app, folder, "ward", rules=("policies=policy",))
+    (copper,) = (entry for entry in app.entries() if entry.name == "copper.txt")
+    app.refile(copper.id, Filing(tags=frozenset({"pharmacy"})))
+    watch_folder(app, str(folder), tags=frozenset({"clinic"}))
+    assert {name: tags for name, (_, _, tags) in shelf(app).items()} == {
+        "iron.txt": ("clinic",),
+        "zinc.txt": ("policy",),
+        "copper.txt": ("pharmacy",),
+    }
+    watch_folder(app, str(folder), tags=frozenset(), rules=("policies=ward",))
+    assert shelf(app)["zinc.txt"][2] == ("ward",)
+    (looked,) = look_at_all(app)
+    assert (words(looked), looked.tags, looked.rules) == ("nothing new", ("clinic",), {"policies": ("ward",)})
+
+
+def test_a_copy_in_another_folder_is_withdrawn_once_both_are_gone(app: App, folder: Path) -> None:
+    other = folder.parent / "other"
+    other.mkdir()
+    shutil.copy(folder / "iron.txt", other / "copy.txt")
+    (other / "copper.txt").write_text("Copper 1 mg is given.")
+    for place in (folder, other):
+        watch_folder(app, str(place), tags=frozenset({"ward"}))
+    list(look_at_all(app))
+    (folder / "iron.txt").unlink()
+    assert [words(looked) for looked in look_at_all(app)] == ["nothing new", "nothing new"]
+    (other / "copy.txt").unlink()
+    assert [words(looked) for looked in look_at_all(app)] == ["nothing new", "1 withdrawn"]
+
+
+def test_no_folder_is_watched_inside_another(app: App, folder: Path) -> None:
+    watch_folder(app, str(folder), tags=frozenset())
+    for place in (folder / "policies", folder.parent):
+        with pytest.raises(InputError):
+            watch_folder(app, str(place), tags=frozenset())
+    watch_folder(app, f"{folder}/policies/..", tags=frozenset({"ward"}))  # the same one
+    assert [listed.tags for listed in app.watched.all(tenant=app.tenant)] == [("ward",)]
+
+
 def test_a_folder_is_refused_before_it_is_on_the_list(app: App, folder: Path) -> None:
     for address, rules, error in (
-        (str(folder / "nowhere"), (), Unavailable),
+        (str(folder.parent / "nowhere"), (), Unavailable),
         (str(app.settings.home.parent), (), InputError),
         ("ftp://files.example/papers", (), InputError),
         (str(folder), ("policies",), InputError),

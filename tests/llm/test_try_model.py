@@ -15,7 +15,7 @@ from citewell.errors import LLMConnectionError, ModelNotAllowedError, ModelUnava
 from citewell.operations.try_model import TRIAL_QUESTIONS
 from citewell.samples import sample_files
 from tests.llm.conftest import RealServer
-from tests.llm.servers import OpenAI, Script, Server
+from tests.llm.servers import Ollama, OpenAI, Script, Server
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +78,18 @@ def test_a_reply_that_breaks_off_is_a_result_and_a_server_that_is_gone_an_error(
     assert isinstance(run(tmp_path, "other").exception, ModelNotAllowedError)
     server.stop()
     assert isinstance(run(tmp_path, "some-model").exception, LLMConnectionError)
+
+
+def test_ollama_tells_the_memory_of_its_model_and_what_it_does_not_count_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server = Server(Ollama, Script(models=("qwen3:8b",), pieces=(LOPERAMIDE, " [S1]"), prompt_tokens=None))
+    monkeypatch.setenv("CITEWELL_MODEL_URL", server.url)
+    result = run(tmp_path, "ollama:qwen3:8b", "--questions", "1")
+    server.stop()
+    assert result.exception is None
+    assert result.stdout.splitlines()[-1].split()[-4:][0] == "unknown"
+    assert result.stdout.splitlines()[-1].endswith("2.0 GB")
 
 
 def test_every_trial_question_can_be_judged_by_the_samples(tmp_path: Path) -> None:

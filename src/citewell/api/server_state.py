@@ -243,7 +243,8 @@ class ServerState:
         settings = self.app.settings
         is_local = settings.embedder == "minilm" and settings.model == "extractive"
         stores = (settings.database_url, settings.qdrant_url, settings.blobs)
-        elsewhere = (*stores, settings.hosts, settings.oidc_issuer, settings.smart_servers, settings.literature)
+        asked = (settings.smart_servers, settings.literature, settings.watch_logins)
+        elsewhere = (*stores, *asked, settings.hosts, settings.oidc_issuer)
         common: dict[str, Any] = {
             "is_local": is_local,
             "stays_here": is_local and not any(elsewhere),

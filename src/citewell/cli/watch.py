@@ -35,13 +35,16 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="Look once, then stop.")] = False,
     confirm: Annotated[bool, typer.Option("--confirm", help="Withdraw what is gone, however much it is.")] = False,
     show: Annotated[bool, typer.Option("--list", help="List the watched folders and how the last look went.")] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Stop watching; the documents stay.")] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Stop watching; the documents stay, as if added by hand.")
+    ] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Watch a folder: add its files, make changes new versions, withdraw what is removed. Nothing is erased.
 
-    The folder stays on the list, and `serve` keeps looking at it. Without tags only administrators see its documents.
+    The folder stays on the list, and `serve` keeps looking at it. Name it again with other tags to file it anew.
+    Without tags only administrators see its documents.
     """
     from citewell.operations.watch import look_at_all, plain_address, watch_folder
 
@@ -96,7 +99,9 @@ def _print(folders: list[WatchedFolder]) -> None:
         looked = "never" if folder.looked_at is None else f"{folder.looked_at:%d %b %Y %H:%M} UTC"
         words = "" if folder.look is None else f": {folder.look.words}"
         typer.echo(f"{printable(folder.address)} ({' '.join(folder.tags)}{rules})")
-        typer.echo(f"  {folder.documents} documents; last look: {looked}{words}")
+        typer.echo(
+            f"  {folder.documents} {'document' if folder.documents == 1 else 'documents'}; last look: {looked}{words}"
+        )
         _print_problems(folder)
 
 

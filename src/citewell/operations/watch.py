@@ -6,8 +6,9 @@ import hashlib
 import logging
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -19,6 +20,7 @@ from citewell.ingest.parse import safe_name
 from citewell.operations.file_lock import alone
 from citewell.ports.folders import DocumentFolder
 from citewell.types import OWNER_ID, Filing, LibraryEntry, LifecycleState, Source
+from citewell.types.hashed_ids import logged
 from citewell.types.tags import checked_tags
 from citewell.types.watched import FolderListing, FolderLook, SeenFile, WatchedFile, WatchedFolder
 from citewell.wiring import make_folder
@@ -39,6 +41,10 @@ TOO_LARGE = "It is over the limit of {limit} MiB. Split it, or raise CITEWELL_MA
 BY_HAND = "It changed, but its document was withdrawn by hand. Restore the document to follow the file again."
 ERASED = "Its document was erased by hand, so it is not added again. Remove the file, or rename it."
 NOT_SAFE = "Choose a folder of documents that does not hold the library itself."
+NESTED = (
+    "This folder and {other}, which is watched already, lie inside each other. Watch the outer one, with --rule for "
+    "the inner one."
+)
 NO_RULE = "“{rule}” is not a rule. Write SUBFOLDER=TAG or SUBFOLDER=TAG,TAG."
 RETRY_S = 1.0
 
@@ -49,33 +55,64 @@ RETRY_S = 1.0
 def watch_folder(
     app: App, address: str, *, tags: frozenset[str], rules: tuple[str, ...] = (), journeys: frozenset[str] = frozenset()
 ) -> WatchedFolder:
-    """Put a folder on the list; what is in it is seen by those who hold its tags, by nobody else unless it says so."""
+    """Put a folder on the list, or file it anew; what is not said stays as it was.
+
+    What is in it is seen by those who hold its tags, and by nobody else unless it says so.
+    """
     address = plain_address(address)
-    if "://" not in address and app.settings.home.resolve().is_relative_to(address):
-        raise InputError(NOT_SAFE)
-    with closing(make_folder(app.settings, address)) as source:
-        source.listing()
+    listed = app.watched.all(tenant=app.tenant)
+    before = next((folder for folder in listed if folder.address == address), None)
+    if before is None:
+        _refuse_place(app, address, listed)
+        with closing(make_folder(app.settings, address)) as source:
+            source.listing()
     for journey in journeys:
         app.journeys.one(journey, app.scope_of_owner())
-    return app.watched.add(
-        address,
-        tenant=app.tenant,
-        tags=checked_tags(tags or {PRIVATE_TAG}, by_admin=True),
-        rules=dict(map(_rule, rules)),
-        journeys=journeys,
+    folder = before or WatchedFolder(str(uuid.uuid4()), app.tenant, address, (PRIVATE_TAG,), {}, (), datetime.now(UTC))
+    folder = replace(
+        folder,
+        tags=tuple(sorted(checked_tags(tags, by_admin=True))) if tags else folder.tags,
+        rules=dict(map(_rule, rules)) or folder.rules,
+        journeys=tuple(sorted(journeys)) or folder.journeys,
     )
+    if before is not None:
+        _refile(app, before, folder)
+    app.watched.put(folder)
+    return app.watched.one(address, tenant=app.tenant)
+
+
+def _refuse_place(app: App, address: str, listed: list[WatchedFolder]) -> None:
+    """Refuse the library's own folder, and one file in two watched folders."""
+    if "://" not in address and app.settings.home.resolve().is_relative_to(address):
+        raise InputError(NOT_SAFE)
+    for other in listed:
+        inner, outer = sorted((f"{address}/", f"{other.address}/"), key=len, reverse=True)
+        if inner.startswith(outer):
+            raise InputError(NESTED.format(other=other.address))
+
+
+def _refile(app: App, before: WatchedFolder, now: WatchedFolder) -> None:
+    """Give the documents of a folder its new tags, but for those that people gave others."""
+    for file in app.watched.files(before.id).values():
+        tags = now.tags_of(file.path)
+        if not (file.is_ours and file.document_id) or tags == before.tags_of(file.path):
+            continue
+        with suppress(NotFound):
+            entry = app.library.entry(file.document_id, app.scope_of_owner())
+            if frozenset(entry.tags) == before.tags_of(file.path):
+                app.refile(entry.id, Filing(tags=tags, added_by=OWNER_ID))
 
 
 def plain_address(address: str) -> str:
     """A folder as it is listed: with its whole path, and without a slash at the end."""
-    return address.rstrip("/") if "://" in address else str(Path(address).expanduser().absolute())
+    return address.rstrip("/") if "://" in address else str(Path(address).expanduser().resolve())
 
 
-def _rule(rule: str) -> tuple[str, frozenset[str]]:
+def _rule(rule: str) -> tuple[str, tuple[str, ...]]:
     folder, _, tags = rule.partition("=")
     if not folder.strip("/ ") or not tags:
         raise InputError(NO_RULE.format(rule=rule))
-    return folder.strip("/ "), checked_tags(tags.split(","), by_admin=True)
+    return folder.strip("/ "), tuple(sorted(checked_tags(tags.split(","), by_admin=True)))
 
 
 # --------------------------------------------------------------------------------------------------------- one look
@@ -214,7 +251,8 @@ class _Look:
             self._keep(begun)
             self._add(begun, file, source, before)
             return
-        is_mine = is_begun or any(other.is_ours for other in self.known.values() if other.document_id == same.id)
+        places = self.app.watched.places(same.id, tenant=self.folder.tenant)
+        is_mine = is_begun or any(other.is_ours for _, other in places)
         self._keep(WatchedFile(file.path, file.mark, content_hash, same.id, is_ours=is_mine))
         if known is not None and before is not None and before.lineage != same.lineage:
             self._withdraw(known)
@@ -334,6 +372,7 @@ class FolderWatcher:
         self._app = app
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._failing: set[str] = set()
 
     def start(self) -> None:
         """Begin to look."""
@@ -350,4 +389,12 @@ class FolderWatcher:
             self._thread = None
 
     def _run(self) -> None:
-        keep_watching(self._app, self._stopped, lambda _folder: None)
+        keep_watching(self._app, self._stopped, self._tell)
+
+    def _tell(self, folder: WatchedFolder) -> None:
+        """Say in the log when a folder begins to fail; where it is, the page and the command line tell."""
+        if folder.problem is None:
+            self._failing.discard(folder.id)
+        elif folder.id not in self._failing:
+            self._failing.add(folder.id)
+            log.warning("watched folder %s needs a look: `citewell watch --list` says why", logged(folder.id))

@@ -43,6 +43,10 @@ DEEDS = {
     "import": "added to",
     "share": "shared",
     "unshare": "no longer shared",
+    "replace": "replaced",
+    "move": "moved",
+    "withdraw": "withdrawn",
+    "restore": "restored",
 }
 """What was done with it, by the word after; others are said as they are."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC
@@ -14,10 +13,9 @@ from sqlalchemy import Connection, Engine, Row, and_, delete, func, insert, sele
 from citewell.adapters.store.clock import clock
 from citewell.adapters.store.engine import reading, writing
 from citewell.adapters.store.schema import watched_files, watched_folders
-from citewell.errors import AlreadyThere, NotFound
+from citewell.errors import NotFound
 from citewell.types.watched import NO_SUCH_FOLDER, FolderLook, WatchedFile, WatchedFolder
 
-IS_WATCHED = "This folder is watched already. Remove it with `citewell watch --remove` first to file it otherwise."
 MAX_PROBLEMS = 100
 
 
@@ -27,29 +25,19 @@ class SqlWatched:
     def __init__(self, engine: Engine, path: Path) -> None:
         self._engine, self._path = engine, path
 
-    def add(
-        self,
-        address: str,
-        *,
-        tenant: str,
-        tags: frozenset[str],
-        rules: Mapping[str, frozenset[str]],
-        journeys: frozenset[str],
-    ) -> WatchedFolder:
-        """Put a folder on the list."""
-        row = {
-            "id": str(uuid.uuid4()),
-            "tenant": tenant,
-            "address": address,
-            "tags": sorted(tags),
-            "rules": {name: sorted(of) for name, of in rules.items()},
-            "journeys": sorted(journeys),
+    def put(self, folder: WatchedFolder) -> None:
+        """Put a folder on the list, or file it anew."""
+        filing = {
+            "tags": list(folder.tags),
+            "rules": {name: list(tags) for name, tags in folder.rules.items()},
+            "journeys": list(folder.journeys),
         }
         with writing(self._engine, self._path) as connection:
-            if self._row(connection, tenant, address) is not None:
-                raise AlreadyThere(IS_WATCHED)
-            connection.execute(insert(watched_folders).values(**row, added_at=clock(connection)))
-        return self.one(address, tenant=tenant)
+            if self._row(connection, folder.tenant, folder.address) is None:
+                named = {"id": folder.id, "tenant": folder.tenant, "address": folder.address}
+                connection.execute(insert(watched_folders).values(**named, **filing, added_at=clock(connection)))
+            else:
+                connection.execute(update(watched_folders).where(watched_folders.c.id == folder.id).values(**filing))
 
     def remove(self, address: str, *, tenant: str) -> None:
         """Take a folder off the list."""
