@@ -32,7 +32,7 @@ from citewell.api.app import create_app
 from citewell.app import build
 from citewell.config import Settings
 from citewell.samples import sample_files
-from citewell.types import Role
+from citewell.types import Role, Source
 
 FRAGMENTS = (
     "1 mg ",
@@ -50,6 +50,14 @@ FRAGMENTS = (
 OFTEN = 200
 SHORT = 900
 TOKEN = "a-token-for-the-bench"
+GUIDELINE = """# Green spots: recognition and referral
+
+## 1.1 Spots
+
+1.1.1 Refer people by suspected cancer pathway for spot cancer if aged 40 and over with unexplained jaundice. [2020]
+
+1.1.2 Consider an urgent ultrasound scan for spot cancer in people with persistent cough. [2020]
+"""
 Body = Callable[[str], dict[str, Any]]
 ENTRIES: dict[str, tuple[str, int, Body]] = {
     "ask": ("/api/v1/ask", 4_000, lambda text: {"question": text}),
@@ -109,12 +117,11 @@ async def attack(client: httpx.AsyncClient, key: str, number: int, answers: Coun
     # Some stay below the length from which a text is taken for long work.
     text = repeated(f"iron {fragment}", SHORT if number % 3 == 2 else length)
     headers = {"Authorization": f"Bearer {key}"}
+    consult = ""
     while True:
         with suppress(httpx.HTTPError):
-            if "{id}" in path:
+            if "{id}" in path and not consult:
                 consult = (await client.post("/api/v1/consults", json={}, headers=headers)).json().get("id", "")
-            else:
-                consult = ""
             answer = await client.post(path.format(id=consult), json=body(text), headers=headers)
             answers[answer.status_code] += 1
 
@@ -252,6 +259,7 @@ def main() -> None:
         home = Path(folder)
         with build(Settings(home=home)) as app:
             assert not [outcome.error for outcome in app.add_all(sample_files()) if outcome.error]
+            app.guidelines.add_source(Source(GUIDELINE.encode(), "spots.md"))
         result: dict[str, Any] = {"allowed_s": Settings(home=home).max_processor_s}
         if options.only in (None, "entries"):
             result["entries"] = worst(home)
