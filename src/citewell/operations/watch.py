@@ -46,6 +46,8 @@ NESTED = (
     "the inner one."
 )
 NO_RULE = "“{rule}” is not a rule. Write SUBFOLDER=TAG or SUBFOLDER=TAG,TAG."
+RECOVERED = "?"
+"""The mark of a file that was added by a look that was broken off: no file has it, so it is read again."""
 RETRY_S = 1.0
 
 
@@ -152,6 +154,7 @@ class _Look:
     def run(self, *, is_confirmed: bool) -> str | None:
         """Take in what is new, then withdraw what is gone; what kept it from that."""
         self.known = self.app.watched.files(self.folder.id)
+        self._recover([file for file in self.known.values() if file.mark == "" and file.content_hash])
         before = [file for file in self.known.values() if not file.is_gone]
         listing = self.source.listing()
         skipped = dict(list(listing.skipped.items())[:MAX_SKIPPED])
@@ -171,6 +174,16 @@ class _Look:
         for known in gone:
             self._let_go(known)
         return None
+
+    def _recover(self, begun: list[WatchedFile]) -> None:
+        """Find what a look that was broken off had added already, whatever became of its file since."""
+        current = {entry.content_hash: entry for entry in self.app.entries() if entry.is_current} if begun else {}
+        for file in begun:
+            entry = current.get(file.content_hash)
+            before = None if file.document_id is None else self._entry(file.document_id)
+            if entry is not None and (before is None or before.lineage == entry.lineage):
+                self._note("document.replace" if before else "document.add", entry.id, "changed" if before else "added")
+                self._keep(replace(file, mark=RECOVERED, document_id=entry.id))
 
     def _is_news(self, file: SeenFile) -> bool:
         known = self.known.get(file.path)
@@ -244,7 +257,6 @@ class _Look:
             told = ERASED if before is None else BY_HAND
             self._keep(_failed(file, known, content_hash, told))
             return
-        is_begun = known is not None and known.mark == "" and known.content_hash == content_hash
         same = self.app.library.same(source, subject=None, scope=self.app.scope_of_owner())
         if same is None:
             begun = WatchedFile(file.path, "", content_hash, before.id if before else None)
@@ -252,12 +264,10 @@ class _Look:
             self._add(begun, file, source, before)
             return
         places = self.app.watched.places(same.id, tenant=self.folder.tenant)
-        is_mine = is_begun or any(other.is_ours for _, other in places)
+        is_mine = any(other.is_ours for _, other in places)
         self._keep(WatchedFile(file.path, file.mark, content_hash, same.id, is_ours=is_mine))
         if known is not None and before is not None and before.lineage != same.lineage:
             self._withdraw(known)
-        elif is_begun:  # it was added before the last look was broken off
-            self._count("changed" if before else "added", 1)
 
     def _add(self, begun: WatchedFile, file: SeenFile, source: Source, before: LibraryEntry | None) -> None:
         """Add a document, or the next version of one."""
@@ -280,9 +290,6 @@ class _Look:
 
     def _let_go(self, known: WatchedFile) -> None:
         """A file is gone: its document goes out of search, unless another file or somebody else brought it."""
-        if known.mark == "" and known.document_id is None:  # it may have been added before a look was broken off
-            same = (entry for entry in self.app.entries() if entry.content_hash == known.content_hash)
-            known = replace(known, document_id=next((entry.id for entry in same if entry.is_current), None))
         if known.document_id is None or not known.is_ours or self._is_elsewhere(known):
             self.app.watched.forget(self.folder.id, known.path)
             del self.known[known.path]
