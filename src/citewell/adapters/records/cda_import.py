@@ -155,8 +155,6 @@ def _fact(entry: Entry, narrative: Narrative, now: datetime) -> tuple[Fact | Non
         name, place = found[0] if len(found[-1][0].split()) > len(found[0][0].split()) + LONGER else found[-1]
         if isinstance(fact, Medication) and name != names[0]:
             return _medicine(entry, replace(place, called=_called(name)), now), place
-        if name in VISIT_NAMES:
-            name = names[0]
         return entry.reader.read(element, Reading(now, name, place.text)), place
     if isinstance(fact, (Medication, Allergy)) and (place := narrative.find_medicine(replace(sought, names=names))):
         return _medicine(entry, place, now), place
