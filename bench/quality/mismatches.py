@@ -1,6 +1,8 @@
 """Questions about one patient, over documents that also advise on others: is anything shown that is for somebody else?
 
-    python bench/quality/mismatches.py --set dev|kept|natural-dev|natural-kept [--json FILE] [--home FOLDER] [--verbose]
+    python bench/quality/mismatches.py --set NAME [--every N] [--json FILE] [--home FOLDER] [--verbose]
+
+NAME is dev, kept, natural-dev, natural-kept, or unseen-dev and unseen-kept: invented documents that no reader has learned.
 
 Each question names words that answer it and words for another age, weight, result, condition or purpose. An answer is
 right where words that answer are shown and none for others; it misleads where words for others are shown and none that
@@ -30,17 +32,21 @@ SETS = {
     "natural-dev": "natural_dev.jsonl",
     "natural-kept": "natural_kept.jsonl",
 }
+UNSEEN = HERE / "unseen"
+UNSEEN_SETS = {"unseen-dev": 0, "unseen-kept": 1}
+"""Invented documents that no reader has learned; every other one is for development."""
 
 
 def main() -> None:
     """Ask every question of a set over all its documents."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--set", choices=SETS, default="dev", dest="name")
+    parser.add_argument("--set", choices=[*SETS, *UNSEEN_SETS], default="dev", dest="name")
+    parser.add_argument("--every", type=int, default=1, help="ask one question of so many")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--home", type=Path, help="a library that holds the documents, or is to")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    asked = questions(arguments.name)
+    asked = questions(arguments.name)[:: arguments.every]
     with tempfile.TemporaryDirectory() as folder:
         home = arguments.home or Path(folder)
         is_new = not home.exists() or not any(home.iterdir())
@@ -59,14 +65,30 @@ def main() -> None:
 
 def questions(name: str) -> list[dict[str, Any]]:
     """The questions of a set."""
+    if name in UNSEEN_SETS:
+        return [one for path in sorted(UNSEEN.glob("*.tsv"))[UNSEEN_SETS[name] :: 2] for one in about(path)]
     lines = (HERE / SETS[name]).read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
+
+
+KINDS = {"c": "doctor", "n": "nurse", "p": "patient", "x": "unanswerable", "y": "near miss"}
+
+
+def about(path: Path) -> Iterator[dict[str, Any]]:
+    """The questions about an invented document: what answers them, and the near miss that does not."""
+    for line in path.read_text("utf-8").splitlines():
+        kind, question, right, wrong = (*line.split("\t"), "", "")[:4]
+        answering, seeming = ([one.strip() for one in several.split("||") if one.strip()] for several in (right, wrong))
+        misleading = seeming if kind == "y" else []
+        yield {
+            "document": f"{path.stem}.md", "question": question, "right": answering, "wrong": misleading, "class": KINDS[kind],
+        }  # fmt: skip
 
 
 def documents(asked: Sequence[Mapping[str, Any]]) -> Iterator[Path]:
     """The documents that questions are about."""
     for name in sorted({question["document"] for question in asked}):
-        places = (SAMPLES / name, SHARED / name, SHARED / "nigeria-stg" / name)
+        places = (UNSEEN / name, SAMPLES / name, SHARED / name, SHARED / "nigeria-stg" / name)
         yield next(path for path in places if path.exists())
 
 
