@@ -2,7 +2,8 @@
 
     python bench/quality/mismatches.py --set NAME [--every N] [--json FILE] [--home FOLDER] [--verbose]
 
-NAME is dev, kept, natural-dev, natural-kept, or unseen-dev and unseen-kept: invented documents that no reader has learned.
+NAME is dev, kept, natural-dev or natural-kept; or unseen-dev or unseen-kept, about invented documents that no reader
+has learned.
 
 Each question names words that answer it and words for another age, weight, result, condition or purpose. An answer is
 right where words that answer are shown and none for others; it misleads where words for others are shown and none that
@@ -81,7 +82,8 @@ def about(path: Path) -> Iterator[dict[str, Any]]:
         answering, seeming = ([one.strip() for one in several.split("||") if one.strip()] for several in (right, wrong))
         misleading = seeming if kind == "y" else []
         yield {
-            "document": f"{path.stem}.md", "question": question, "right": answering, "wrong": misleading, "class": KINDS[kind],
+            "document": f"{path.stem}.md", "question": question, "class": KINDS[kind],
+            "right": answering, "wrong": misleading,
         }  # fmt: skip
 
 
