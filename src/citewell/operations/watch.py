@@ -183,7 +183,7 @@ class _Look:
             before = None if file.document_id is None else self._entry(file.document_id)
             if entry is not None and (before is None or before.lineage == entry.lineage):
                 self._note("document.replace" if before else "document.add", entry.id, "changed" if before else "added")
-                self._keep(replace(file, mark=RECOVERED, document_id=entry.id))
+                self._keep(replace(file, mark=RECOVERED, document_id=entry.id, is_gone=False))
 
     def _is_news(self, file: SeenFile) -> bool:
         known = self.known.get(file.path)
@@ -259,7 +259,8 @@ class _Look:
             return
         same = self.app.library.same(source, subject=None, scope=self.app.scope_of_owner())
         if same is None:
-            begun = WatchedFile(file.path, "", content_hash, before.id if before else None)
+            was_gone = known is not None and known.is_gone
+            begun = WatchedFile(file.path, "", content_hash, before.id if before else None, is_gone=was_gone)
             self._keep(begun)
             self._add(begun, file, source, before)
             return
@@ -284,7 +285,7 @@ class _Look:
             self._keep(_failed(file, begun, begun.content_hash, str(error)))
             return
         self._note("document.replace" if before else "document.add", entry.id, "changed" if before else "added")
-        self._keep(replace(begun, mark=file.mark, document_id=entry.id))
+        self._keep(replace(begun, mark=file.mark, document_id=entry.id, is_gone=False))
 
     # ---------------------------------------------------------------------------------------------- what is gone
 
@@ -350,7 +351,8 @@ def _is_left(entry: LibraryEntry | None) -> bool:
 def _failed(file: SeenFile, known: WatchedFile | None, content_hash: str, problem: str) -> WatchedFile:
     """A file that could not be read, as it is; it is tried again once it changes. An earlier version goes on."""
     before = known or WatchedFile(file.path, "", "")
-    return replace(before, mark=file.mark, content_hash=content_hash, is_gone=False, problem=problem)
+    document_id = None if before.is_gone else before.document_id
+    return WatchedFile(file.path, file.mark, content_hash, document_id, before.is_ours, problem=problem)
 
 
 # ---------------------------------------------------------------------------------------------------- again and again
