@@ -176,14 +176,24 @@ class _Look:
         return None
 
     def _recover(self, begun: list[WatchedFile]) -> None:
-        """Find what a look that was broken off had added already, whatever became of its file since."""
+        """Find what a look that was broken off had done already, whatever became of its file since."""
         current = {entry.content_hash: entry for entry in self.app.entries() if entry.is_current} if begun else {}
         for file in begun:
             entry = current.get(file.content_hash)
             before = None if file.document_id is None else self._entry(file.document_id)
             if entry is not None and (before is None or before.lineage == entry.lineage):
-                self._note("document.replace" if before else "document.add", entry.id, "changed" if before else "added")
+                if before is None or before.id != entry.id:
+                    is_new = before is None
+                    self._note(
+                        "document.add" if is_new else "document.replace", entry.id, "added" if is_new else "changed"
+                    )
                 self._keep(replace(file, mark=RECOVERED, document_id=entry.id, is_gone=False))
+            elif file.is_gone and before is not None and before.is_current:
+                self._keep(replace(file, mark=RECOVERED, is_gone=False))
+
+    def _begin(self, known: WatchedFile) -> None:
+        """Keep that a document is about to leave search or to come back: the next look finds out whether it did."""
+        self._keep(replace(known, mark="", is_gone=True))
 
     def _is_news(self, file: SeenFile) -> bool:
         known = self.known.get(file.path)
@@ -241,6 +251,7 @@ class _Look:
             self._keep(replace(was, path=file.path, mark=file.mark, is_gone=False, problem=ERASED), was_at=was.path)
             return
         if was.is_gone and was.is_ours and entry.state is LifecycleState.WITHDRAWN:
+            self._begin(was)
             self.app.library.restore(entry.id, self.app.scope_of_owner(), by=OWNER_ID)
             self._note("document.restore", entry.id, "restored")
         tags = self.folder.tags_of(file.path)
@@ -266,9 +277,10 @@ class _Look:
             return
         places = self.app.watched.places(same.id, tenant=self.folder.tenant)
         is_mine = any(other.is_ours for _, other in places)
-        self._keep(WatchedFile(file.path, file.mark, content_hash, same.id, is_ours=is_mine))
         if known is not None and before is not None and before.lineage != same.lineage:
+            self._begin(known)
             self._withdraw(known)
+        self._keep(WatchedFile(file.path, file.mark, content_hash, same.id, is_ours=is_mine))
 
     def _add(self, begun: WatchedFile, file: SeenFile, source: Source, before: LibraryEntry | None) -> None:
         """Add a document, or the next version of one."""
@@ -295,6 +307,7 @@ class _Look:
             self.app.watched.forget(self.folder.id, known.path)
             del self.known[known.path]
             return
+        self._begin(known)
         self._withdraw(known)
         self._keep(replace(known, is_gone=True, problem=None))
 
