@@ -29,6 +29,7 @@ from citewell.api.trail import REFUSED, also
 from citewell.api.visitor import Member, Visitor
 from citewell.assistants.guidelines.patient import Complaint, PatientInput
 from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
+from citewell.clinical.quantities import age_told
 from citewell.config import SmartServer
 from citewell.errors import CitewellError, InputError, NotFound
 from citewell.types.facts import RecordOwner
@@ -70,6 +71,11 @@ class OpenPatient:
     person: str
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     notes: tuple[str, ...]
+
+    @property
+    def age(self) -> str | None:
+        """The age as exactly as the record gives it."""
+        return age_told(self.patient.known_ages)
 
     @property
     def address(self) -> str:

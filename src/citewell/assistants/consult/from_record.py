@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from citewell.assistants.consult.mentions import find_mentions
 from citewell.clinical.medicines import medicines
 from citewell.clinical.populations import ADULT_YEARS
-from citewell.clinical.quantities import years_between
+from citewell.clinical.quantities import ages_of_birth
 from citewell.types.consult import Category, Finding, FindingSource, Polarity
 from citewell.types.facts import (
     NO_KNOWN,
@@ -38,10 +38,27 @@ WEIGHT_CODE = "29463-7"
 FRESH_WEIGHT_DAYS = {"adult": 365, "child": 31}
 
 
-def findings_of(facts: Sequence[Fact], *, now: datetime | None = None) -> list[Finding]:
-    """Findings of a record, none with words of a message; what is old enough to have changed is left out."""
+def ages_in(facts: Sequence[Fact], now: datetime) -> range:
+    """Every age that the person of a record can have; empty where it is not known."""
+    born = next((fact.born for fact in facts if isinstance(fact, RecordOwner)), None)
+    if born is None:
+        return range(0)
+    try:
+        youngest, oldest = ages_of_birth(born.text, now.date())
+    except ValueError:  # a day to come, or too long ago
+        return range(0)
+    return range(youngest, oldest + 1)
+
+
+def findings_of(facts: Sequence[Fact], *, now: datetime | None = None, age: int | None = None) -> list[Finding]:
+    """Findings of a record, none with words of a message; what is old enough to have changed is left out.
+
+    Where only a month or a year of birth is known, the age is the one that is given, else left open.
+    """
     now = now or datetime.now(UTC)
-    findings = [*_person(facts, now), *_allergies(facts), *_medicines(facts), *_illnesses(facts)]
+    possible = ages_in(facts, now)
+    age = possible[0] if len(possible) == 1 else age
+    findings = [*_person(facts, age), *_allergies(facts), *_medicines(facts), *_illnesses(facts)]
     findings += _weight(facts, now)
     return list({(finding.category, finding.name.casefold()): finding for finding in findings}.values())
 
@@ -50,12 +67,11 @@ def _finding(category: Category, name: str, polarity: Polarity = Polarity.PRESEN
     return Finding("", category, name, polarity, FindingSource.RECORD, None, **more)  # type: ignore[arg-type]
 
 
-def _person(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
+def _person(facts: Sequence[Fact], age: int | None) -> Iterator[Finding]:
     for fact in facts:
         if isinstance(fact, RecordOwner):
-            if fact.born is not None:
-                years = years_between(fact.born.at, now)
-                yield _finding(Category.DEMOGRAPHIC, "age", value=float(years), unit="years")
+            if age is not None:
+                yield _finding(Category.DEMOGRAPHIC, "age", value=float(age), unit="years")
             if fact.sex in ("female", "male"):
                 yield _finding(Category.DEMOGRAPHIC, "sex", unit=fact.sex)
             return
@@ -105,8 +121,7 @@ def _weight(facts: Sequence[Fact], now: datetime) -> Iterator[Finding]:
     """The last weight, while it is fresh: a child's changes within weeks."""
     weighed = [fact for fact in facts if isinstance(fact, LabResult) and (fact.code == WEIGHT_CODE or _is_weight(fact))]
     dated = [lab_result for lab_result in weighed if lab_result.collected is not None and lab_result.value is not None]
-    born = next((fact.born for fact in facts if isinstance(fact, RecordOwner) and fact.born is not None), None)
-    is_child = born is not None and years_between(born.at, now) < ADULT_YEARS
+    is_child = any(age < ADULT_YEARS for age in ages_in(facts, now))
     for one in sorted(dated, key=lambda result: result.collected.at if result.collected else now, reverse=True)[:1]:
         assert one.collected is not None
         if (now - one.collected.at).days <= FRESH_WEIGHT_DAYS["child" if is_child else "adult"] and one.unit == "kg":

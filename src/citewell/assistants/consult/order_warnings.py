@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from citewell.assistants.consult.conflicts import PatientMedicines, conflicts
-from citewell.assistants.consult.from_record import findings_of
+from citewell.assistants.consult.from_record import ages_in, findings_of
 from citewell.assistants.consult.patient import patient_of
 from citewell.assistants.consult.printed_warnings import printed_warnings
 from citewell.clinical.medicines import medicines
@@ -31,6 +31,8 @@ class OrderCheck:
 
     warnings: tuple[OrderWarning, ...]
     unknown: tuple[str, ...]
+    has_age: bool = True
+    """Whether the record gives an age to check by."""
 
 
 def order_warnings(
@@ -39,8 +41,24 @@ def order_warnings(
     shelf: Iterable[LibraryEntry],
     opened: Callable[[str], Document],
 ) -> OrderCheck:
-    """Hold ordered medicines against allergies, illnesses, pregnancy, age and medicines taken, each for itself."""
-    findings = [replace(finding, id=f"f{at}") for at, finding in enumerate(findings_of(facts))]
+    """Hold ordered medicines against allergies, illnesses, pregnancy, age and medicines taken, each for itself.
+
+    Where only a month or a year of birth is known, what holds at any possible age is told.
+    """
+    shelf, ages = list(shelf), ages_in(facts, datetime.now(UTC))
+    checks = [_warnings(ordered, facts, shelf, opened, age) for age in (ages or (None,))]
+    warnings = {warning.conflict: warning for check in checks for warning in check.warnings}
+    return OrderCheck(tuple(warnings.values()), checks[0].unknown, has_age=bool(ages))
+
+
+def _warnings(
+    ordered: Sequence[str],
+    facts: Sequence[Fact],
+    shelf: Sequence[LibraryEntry],
+    opened: Callable[[str], Document],
+    age: int | None,
+) -> OrderCheck:
+    findings = [replace(finding, id=f"f{at}") for at, finding in enumerate(findings_of(facts, age=age))]
     now = datetime.now(UTC).isoformat()
     consult = Consult("order", now, now, ConsultState.INTERVIEWING, findings=tuple(findings))
     held = replace(PatientMedicines.of(consult), patient=patient_of(consult))

@@ -12,7 +12,7 @@ from citewell.assistants.guidelines.evaluate import evaluate
 from citewell.assistants.guidelines.evaluate_finding import PatientRecord
 from citewell.assistants.guidelines.evaluate_tests import measured, notes_on_results
 from citewell.assistants.guidelines.guideline import Action, Guideline, GuidelineRule
-from citewell.assistants.guidelines.patient import PatientInput, notes_on_age_and_sex
+from citewell.assistants.guidelines.patient import PatientInput, notes_on_age_and_sex, notes_on_status
 from citewell.assistants.guidelines.scores import WorkedScore, worked_scores
 from citewell.assistants.guidelines.tables import rows
 from citewell.assistants.guidelines.taken_into_account import Account, account
@@ -270,6 +270,13 @@ def _tests_on_record(assessment: Assessment) -> Iterator[str]:
                 )
 
 
+def notes_on_patient(patient: PatientInput) -> Iterator[str]:
+    """What of a patient was taken otherwise than it was given, and what to confirm."""
+    yield from notes_on_age_and_sex(patient)
+    yield from notes_on_status(patient)
+    yield from notes_on_results(patient)
+
+
 def _notes(assessment: Assessment) -> Iterator[str]:
     """What of the record was not understood, and how much of each guideline was held against the patient."""
     if strange := [f"“{one.words}”" for one in assessment.account.not_understood]:
@@ -277,7 +284,7 @@ def _notes(assessment: Assessment) -> Iterator[str]:
         listed = f"{', '.join(strange[:MAX_STRANGE])}{more}"
         yield f"Not understood, so not used: {listed}. Rephrase or check the guideline yourself."
     yield from (f"“{word}” was read as {right}." for word, right in _corrected(assessment).items())
-    yield from dict.fromkeys((*notes_on_age_and_sex(assessment.patient), *notes_on_results(assessment.patient)))
+    yield from dict.fromkeys(notes_on_patient(assessment.patient))
     yield from _tests_on_record(assessment)
     for guideline in assessment.guidelines:
         silent = sum(rule.criteria is None or not level_of(rule.action) for rule in guideline.rules)

@@ -40,6 +40,7 @@ from citewell.assistants.guidelines.record_clauses import as_read
 from citewell.assistants.guidelines.tables import rows
 from citewell.clinical.assertion import SURE, read_context
 from citewell.clinical.populations import has_organ, with_article
+from citewell.clinical.quantities import age_told
 from citewell.types.consult import Polarity
 
 _COUNTS = (Polarity.PRESENT, Polarity.UNCLEAR)
@@ -96,6 +97,7 @@ def said_part(test: str, item: str, record: PatientRecord) -> str | None:
     return next((text for text in texts if _says(as_read(text), best[1])), None)
 
 
+ASK_AGE, ASK_SEX = "How old is the patient?", "What is the patient's sex?"
 MAX_WAYS = 8
 """More ways to meet a rule than these are not told."""
 
@@ -244,17 +246,21 @@ def _judge_one(condition: Condition, record: PatientRecord) -> JudgedCriterion:
 
 
 def _judge_age(condition: AgeRange, record: PatientRecord) -> JudgedCriterion:
-    age = record.age
-    if age is None:
-        return JudgedCriterion(condition.text, CriterionState.UNKNOWN, None, ask="How old is the patient?")
-    is_in = (condition.age_from is None or age >= condition.age_from) and (
-        condition.age_below is None or age < condition.age_below
-    )
-    is_older = condition.age_below is not None and age >= condition.age_below  # nobody grows younger
+    if record.ages is None:
+        return JudgedCriterion(condition.text, CriterionState.UNKNOWN, None, ask=ASK_AGE)
+    youngest, oldest = record.ages
+    fact = f"aged {age_told(record.ages)}"
+    fits = {
+        (condition.age_from is None or age >= condition.age_from)
+        and (condition.age_below is None or age < condition.age_below)
+        for age in range(youngest, oldest + 1)
+    }
+    if len(fits) > 1:
+        return JudgedCriterion(condition.text, CriterionState.ASSUMED, fact, ask=ASK_AGE)
+    is_older = condition.age_below is not None and youngest >= condition.age_below  # nobody grows younger
     is_fixed = condition.population is not None or is_older
-    return JudgedCriterion(
-        condition.text, CriterionState.MET if is_in else CriterionState.NOT_MET, f"aged {age}", is_fixed=is_fixed
-    )
+    state = CriterionState.MET if fits == {True} else CriterionState.NOT_MET
+    return JudgedCriterion(condition.text, state, fact, is_fixed=is_fixed)
 
 
 def _judge_sex(condition: Sex, record: PatientRecord) -> JudgedCriterion:
@@ -265,7 +271,7 @@ def _judge_sex(condition: Sex, record: PatientRecord) -> JudgedCriterion:
     fact = f"organs recorded: {', '.join(patient.organs)}" if organ and patient.organs else record.sex
     if has is None:
         left_out = " It is not among the recorded organs." if patient.organs else ""
-        ask = f"Does the patient have {with_article(organ)}?{left_out}" if organ else "What is the patient's sex?"
+        ask = f"Does the patient have {with_article(organ)}?{left_out}" if organ else ASK_SEX
         return JudgedCriterion(condition.text, CriterionState.UNKNOWN, fact, ask=ask)
     return JudgedCriterion(condition.text, CriterionState.MET if has else CriterionState.NOT_MET, fact, is_fixed=True)
 

@@ -66,9 +66,10 @@ class PatientRecord:
         return measured(self.patient)
 
     @cached_property
-    def age(self) -> int | None:
-        """The age that is given, else the one that the words of a complaint tell."""
-        return self.patient.age if self.patient.age is not None else age_in_words(self.patient)
+    def ages(self) -> tuple[int, int] | None:
+        """The youngest and oldest by what is given, else by the words of a complaint."""
+        told = self.patient.known_ages or age_in_words(self.patient)
+        return (told, told) if isinstance(told, int) else told
 
     @cached_property
     def sex(self) -> Sex | None:
@@ -223,7 +224,7 @@ def _not_given(finding: FindingCriterion, denied: Sequence[RecordClause], record
         return JudgedCriterion(finding.phrase, CriterionState.UNKNOWN, maybe.text, ask=ask, is_clinical=True)
     if denied:
         return JudgedCriterion(finding.phrase, CriterionState.NOT_MET, denied[0].text)
-    if (tested := judge_by_test(finding.phrase, record.results, record.age)) is not None:
+    if (tested := judge_by_test(finding.phrase, record.results, record.ages and record.ages[0])) is not None:
         return tested
     for clause in record.said if record.names & _lasting(finding.phrase) else ():
         if (

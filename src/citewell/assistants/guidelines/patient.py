@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from citewell.clinical.quantities import Age, ages
+from citewell.clinical.quantities import Age, age_told, ages
 from citewell.errors import InputError
 
 OLDEST = 125
@@ -15,6 +15,9 @@ MAX_TOLD = 10_000
 """Characters of all symptoms together: each is compared with every rule, and a whole chart would take minutes."""
 COMPLAINTS = ("symptoms", "findings")
 """The fields of a patient that hold complaints."""
+
+NO_STATUS = "Condition without status"
+"""The field of a condition that a record gives no status; it counts as active, and is to be confirmed."""
 
 Flag = Literal["low", "normal", "high"]
 Sex = Literal["female", "male"]
@@ -78,6 +81,8 @@ class PatientInput:
     organs: tuple[str, ...] = ()
     """Organs on record, where sex does not tell: they come before sex."""
     not_read: tuple[UnreadField, ...] = ()
+    ages: tuple[int, int] | None = None
+    """The youngest and the oldest that the patient can be, where the record gives no exact age."""
 
     def __post_init__(self) -> None:
         if sum(len(complaint.text) for complaint in self.complaints) > MAX_TOLD:
@@ -87,7 +92,12 @@ class PatientInput:
 
     def shown(self) -> dict[str, Any]:
         """The patient as the result repeats it."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key != "ages" or value is not None}
+
+    @property
+    def known_ages(self) -> tuple[int, int] | None:
+        """The youngest and the oldest that the patient can be."""
+        return self.ages if self.age is None else (self.age, self.age)
 
 
 def age_in_words(patient: PatientInput) -> int | None:
@@ -114,16 +124,24 @@ def _ages(patient: PatientInput) -> list[Age]:
     return [age for complaint in patient.complaints for age in ages(complaint.text) if age.of == "patient"]
 
 
+def notes_on_status(patient: PatientInput) -> Iterator[str]:
+    """The conditions of which the record does not say whether the patient still has them."""
+    for complaint in patient.complaints:
+        if complaint.field == NO_STATUS:
+            yield f"The record does not say whether “{complaint.text}” is active. It was taken as active: confirm it."
+
+
 def notes_on_age_and_sex(patient: PatientInput) -> Iterator[str]:
     """An age or a sex that was taken from the words of a complaint, that they contradict, or that nobody has."""
     stated = _ages(patient)
     yield from (f"“{age.text}”: {age.problem}" for age in stated if age.problem)
     able = [age for age in stated if not age.problem]
-    if patient.age is None and able:
+    held = patient.known_ages
+    if held is None and able:
         yield f"The age was taken from “{able[0].text}”."
     for age in able:
-        if patient.age is not None and math.floor(age.years) != patient.age:
-            yield f"The age given is {patient.age}, but a symptom says “{age.text}”; {patient.age} was used."
+        if held is not None and not held[0] <= math.floor(age.years) <= held[1]:
+            yield f"The age given is {age_told(held)}, but a symptom says “{age.text}”; {age_told(held)} was used."
     sexes = {age.sex: age.text for age in stated if age.sex}
     if patient.sex is None and (stated_sex := sex_in_words(patient)):
         yield f"The sex was taken from “{sexes[stated_sex]}”."

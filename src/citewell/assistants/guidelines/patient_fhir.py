@@ -7,16 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from citewell.assistants.guidelines.patient import SEXES, Complaint, PatientInput, TestResult, UnreadField, by_range
-from citewell.clinical.quantities import years_between
+from citewell.assistants.guidelines.patient import (
+    NO_STATUS,
+    SEXES,
+    Complaint,
+    PatientInput,
+    TestResult,
+    UnreadField,
+    by_range,
+)
+from citewell.clinical.quantities import ages_of_birth
 from citewell.errors import InputError
 from citewell.types.coded_names import plain_name
-from citewell.types.codes import ICD_10_CM
+from citewell.types.codes import ICD_10_CM, SYSTEMS
 from citewell.vocabulary.icd10cm import icd10cm_name
 
 SMOKING = "72166-2"
 """LOINC: tobacco smoking status."""
 DATES = ("effectiveDateTime", "onsetDateTime", "performedDateTime", "authoredOn", "recordedDate")
+NO_NAME = "has no name and was not read"
+SHOWN = 200
+"""Characters of what could not be read that are repeated."""
 MISTAKEN = ("entered-in-error", "refuted", "cancelled")
 
 
@@ -30,23 +41,38 @@ def patient_from_bundle(bundle: Mapping[str, Any], *, on: date | None = None) ->
     person = people[0]
     observations = [resource for resource in entries if resource.get("resourceType") == "Observation"]
     last = on or max((day for resource in entries for day in _dates(resource)), default=_day(bundle.get("timestamp")))
+    last = last or date.today()  # noqa: DTZ011 - a birthday
     latest: dict[str, Mapping[str, Any]] = {}
     for observation in sorted(observations, key=lambda observation: max(_dates(observation), default=date.min)):
-        latest[_named(observation)] = observation
+        latest[_called(observation)] = observation
     smoking = [resource for resource in latest.values() if _has_code(resource, SMOKING)]
     gender = str(person.get("gender", "")).lower()
     sex = SEXES.get(gender)
+    ages, unread = _ages(person.get("birthDate"), last)
     return PatientInput(
         id=str(person.get("id") or "unnamed"),
-        age=_age(person.get("birthDate"), last),
+        age=ages[0] if ages and ages[0] == ages[1] else None,
         sex=sex,
         smoking=plain_name(_named_value(smoking[-1])) if smoking else None,
         complaints=tuple(_complaints(entries, last)),
         tests=tuple(
-            test for name, resource in sorted(latest.items()) if name and (test := _test(name, resource)) is not None
+            test
+            for _, resource in sorted(latest.items())
+            if (name := _named(resource)) and (test := _test(name, resource)) is not None
         ),
-        not_read=tuple(_not_read(resources, latest, gender if sex is None else "")),
+        not_read=(*unread, *_death(person), *_not_read(resources, latest, gender if sex is None else "")),
+        ages=ages if ages and ages[0] != ages[1] else None,
     )
+
+
+def has_died(person: Mapping[str, Any]) -> bool:
+    """Whether a Patient resource says that the person is dead."""
+    return person.get("deceasedBoolean") is True or bool(person.get("deceasedDateTime"))
+
+
+def _death(person: Mapping[str, Any]) -> Iterator[UnreadField]:
+    if has_died(person):
+        yield UnreadField("deceased", "Patient", "the record says that the patient has died")
 
 
 def _not_read(
@@ -59,20 +85,30 @@ def _not_read(
     for resource in resources:
         kind, name = str(resource.get("resourceType") or ""), plain_name(_named(resource))
         if kind in ("Condition", "Observation") and _is_mistaken(resource):
-            yield UnreadField(name or "no name", kind, "marked in the record as an error, refuted or cancelled")
+            yield UnreadField(name or _called(resource), kind, "marked in the record as an error, refuted or cancelled")
         elif kind == "Condition" and not (_is_active(resource) and name):
-            yield UnreadField(name or "no name", kind, "not active in the record" if name else "has no name")
+            why = "not active in the record" if name else NO_NAME
+            yield UnreadField(name or _called(resource), kind, why)
         elif kind not in ("Patient", "Condition", "Observation"):
             others[kind or "no kind"] += 1
     for name, resource in latest.items():
-        if not _has_code(resource, SMOKING) and (not name or _test(name, resource) is None):
-            yield UnreadField(name or "no name", "Observation", "has no single value")
+        if not _named(resource):
+            yield UnreadField(name, "Observation", NO_NAME)
+        elif not _has_code(resource, SMOKING) and _test(name, resource) is None:
+            yield UnreadField(name, "Observation", "has no single value")
     for kind, count in sorted(others.items()):
         yield UnreadField(f"{count} × {kind}", "entry", "this type of entry is not read")
 
 
 def _is_active(resource: Mapping[str, Any]) -> bool:
-    return _code(resource.get("clinicalStatus")) in ("active", "recurrence", "relapse")
+    """Whether a condition is going on; one without a status is, unless it says when it ended."""
+    if _has_status(resource):
+        return _code(resource.get("clinicalStatus")) in ("active", "recurrence", "relapse")
+    return not any(key.startswith("abatement") for key in resource)
+
+
+def _has_status(resource: Mapping[str, Any]) -> bool:
+    return _code(resource.get("clinicalStatus")) not in ("", "unknown")
 
 
 def _is_mistaken(resource: Mapping[str, Any]) -> bool:
@@ -86,7 +122,7 @@ def _complaints(entries: list[Mapping[str, Any]], last: date | None) -> Iterator
             began = min(_dates(resource), default=None)
             days = (last - began).days if last and began and began <= last else None
             if name := plain_name(_named(resource)):
-                yield Complaint(name, days, "Condition")
+                yield Complaint(name, days, "Condition" if _has_status(resource) else NO_STATUS)
 
 
 def _test(name: str, resource: Mapping[str, Any]) -> TestResult | None:
@@ -108,11 +144,14 @@ def _limit(given: Mapping[str, Any], key: str) -> float | None:
     return float(number) if isinstance(number, int | float) else None
 
 
-def _age(born: object, last: date | None) -> int | None:
-    birth = _day(born)
-    if birth is None or last is None or last < birth:
-        return None
-    return years_between(birth, last)
+def _ages(born: object, last: date) -> tuple[tuple[int, int] | None, list[UnreadField]]:
+    """The youngest and oldest that a patient can be, or why a date of birth tells nothing; none given is silent."""
+    if born is None:
+        return None, []
+    try:
+        return ages_of_birth(str(born), last), []
+    except ValueError as error:
+        return None, [UnreadField(str(born)[:SHOWN], "birthDate", str(error))]
 
 
 def _dates(resource: Mapping[str, Any]) -> list[date]:
@@ -132,6 +171,20 @@ def _day(given: object) -> date | None:
 
 def _named(resource: Mapping[str, Any]) -> str:
     return _concept(resource.get("code"))
+
+
+def _called(resource: Mapping[str, Any]) -> str:
+    """The name of an entry, else its codes, each with the terminology that it is of."""
+    if name := _named(resource):
+        return name
+    given = resource.get("code")
+    codings = _list(given, "coding") if isinstance(given, Mapping) else []
+    codes = [
+        f"Code {coding['code']} ({SYSTEMS.get(str(coding.get('system')), coding.get('system') or 'no system')})"
+        for coding in codings
+        if coding.get("code")
+    ]
+    return ", ".join(codes)[:SHOWN] or "no name"
 
 
 def _named_value(resource: Mapping[str, Any]) -> str:

@@ -101,6 +101,7 @@ def patient_of(entry: Mapping[str, Any]) -> PatientInput:
         tests=tuple(TestResult(**one) for one in entry["tests"]),
         organs=tuple(entry["organs"]),
         not_read=tuple(UnreadField(**one) for one in entry.get("not_read", ())),
+        ages=None if (ages := entry.get("ages")) is None else (ages[0], ages[1]),
     )
 
 

@@ -40,7 +40,7 @@ from citewell.clinical.assertion import AssertionContext, read_context
 from citewell.clinical.implied_findings import is_misread, is_normal, meant
 from citewell.clinical.phrases import TIME, content_words, numbers, phrases
 from citewell.clinical.populations import is_there, organ_named
-from citewell.clinical.quantities import ages, named_test, results
+from citewell.clinical.quantities import age_told, ages, named_test, results
 from citewell.types.consult import Polarity
 
 ReadAs = Literal["present", "absent", "unclear", "given"]
@@ -220,7 +220,7 @@ class _AccountReader:
 
     def _about(self, test: TestResult) -> list[_ConditionVerdict]:
         """What the conditions come to by one result alone, of those that it speaks of."""
-        alone = PatientRecord(PatientInput(self.record.patient.id, age=self.record.age, tests=(test,)))
+        alone = PatientRecord(PatientInput(self.record.patient.id, ages=self.record.ages, tests=(test,)))
         condition_verdicts = []
         for verdict in self.verdicts:
             if _is_of_test(verdict.condition):
@@ -236,8 +236,8 @@ class _AccountReader:
     def _age_and_sex(self) -> Iterator[Item]:
         patient = self.record.patient
         asked = {type(verdict.condition) for verdict in self.verdicts}
-        if patient.age is not None:
-            yield self._given(f"aged {patient.age}", "age", is_used=AgeRange in asked)
+        if patient.known_ages is not None:
+            yield self._given(f"aged {age_told(patient.known_ages)}", "age", is_used=AgeRange in asked)
         if patient.sex is not None:
             if Sex in asked and patient.sex not in self.facts:
                 yield Unused(patient.sex, "sex", None, "not used", "recorded organs take precedence")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from citewell.assistants.records.known_facts import LONG_AGO, when
-from citewell.clinical.quantities import years_between
+from citewell.clinical.quantities import age_told, ages_of_birth
 from citewell.types.coded_names import name_of_test
 from citewell.types.facts import (
     NO_KNOWN,
@@ -381,7 +382,8 @@ def _symptom(fact: Symptom) -> str:
 def _person(fact: RecordOwner, now: datetime) -> str:
     age = None
     if fact.born and not fact.died and len(fact.born.text) > len("2000"):
-        age = f"{years_between(fact.born.at, now)} years old now"
+        with suppress(ValueError):
+            age = f"{age_told(ages_of_birth(fact.born.text, now.date()))} years old now"
     died = f"died {shown(fact.died)}" if fact.died else None
     who = _joined([fact.name, f"born {shown(fact.born)}" if fact.born else None, age, died, fact.sex])
     details = "; ".join(f"{detail.label}: {detail.value}" for detail in fact.details)

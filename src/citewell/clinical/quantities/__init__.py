@@ -6,7 +6,16 @@ Every reading gives exact offsets. A month has 30 days and a year 365, everywher
 from citewell.clinical.quantities.amounts import BARE, CHANCE, Quantity, quantities
 from citewell.clinical.quantities.convert_units import in_usual_unit
 from citewell.clinical.quantities.dates import Day, dates, first_day, known_days, without_days
-from citewell.clinical.quantities.durations_and_ages import OLDEST, Age, Duration, ages, durations, years_between
+from citewell.clinical.quantities.durations_and_ages import (
+    OLDEST,
+    Age,
+    Duration,
+    age_told,
+    ages,
+    ages_of_birth,
+    durations,
+    years_between,
+)
 from citewell.clinical.quantities.habits import Habit, habits
 from citewell.clinical.quantities.known_tests import Test, TestReading, known_tests, named_test, named_tests
 from citewell.clinical.quantities.period_marks import NUMBER_WORD, PeriodMark, labels
@@ -29,7 +38,9 @@ __all__ = [
     "Test",
     "TestReading",
     "Unit",
+    "age_told",
     "ages",
+    "ages_of_birth",
     "dates",
     "days_in",
     "durations",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
@@ -23,6 +24,7 @@ something will be, how long a treatment is, how often something comes, or how fa
 OLDEST = 125
 """Years that nobody has passed."""
 MONTHS_IN_YEAR = 12
+_BIRTH = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T.*)?)?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,3 +440,35 @@ def years_between(born: date, at: date) -> int:
     (17, 18)
     """
     return at.year - born.year - ((at.month, at.day) < (born.month, born.day))
+
+
+def ages_of_birth(born: str, at: date) -> tuple[int, int]:
+    """The youngest and the oldest that somebody can be who was born on a day, in a month or in a year.
+
+    >>> ages_of_birth("1960-03-02", date(2026, 11, 20)), ages_of_birth("1960", date(2026, 11, 20))
+    ((66, 66), (65, 66))
+    """
+    match = _BIRTH.fullmatch(born.strip())
+    year, month, day = (int(part) if part else None for part in match.groups()) if match else (None, None, None)
+    try:
+        if year is None:
+            raise ValueError
+        first = date(year, month or 1, day or 1)
+        last = date(year, month or MONTHS_IN_YEAR, day or monthrange(year, month or MONTHS_IN_YEAR)[1])
+    except ValueError as error:
+        raise ValueError("is not a date, so the age is not known") from error
+    if first > at:
+        raise ValueError("lies in the future, so the age is not known")
+    youngest, oldest = years_between(min(last, at), at), years_between(first, at)
+    if youngest > OLDEST:
+        raise ValueError(f"gives an age over {OLDEST}, so the age is not known")
+    return youngest, oldest
+
+
+def age_told(ages: tuple[int, int] | None) -> str | None:
+    """An age in words, as exactly as it is known.
+
+    >>> age_told((65, 66)), age_told((66, 66))
+    ('65 or 66', '66')
+    """
+    return None if ages is None else " or ".join(str(age) for age in dict.fromkeys(ages))
