@@ -322,7 +322,7 @@ class Settings(BaseSettings):
         default=10, ge=1, description="Maximum failed sign-ins per address in a quarter of an hour."
     )
     max_request_kb: int = Field(
-        default=512, ge=16, description="Maximum size of a request other than an upload, in KiB."
+        default=512, ge=16, description="Maximum size of a request other than an upload or a patient's record, in KiB."
     )
     max_streams: int = Field(
         default=16, ge=1, description="Maximum answers written at the same time. Others wait their turn."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -12,8 +13,14 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
+from citewell.api.doors.readable import SAMPLE
+from citewell.app import App
+from citewell.types import Source
+from tests.api.conftest import serving_app
 from tests.doors.conftest import EHR, Door
 
+AGE = 40
+"""From which on the sample guideline wants haemoptysis looked at."""
 pytestmark = pytest.mark.slow
 
 PATIENT_VIEW, ORDER_SELECT = "/cds-services/citewell-patient-view", "/cds-services/citewell-order-select"
@@ -96,7 +103,8 @@ def test_a_patient_who_meets_a_criterion_gets_a_card_with_the_quoted_recommendat
         assert len(card["summary"]) < 140
         assert f"§{rule['rule']}" in card["summary"]
         assert rule["quote"].replace("\n", " ")[:40] in card["detail"].replace("\\", "")
-        assert card["source"]["label"].startswith(expected["guidelines"][0]["title"])
+        assert card["source"]["label"].startswith(f"{SAMPLE}. {expected['guidelines'][0]['title']}")
+        assert SAMPLE in card["detail"]
         link = card["links"][0]
         assert (link["type"], card["overrideReasons"][0]["code"]) == ("absolute", "done")
         uuid.UUID(card["uuid"])
@@ -112,6 +120,85 @@ def test_no_card_is_given_where_nothing_is_met_and_what_was_not_used_is_said(doo
     answer = call(door, PATIENT_VIEW, hook("patient-view", prefetch)).json()
     assert answer["cards"] == []
     assert "observations: not sent, so nothing of it was used" in answer["extension"]["citewell"]["unused"]
+
+
+def viewed(door: Door, *conditions: dict[str, Any], **patient: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The cards and the extension for a patient whose resource says this."""
+    person = {key: value for key, value in {**PATIENT, **patient}.items() if value is not None}
+    prefetch = {"patient": person, "conditions": searchset(*conditions), "observations": searchset()}
+    answer = call(door, PATIENT_VIEW, hook("patient-view", prefetch))
+    assert answer.status_code == 200, answer.text
+    return answer.json()["cards"], answer.json()["extension"]["citewell"]
+
+
+def test_a_date_of_birth_is_used_as_exactly_as_it_is_known_or_named(door: Door) -> None:
+    today = datetime.now(UTC).date()
+    whole, _ = viewed(door, condition("Haemoptysis"))
+    met = [card["summary"] for card in whole]
+    assert met
+    for partial in ("1955", "1955-03"):
+        cards, told = viewed(door, condition("Haemoptysis"), birthDate=partial)
+        assert [card["summary"] for card in cards] == met
+        assert "aged" in cards[0]["detail"]
+        assert not any(partial in note for note in told["unused"])
+    cards, told = viewed(door, condition("Haemoptysis"), birthDate=str(today.year - AGE))
+    conditional = [card for card in cards if "if confirmed" in card["summary"]]
+    assert (
+        f"aged {AGE - 1} or {AGE}" in "".join(card["detail"] for card in conditional)
+        or today.strftime("%m%d") == "1231"
+    )
+    assert any(unknown["ask"] == "How old is the patient?" for unknown in told["unknowns"])
+    for wrong, why in (
+        ("1960-13-45", "is not a date"),
+        (f"{today.year + 4}-01-01", "lies in the future"),
+        ("1492", "gives an age over 125"),
+        (None, ""),
+    ):
+        cards, told = viewed(door, condition("Haemoptysis"), birthDate=wrong)
+        assert [card["indicator"] for card in cards if "How old is the patient?" in card["summary"]] == ["info"], wrong
+        assert any(unknown["ask"] == "How old is the patient?" and unknown["rules"] for unknown in told["unknowns"])
+        if wrong:
+            assert any(note.startswith(f"{wrong}: {why}") for note in told["unused"]), told["unused"]
+
+
+def test_a_bundle_that_is_assessed_over_the_api_reads_a_date_of_birth_alike(door: Door) -> None:
+    with door.client(door.nurse) as api:
+        for birth, ages in (("1955", None), ("1955-13", "1955-13: is not a date")):
+            resources = [{**PATIENT, "birthDate": birth}, condition("Haemoptysis", recordedDate="2026-11-01")]
+            answer = api.post("/api/v1/assess", json=searchset(*resources)).json()
+            unused = [f"{item['words']}: {item['why']}" for item in answer["unused"]]
+            if ages is None:
+                assert answer["patient"]["ages"] == [70, 71]
+                assert answer["matched"]
+                assert "1955" not in "".join(unused)
+            else:
+                assert any(note.startswith(ages) for note in unused)
+                assert "How old is the patient?" in [unknown["ask"] for unknown in answer["unknowns"]]
+
+
+def test_conditions_without_a_name_or_a_status_are_told_and_none_counts_as_over(door: Door) -> None:
+    bare = {"system": "http://snomed.info/sct", "code": "66857006"}
+    known = {"system": "http://hl7.org/fhir/sid/icd-10-cm", "code": "R04.2"}
+    cards, told = viewed(door, condition("", code={"coding": [bare]}))
+    assert "Code 66857006 (SNOMED CT): has no name and was not read" in told["unused"]
+    cards, told = viewed(door, condition("", code={"coding": [known]}))
+    assert any("§" in card["summary"] for card in cards)
+    without = {key: value for key, value in condition("Haemoptysis").items() if key != "clinicalStatus"}
+    cards, told = viewed(door, without)
+    assert any("§" in card["summary"] for card in cards)
+    assert any("“Haemoptysis” is active" in note for note in told["to_confirm"])
+    assert all("To confirm" in card["detail"] for card in cards)
+    cards, told = viewed(door, {**without, "abatementDateTime": "2020-01-01"})
+    assert cards == []
+    assert "Haemoptysis: not active in the record" in told["unused"]
+
+
+def test_nothing_is_recommended_for_somebody_who_has_died(door: Door) -> None:
+    for died in ({"deceasedBoolean": True}, {"deceasedDateTime": "2026-01-02"}):
+        cards, told = viewed(door, condition("Haemoptysis"), **died)
+        assert cards == []
+        assert "The record says that the patient has died, so no card is shown." in told["unused"]
+    assert viewed(door, condition("Haemoptysis"), deceasedBoolean=False)[0]
 
 
 def order(door: Door, *names: str, selected: list[str] | None = None, **prefetch: Any) -> dict[str, Any]:
@@ -174,7 +261,7 @@ def test_words_of_a_document_become_no_markup_in_a_card(door: Door) -> None:
 
 
 def test_feedback_is_kept_on_record(door: Door) -> None:
-    card = str(uuid.uuid4())
+    card = viewed(door, condition("Haemoptysis"))[0][0]["uuid"]
     sent = {
         "card": card,
         "outcome": "overridden",
@@ -191,29 +278,44 @@ def test_feedback_is_kept_on_record(door: Door) -> None:
         assert api.post(f"/api/v1/audit/{newest['answer_id']}/replay").status_code == 422
     with door.client(door.owner) as api:
         assert api.get("/api/v1/audit/proof").json()["problems"] == []
-    for wrong in ({"feedback": []}, {"feedback": [{**sent, "outcome": "liked"}]}, {}):
+    long = {**sent, "overrideReason": {"userComment": "y" * 4_001}}
+    unknown = {**sent, "card": str(uuid.uuid4())}
+    for bad in (unknown, {**sent, "card": "x"}, long, {**sent, "outcome": "liked"}):
+        assert call(door, path, {"feedback": [sent, bad]}).status_code == 422
+    with door.client(door.nurse) as api:
+        assert api.get("/api/v1/audit", params={"limit": 1}).json()["records"][0] == newest
+    for wrong in ({"feedback": []}, {}):
         assert call(door, path, wrong).status_code == 422
     assert call(door, "/cds-services/other/feedback", {"feedback": [sent]}).status_code == 404
 
 
-def test_a_token_is_checked_in_full(door: Door) -> None:
+def test_a_token_is_checked_in_full(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     now = int(time.time())
     good = signed(door, "/cds-services")
     assert call(door, "/cds-services", token=good).status_code == 200
     refused = {
         "used before": good,
         "for another address": signed(door, "/cds-services/other"),
-        "of another system": signed(door, "/cds-services", iss="https://other.example"),
-        "signed by another": signed(door, "/cds-services", ECKey.generate_key("P-384", {"kid": "ehr-1"})),
+        "signature": signed(door, "/cds-services", ECKey.generate_key("P-384", {"kid": "ehr-1"})),
         "expired": signed(door, "/cds-services", iat=now - 900, exp=now - 600),
-        "valid for too long": signed(door, "/cds-services", exp=now + 90_000),
-        "without a name": signed(door, "/cds-services", jti=None),
-        "by a shared secret": signed(door, "/cds-services", OctKey.import_key("secret" * 8), {"alg": "HS256"}),
-        "no token at all": "a.b.c",
+        "over an hour": signed(door, "/cds-services", exp=now + 90_000),
+        "has no `jti`": signed(door, "/cds-services", jti=None),
+        "has no `exp`": signed(door, "/cds-services", exp=None),
+        "algorithm": signed(door, "/cds-services", OctKey.import_key("secret" * 8), {"alg": "HS256"}),
     }
     for why, token in refused.items():
+        caplog.clear()
         answer = call(door, "/cds-services", token=token)
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer"), why
+        assert why in answer.json()["detail"], answer.text
+        assert f"The token of {EHR} was refused" in caplog.text
+        assert why in caplog.text
+        assert not any(part in caplog.text for part in token.split("."))
+    caplog.clear()
+    for token in (signed(door, "/cds-services", iss="https://other.example"), "a.b.c"):
+        answer = call(door, "/cds-services", token=token)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert "not in CITEWELL_CDS_CLIENTS" in caplog.text
     # Signed calls open this door and no other.
     assert call(door, "/api/v1/documents", token=signed(door, "/api/v1/documents")).status_code == 401
 
@@ -231,6 +333,7 @@ def test_calls_that_cannot_be_answered_are_refused_and_nothing_is_compared(door:
         (hook("patient-view", {**whole, "conditions": searchset(far)}), 422),
         (hook("order-select", whole), 422),
         ({**hook("patient-view", whole), "context": {}}, 422),
+        ({**hook("patient-view", whole), "context": {"patientId": "p1"}}, 422),
         ({"hook": "patient-view"}, 422),
     ):
         answer = call(door, PATIENT_VIEW, body)
@@ -239,3 +342,58 @@ def test_calls_that_cannot_be_answered_are_refused_and_nothing_is_compared(door:
     assert call(door, "/cds-services/other", hook("patient-view", whole)).status_code == 404
     with door.client(door.reader) as client:
         assert client.get("/cds-services").status_code == 403
+
+
+def test_a_request_that_is_too_large_is_refused_with_the_limit_and_its_setting(door: Door) -> None:
+    path = f"{PATIENT_VIEW}/feedback"
+    answer = call(door, path, {"feedback": [], "more": "x" * (513 * 1024)})
+    assert answer.status_code == 413
+    assert "512 KiB (CITEWELL_MAX_REQUEST_KB)" in answer.json()["detail"]
+
+
+OWN = """# Green spots: recognition and referral
+
+## 1.1 Spots
+
+### Spot cancer
+
+1.1.1 Refer people by suspected cancer pathway for spot cancer if aged 40 and over with jaundice. [2020]
+
+1.1.2 Consider an urgent ultrasound scan for spot cancer in people with haemoptysis. [2020]
+"""
+
+
+def test_samples_bring_no_cards_beside_a_real_guideline_and_every_door_marks_them(samples: App) -> None:
+    document_id = next(entry.id for entry in samples.entries() if entry.name == "breathlessness-guideline.pdf")
+    samples.guidelines.refresh(document_id, samples.scope_of_owner())
+    sent = {"patient": PATIENT, "conditions": searchset(condition("Haemoptysis")), "observations": searchset()}
+    patient = {"age": 71, "sex": "female", "symptoms": ["haemoptysis"]}
+
+    def assessed_by_mcp(client: httpx.Client, **more: Any) -> str:
+        call = {"name": "assess", "arguments": {"patient": patient, **more}}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        accept = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+        return str(client.post("/mcp", json=body, headers=accept).json()["result"]["content"][0]["text"])
+
+    def asked(client: httpx.Client) -> dict[str, Any]:
+        messages = [{"role": "user", "content": "what does the guideline say about haemoptysis?"}]
+        reply = client.post("/v1/chat/completions", json={"model": "citewell-guidelines", "messages": messages})
+        return dict(reply.json()["choices"][0]["message"])
+
+    with serving_app(samples) as client:
+        cards = client.post(PATIENT_VIEW, json=hook("patient-view", sent)).json()["cards"]
+        assert cards
+        assert all(card["source"]["label"].startswith(SAMPLE) for card in cards if "§" in card["summary"])
+        told = assessed_by_mcp(client)
+        assert f"{SAMPLE}. NV14 §1.3" in told
+        assert "Urgent Referral if confirmed" in told
+        answer = asked(client)
+        assert f"{SAMPLE}. " in answer["content"].partition("Sources:")[2]
+        assert all(each["url_citation"]["title"].startswith(SAMPLE) for each in answer["annotations"])
+        samples.guidelines.add_source(Source(OWN.encode(), "spots.md"))
+        cards = client.post(PATIENT_VIEW, json=hook("patient-view", sent)).json()["cards"]
+        assert any("§1.1.2" in card["summary"] for card in cards)
+        assert "NV14" not in str(cards)
+        assert SAMPLE not in str(cards)
+        assert "NV14" not in assessed_by_mcp(client)
+        assert SAMPLE in assessed_by_mcp(client, guidelines=[document_id])

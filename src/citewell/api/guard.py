@@ -100,7 +100,7 @@ SLOWEST = 2_048
 TOO_SLOW = Problem(
     HTTPStatus.REQUEST_TIMEOUT, "TooSlow", "The request did not arrive within 30 seconds. Send it again."
 )
-TOO_LARGE = "The request is too large. Send less at a time."
+TOO_LARGE = "The request is over the limit of {:,} KiB ({}). Send less at a time."
 CDS_SERVICES = "/cds-services"
 UPLOADS = re.compile(
     "/library|/api/v1/documents|(/api/v1)?/literature/import|/documents/[^/]+/version|(/api/v1)?/records/[^/]+/import"
@@ -380,7 +380,8 @@ async def _buffered(receive: Receive, max_bytes: int) -> Message:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > max_bytes:
-            raise TooLarge(TOO_LARGE)
+            limit = "fixed for a patient's record" if max_bytes == MAX_BUNDLE_BYTES else "CITEWELL_MAX_REQUEST_KB"
+            raise TooLarge(TOO_LARGE.format(max_bytes // 1024, limit))
         ended = not message.get("more_body", False)
     return {"type": "http.request", "body": b"".join(parts), "more_body": False}
 

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from citewell.api.asking import in_turn
 from citewell.api.server_state import ServerState
 from citewell.api.visitor import Visitor
+from citewell.assistants.guidelines.guideline import Guideline
 from citewell.assistants.guidelines.patient import PatientInput
 from citewell.assistants.guidelines.patients_on_file import Roster
 from citewell.assistants.guidelines.saved_assessments import is_assessment
@@ -54,6 +55,18 @@ async def assessed(
         return site.app.guidelines.assess_kept(patient, asker=asker, only=only, is_worded=is_worded)
 
     return await (in_turn(site, assess) if is_worded else run_in_threadpool(assess))
+
+
+def applied_guidelines(site: ServerState, visitor: Visitor) -> tuple[Guideline, ...]:
+    """The guidelines for patients unless others are chosen: samples only where there is nothing else."""
+    known, samples = site.app.guidelines.all(visitor.whole), site.samples(visitor)
+    own = [guideline for guideline in known if guideline.entry and guideline.entry.id not in samples]
+    return tuple(own) or known
+
+
+def applied_ids(site: ServerState, visitor: Visitor) -> tuple[str, ...]:
+    """The documents of these."""
+    return tuple(guideline.entry.id for guideline in applied_guidelines(site, visitor) if guideline.entry)
 
 
 def whole_asker(visitor: Visitor) -> User:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import time
+import uuid
 
 
 class TokenSigner:
@@ -37,6 +38,18 @@ class TokenSigner:
             return None
         ends_at, _, text = base64.urlsafe_b64decode(body).decode().partition(" ")
         return text if time.time() < int(ends_at) else None
+
+    def own_id(self, given: str) -> str:
+        """A UUID by which this server knows again what it named, made of the first half of any UUID."""
+        head = uuid.UUID(given).bytes[:8]
+        return str(uuid.UUID(bytes=head + bytes.fromhex(self._derived(f"id {head.hex()}")[:16]), version=5))
+
+    def is_own_id(self, given: str) -> bool:
+        """Whether this server named something so."""
+        try:
+            return is_equal(self.own_id(given), str(uuid.UUID(given)))
+        except ValueError:
+            return False
 
     def csrf_of(self, session: str) -> str:
         """What forms made for a session carry; of no use to any other session."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from typing import Any, cast
@@ -20,7 +21,18 @@ LONGEST_S = 3_600
 """A request's token may be valid for an hour at most; the standard asks for five minutes."""
 KNOWN_FOR_S = 3_600.0
 TIMEOUT_S = 10.0
-REFUSED = SignInRefused("The token of this request could not be verified. Check CITEWELL_CDS_CLIENTS and both clocks.")
+REFUSED = "The token of this request could not be verified: {why}. Check CITEWELL_CDS_CLIENTS and both clocks."
+UNVERIFIED = "its signature does not match a key of this record system"
+NO_USER = "the user of this record system is not active"
+REPLAYED = "it was used before (`jti`)"
+TOO_LONG = "it is valid for over an hour (`exp`)"
+log = logging.getLogger(__name__)
+
+
+def refused(issuer: str, why: str) -> SignInRefused:
+    """The refusal of a token; the log says for which record system and why, and nothing of the token."""
+    log.warning("The token of %s was refused: %s.", issuer, why)
+    return SignInRefused(REFUSED.format(why=why))
 
 
 class CdsClients:
@@ -40,13 +52,15 @@ class CdsClients:
         """
         issuer = _unchecked_issuer(token)
         client = self._clients.get(issuer or "")
+        if issuer is not None and client is None:
+            log.warning("A token was refused: its issuer (`iss`) is not in CITEWELL_CDS_CLIENTS.")
         if issuer is None or client is None:
             return None
         claims = self._checked(token, issuer, client, address)
         self._use_once(issuer, str(claims["jti"]), float(claims["exp"]))
         account = self._people.by_email(client.user, tenant=self._tenant)
         if not account.is_active:
-            raise REFUSED
+            raise refused(issuer, NO_USER)
         return account
 
     def _checked(self, token: str, issuer: str, client: CdsClient, address: str) -> dict[str, Any]:
@@ -73,10 +87,12 @@ class CdsClients:
                 wanted.validate(claims)
             except (JoseError, ValueError, TypeError) as error:
                 if is_last:  # its keys may have changed: they were read anew
-                    raise REFUSED from error
+                    raise refused(issuer, _reason(error)) from error
             else:
-                if not isinstance(claims["jti"], str) or float(claims["exp"]) > time.time() + LONGEST_S + SKEW_S:
-                    raise REFUSED
+                if not isinstance(claims["jti"], str):
+                    raise refused(issuer, "its `jti` is not text")
+                if float(claims["exp"]) > time.time() + LONGEST_S + SKEW_S:
+                    raise refused(issuer, TOO_LONG)
                 return claims
         raise AssertionError("unreachable")
 
@@ -86,7 +102,7 @@ class CdsClients:
         with self._lock:
             self._seen = {key: until for key, until in self._seen.items() if until + SKEW_S > now}
             if (issuer, name) in self._seen:
-                raise REFUSED
+                raise refused(issuer, REPLAYED)
             self._seen[issuer, name] = expires_at
 
     def _key_set(self, client: CdsClient, *, anew: bool) -> dict[str, Any]:
@@ -109,6 +125,25 @@ class CdsClients:
         with self._lock:
             self._keys[client.keys] = time.monotonic(), known
         return known
+
+
+def _reason(error: Exception) -> str:
+    """Which check of a token failed, in words that repeat nothing of it."""
+    from joserfc import errors
+
+    match error:
+        case errors.ExpiredTokenError():
+            return "it has expired (`exp`)"
+        case errors.MissingClaimError():
+            return f"it has no `{error.claim}`"
+        case errors.InvalidClaimError() if error.claim == "aud":
+            return "it is for another address (`aud`)"
+        case errors.ClaimError():
+            return f"its `{error.claim}` is not valid"
+        case errors.UnsupportedAlgorithmError() | errors.ConflictAlgorithmError() | errors.MissingAlgorithmError():
+            return f"its algorithm is none of {', '.join(ALGORITHMS)}"
+        case _:
+            return UNVERIFIED
 
 
 def _unchecked_issuer(token: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from http import HTTPStatus
@@ -19,14 +19,16 @@ from citewell import __version__
 from citewell.adapters.records.fhir_import import read_fhir
 from citewell.adapters.records.searchsets import is_about_other, objects, resources_of
 from citewell.answer.audit import digest, scope_json
-from citewell.api.doors.readable import Links, shortened
-from citewell.api.guidelines import assessed, whole_asker
+from citewell.api.doors.readable import Links, level_told, shortened
+from citewell.api.guidelines import applied_ids, assessed, whole_asker
 from citewell.api.problems import Problem, Refused
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here, ServerState, is_answering
 from citewell.api.visitor import Member, Visitor
 from citewell.assistants.consult.order_warnings import OrderCheck, OrderWarning, order_warnings
-from citewell.assistants.guidelines.patient_fhir import patient_from_bundle
+from citewell.assistants.guidelines.assess import notes_on_patient
+from citewell.assistants.guidelines.evaluate import ASK_AGE, ASK_SEX
+from citewell.assistants.guidelines.patient_fhir import has_died, patient_from_bundle
 from citewell.errors import InputError
 from citewell.history import KeptOutcome
 from citewell.types import Emergency
@@ -63,10 +65,12 @@ SERVICES = (
     },
 )
 NO_SERVICE = Problem(HTTPStatus.NOT_FOUND, "NoService", "There is no such service. GET /cds-services lists them.")
+NO_CARD = Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "NoCard", "This server gave no card of that name. Nothing was kept.")
 NOT_SENT = (
     "The service needs the prefetched {missing}, and does not fetch it itself. Send all that it lists as prefetch."
 )
 OTHER_PATIENT = "The prefetched data are about another patient than the context names. Nothing was compared."
+DECEASED = "The record says that the patient has died, so no card is shown."
 WRONG_HOOK = "This service is for another hook. GET /cds-services lists the hook of each."
 MAX_SUMMARY = 139
 FEEDBACK, ORDER_CHECK = "cds_feedback", "order_check"
@@ -90,7 +94,8 @@ class HookContext(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    patientId: Annotated[str, Field(min_length=1, max_length=200)]  # noqa: N815 - the standard's name
+    userId: Annotated[str, Field(min_length=1, max_length=200)]  # noqa: N815 - the standard's name
+    patientId: Annotated[str, Field(min_length=1, max_length=200)]  # noqa: N815
     selections: Annotated[list[str] | None, Field(max_length=200)] = None
     draftOrders: dict[str, Any] | None = None  # noqa: N815
 
@@ -106,15 +111,28 @@ class HookRequest(BaseModel):
     prefetch: dict[str, dict[str, Any] | None] = {}
 
 
-class CardFeedback(BaseModel):
-    """What became of one card."""
+class ChosenReason(BaseModel):
+    """The reason that was chosen, of those that a card offers or of the record system's own."""
 
-    model_config = ConfigDict(extra="allow")
+    code: Annotated[str, Field(max_length=200)]
+    system: Annotated[str | None, Field(max_length=500)] = None
+    display: Annotated[str | None, Field(max_length=500)] = None
+
+
+class OverrideReason(BaseModel):
+    """Why a card was overridden."""
+
+    reason: ChosenReason | None = None
+    userComment: Annotated[str | None, Field(max_length=4_000)] = None  # noqa: N815
+
+
+class CardFeedback(BaseModel):
+    """What became of one card; other fields of the standard are of no use here and are not kept."""
 
     card: Annotated[str, Field(min_length=1, max_length=64)]
     outcome: Literal["accepted", "overridden"]
     outcomeTimestamp: Annotated[str, Field(max_length=64)]  # noqa: N815
-    overrideReason: dict[str, Any] | None = None  # noqa: N815
+    overrideReason: OverrideReason | None = None  # noqa: N815
 
 
 class FeedbackRequest(BaseModel):
@@ -138,11 +156,19 @@ async def patient_view(request: Request, site: Here, visitor: Member, asked: Hoo
     _expect_hook(asked, "patient-view")
     sent = Prefetched.of(asked, PREFETCH)
     patient = await run_in_threadpool(patient_from_bundle, sent.bundle, on=date.today())  # noqa: DTZ011 - a birthday
-    kept = await assessed(site, visitor, patient, ())
-    shown, links = kept.shown(), Links(site.base(request.url))
-    cards = [*_emergency_cards(kept.assessment.emergency, kept.id), *_assessment_cards(shown, links, kept.id)]
+    kept = await assessed(site, visitor, patient, await run_in_threadpool(applied_ids, site, visitor))
+    shown, links = kept.shown(), _links(request, site, visitor)
     unread = [f"{unused['words']}: {unused['why']}" for unused in shown["unused"]]
-    return _response(cards, sent, answer_id=kept.id, unused=unread)
+    if any(has_died(person) for person in sent.people):
+        return _response([], sent, answer_id=kept.id, unused=[*unread, DECEASED])
+    cards = [
+        *_emergency_cards(kept.assessment.emergency, kept.id),
+        *_assessment_cards(shown, links, kept.id),
+        *_unknown_cards(shown["unknowns"], kept.id),
+    ]
+    cards = _named(site, cards)
+    told = {"unknowns": shown["unknowns"], "to_confirm": list(notes_on_patient(patient))}
+    return _response(cards, sent, answer_id=kept.id, unused=unread, **told)
 
 
 @router.post(f"/{ORDER_SELECT}", dependencies=[Depends(our_request)])
@@ -152,7 +178,7 @@ async def order_select(request: Request, site: Here, visitor: Member, asked: Hoo
     site.take_ask(visitor)
     sent = Prefetched.of(asked, ORDER_PREFETCH)
     ordered, not_named = _ordered(asked.context)
-    links = Links(site.base(request.url))
+    links = await run_in_threadpool(_links, request, site, visitor)
 
     def work() -> tuple[list[dict[str, Any]], list[str], str]:
         imported = read_fhir(json.dumps(sent.bundle).encode())
@@ -161,7 +187,7 @@ async def order_select(request: Request, site: Here, visitor: Member, asked: Hoo
         check = order_warnings(
             ordered, imported.facts, shelf, lambda document_id: site.opened(document_id, scope).document
         )
-        cards = list(_order_cards(check, links, asked.hookInstance))
+        cards = _named(site, _order_cards(check, links, asked.hookInstance))
         unread = [*not_named, *imported.document.notes, *_not_known(check)]
         told = [_warning_record(warning, card["uuid"]) for warning, card in zip(check.warnings, cards, strict=True)]
         part = {"patient_id": asked.context.patientId, "ordered": ordered, "warnings": told, "unused": unread}
@@ -177,6 +203,8 @@ def feedback(site: Here, visitor: Member, service: str, given: FeedbackRequest) 
     """Keep what became of cards, on record."""
     if service not in (PATIENT_VIEW, ORDER_SELECT):
         raise Refused(NO_SERVICE)
+    if not all(site.keys.is_own_id(card.card) for card in given.feedback):
+        raise Refused(NO_CARD)
     for card in given.feedback:
         _keep_feedback(site, visitor, service, card)
     return {}
@@ -188,13 +216,23 @@ def no_service(_visitor: Member, service: str) -> dict[str, Any]:  # noqa: ARG00
     raise Refused(NO_SERVICE)
 
 
+def _named(site: ServerState, cards: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cards with names that are known again in what is said of them."""
+    return [{**card, "uuid": site.keys.own_id(card["uuid"])} for card in cards]
+
+
+def _links(request: Request, site: ServerState, visitor: Visitor) -> Links:
+    return Links(site.base(request.url), site.samples(visitor))
+
+
 def _expect_hook(asked: HookRequest, hook: str) -> None:
     if asked.hook != hook:
         raise InputError(WRONG_HOOK)
 
 
 def _not_known(check: OrderCheck) -> list[str]:
-    return [f"{name}: not known as a medicine, so nothing was checked" for name in check.unknown]
+    by_age = [] if check.has_age else ["patient: the age is not known, so nothing was checked by age"]
+    return [*(f"{name}: not known as a medicine, so nothing was checked" for name in check.unknown), *by_age]
 
 
 # ------------------------------------------------------------------------------------------------------- what was sent
@@ -206,6 +244,12 @@ class Prefetched:
 
     bundle: dict[str, Any]
     notes: tuple[str, ...]
+
+    @property
+    def people(self) -> list[dict[str, Any]]:
+        """The Patient resources."""
+        resources = [entry["resource"] for entry in self.bundle["entry"]]
+        return [resource for resource in resources if resource.get("resourceType") == "Patient"]
 
     @classmethod
     def of(cls, asked: HookRequest, wanted: Mapping[str, str]) -> Prefetched:
@@ -253,14 +297,29 @@ def _ordered(context: HookContext) -> tuple[list[str], list[str]]:
 # --------------------------------------------------------------------------------------------------------------- cards
 
 
-def _response(cards: list[dict[str, Any]], sent: Prefetched, *, answer_id: str, unused: list[str]) -> dict[str, Any]:
+def _response(
+    cards: list[dict[str, Any]],
+    sent: Prefetched,
+    *,
+    answer_id: str,
+    unused: list[str],
+    to_confirm: Sequence[str] = (),
+    unknowns: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
     """The cards, each saying what could not be used; where there are none, the extension alone says so."""
     left_out = [*sent.notes, *unused]
-    if left_out:
-        said = "\n\n**Not used:**\n" + "\n".join(f"- {escaped(shortened(note))}" for note in left_out[:10])
-        more = f"\n- and {len(left_out) - 10} more" if len(left_out) > 10 else ""
-        cards = [{**card, "detail": f"{card['detail']}{said}{more}"} for card in cards]
-    return {"cards": cards, "extension": {"citewell": {"answer_id": answer_id, "unused": left_out}}}
+    said = _listed("To confirm", to_confirm) + _listed("Not used", left_out)
+    cards = [{**card, "detail": f"{card['detail']}{said}"} for card in cards]
+    told = {"unused": left_out, "unknowns": [*unknowns], "to_confirm": [*to_confirm]}
+    return {"cards": cards, "extension": {"citewell": {"answer_id": answer_id, **told}}}
+
+
+def _listed(heading: str, notes: Sequence[str]) -> str:
+    """The first of some notes under a heading; nothing where there are none."""
+    if not notes:
+        return ""
+    more = f"\n- and {len(notes) - 10} more" if len(notes) > 10 else ""
+    return f"\n\n**{heading}:**\n" + "\n".join(f"- {escaped(shortened(note))}" for note in notes[:10]) + more
 
 
 def _card(
@@ -297,9 +356,8 @@ def _assessment_cards(shown: Mapping[str, Any], links: Links, answer_id: str) ->
         guideline = editions[rule["guideline"]]
         edition = guideline["edition"] or "edition not stated"
         place = (citation["document_id"], citation["start"], citation["end"])
-        is_sure = rule["state"] == "met"
         place_text = f"{rule['guideline']} §{rule['rule']}, page {rule['page']}, {edition}"
-        about = f"{rule['risk_level']}{'' if is_sure else ' if confirmed'}"
+        about = level_told(rule["risk_level"], [rule])
         conditions = "\n".join(
             f"- {condition['state']}: {escaped(condition['text'])}"
             + (f" ({escaped(condition['fact'])})" if condition["fact"] else "")
@@ -309,10 +367,25 @@ def _assessment_cards(shown: Mapping[str, Any], links: Links, answer_id: str) ->
         yield _card(
             f"{answer_id}:{name}",
             summary=f"{about}: {rule['site'] or rule['action']} ({name})",
-            detail=f"> {escaped(rule['quote'])}\n\n{escaped(place_text)}\n\n{conditions}",
+            detail=f"> {escaped(rule['quote'])}\n\n{escaped(links.marked(place_text, place[0]))}\n\n{conditions}",
             indicator="warning" if rule["risk_level"].startswith("Urgent") else "info",
-            source={"label": f"{guideline['title']}, {edition}", "url": links.best(citation["document_id"])},
+            source={"label": links.marked(f"{guideline['title']}, {edition}", place[0]), "url": links.best(place[0])},
             links=[{"label": f"Read {name} on page {rule['page']}", "url": links.best(*place), "type": "absolute"}],
+        )
+
+
+def _unknown_cards(unknowns: Sequence[Mapping[str, Any]], answer_id: str) -> Iterator[dict[str, Any]]:
+    """One card where a recommendation depends on an age or a sex that the record does not tell."""
+    open_ = [unknown for unknown in unknowns if unknown["kind"] == "ask" and unknown["ask"] in (ASK_AGE, ASK_SEX)]
+    if open_:
+        yield _card(
+            f"{answer_id}:unknown",
+            summary=f"Recommendations may apply: {' '.join(unknown['ask'] for unknown in open_)}",
+            detail="\n".join(
+                f"- {escaped(unknown['ask'])} It decides {escaped(', '.join(unknown['rules']))}." for unknown in open_
+            ),
+            indicator="info",
+            source={"label": "Citewell: what the record does not say"},
         )
 
 
@@ -322,24 +395,24 @@ def _order_cards(check: OrderCheck, links: Links, hook_instance: str) -> Iterato
         yield _card(
             f"{hook_instance}:{conflict.kind}:{conflict.medicine}:{conflict.text}",
             summary=f"{conflict.medicine.capitalize()}: {conflict.kind}. {conflict.text}",
-            detail=f"{escaped(conflict.text)}\n\nSource: {escaped(_source_label(warning))}",
+            detail=f"{escaped(conflict.text)}\n\nSource: {escaped(_source_label(warning, links))}",
             indicator="warning" if conflict.is_grave else "info",
             **_source(warning, links),
         )
 
 
-def _source_label(warning: OrderWarning) -> str:
+def _source_label(warning: OrderWarning, links: Links) -> str:
     """The document and its version and date; the table of cautions and the record by their names."""
     if warning.entry is None:
         is_record = warning.conflict.source == "record"
         return "The patient's record" if is_record else f"Citewell's table of cautions ({warning.conflict.source})"
     published = warning.entry.metadata.published
     dated = f", {published.isoformat()}" if published else ""
-    return f"{warning.entry.title}, version {warning.entry.version}{dated}"
+    return links.marked(f"{warning.entry.title}, version {warning.entry.version}{dated}", warning.entry.id)
 
 
 def _source(warning: OrderWarning, links: Links) -> dict[str, Any]:
-    label = _source_label(warning)
+    label = _source_label(warning, links)
     if warning.entry is None:
         return {"source": {"label": label}}
     url = links.best(warning.entry.id)

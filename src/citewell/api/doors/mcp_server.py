@@ -254,7 +254,12 @@ def _told(error: Exception, caller: Caller) -> str:
 
 async def serve_stdio(site: ServerState, visitor: Callable[[], Visitor]) -> None:
     """Serve one person over standard input and output until the input ends; what they may do is asked each time."""
-    server = make_server(lambda _context: Caller(site, visitor(), Links(None)))
+
+    def caller(_context: object) -> Caller:
+        known = visitor()
+        return Caller(site, known, Links(None, site.samples(known)))
+
+    server = make_server(caller)
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (received, sent):
@@ -309,4 +314,5 @@ class McpEndpoint:
     def _caller(self, context: ServerRequestContext[Any, Any]) -> Caller:
         request = context.request
         assert isinstance(request, Request)
-        return Caller(self._site, request.scope[VISITOR], Links(self._site.base(request.url)))
+        visitor = request.scope[VISITOR]
+        return Caller(self._site, visitor, Links(self._site.base(request.url), self._site.samples(visitor)))

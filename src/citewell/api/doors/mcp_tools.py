@@ -22,8 +22,8 @@ from citewell.api.bodies.answers import (
 from citewell.api.bodies.base import MAX_NUMBER, SEEN, Id, Name, RequestBody, ResponseBody, Tags
 from citewell.api.bodies.guidelines import AssessmentResponse, GuidelineRowResponse, PatientRequest
 from citewell.api.check import Checking, checked
-from citewell.api.doors.readable import VERDICT_WORDS, Links, answer_text, shortened, with_links
-from citewell.api.guidelines import assessed
+from citewell.api.doors.readable import SAMPLE, VERDICT_WORDS, Links, answer_text, level_told, shortened, with_links
+from citewell.api.guidelines import applied_ids, assessed
 from citewell.api.problems import Refused
 from citewell.api.server_state import ServerState, is_answering
 from citewell.api.visitor import NOT_THIS_ROLE, Deed, Visitor
@@ -159,7 +159,7 @@ async def search(caller: Caller, asked: SearchTool) -> ToolResult:
         for hit in results.hits
     ]
     parts = [
-        f"[{number}] {_place(passage)} {passage['link'] or passage['uri']}\n{_flag(passage)}{passage['text']}"
+        f"[{number}] {_place(passage, links)} {passage['link'] or passage['uri']}\n{_flag(passage)}{passage['text']}"
         for number, passage in enumerate(passages, 1)
     ]
     return ToolResult(_joined(emergency, *(parts or [NOTHING_FOUND])), {"passages": passages, "emergency": emergency})
@@ -316,7 +316,7 @@ async def show_source(caller: Caller, asked: ShowSourceTool) -> ToolResult:
         "link": links.page(entry.id, asked.start, end),
     }
     old = "" if is_answering(entry) else "\nThis version is no longer used for answers."
-    head = f"{_place(data)}, characters {asked.start}–{end} of {len(text)} {data['link'] or data['uri']}{old}"
+    head = f"{_place(data, links)}, characters {asked.start}–{end} of {len(text)} {data['link'] or data['uri']}{old}"
     return ToolResult(f"{head}\n\n{_flag(data)}{words}", data)
 
 
@@ -374,7 +374,7 @@ async def list_documents(caller: Caller, asked: ListTool) -> ToolResult:
     matching = [entry for entry in entries if all(word in entry.title.casefold() for word in words)]
     documents = [_listed(entry, caller.links) for entry in matching[asked.offset : asked.offset + asked.limit]]
     lines = [f"{len(matching)} documents."] + [
-        f"- {document['title']}, version {document['version']}"
+        f"- {caller.links.marked(document['title'], document['document_id'])}, version {document['version']}"
         + (f", {document['publisher']}" if document["publisher"] else "")
         + (f", {document['date']}" if document["date"] else "")
         + f" (document_id {document['document_id']})"
@@ -412,22 +412,26 @@ class AssessTool(RequestBody):
 async def assess(caller: Caller, asked: AssessTool) -> ToolResult:
     """Compare a patient with the guidelines, on record."""
     patient = await run_in_threadpool(patient_from_object, asked.patient.model_dump(exclude_unset=True))
-    kept = await assessed(caller.site, caller.visitor, patient, asked.guidelines)
+    only = asked.guidelines or await run_in_threadpool(applied_ids, caller.site, caller.visitor)
+    kept = await assessed(caller.site, caller.visitor, patient, only)
     shown = kept.shown()
+    samples = [each["name"] for each in shown["guidelines"] if each["document_id"] in caller.links.samples]
+    shown["notes"] = [*(f"{SAMPLE}: {name}" for name in samples), *shown["notes"]]
     return ToolResult("\n".join(_assessment_lines(shown, caller.links)), shown)
 
 
 def _assessment_lines(shown: Mapping[str, Any], links: Links) -> Iterator[str]:
     if shown["emergency"]:
         yield f"{shown['emergency']['text']}\n"
-    yield shown["risk_level"]
+    yield level_told(shown["risk_level"], shown["matched"])
     if shown["action"]:
         yield shown["action"]
     editions = {guideline["name"]: guideline["edition"] for guideline in shown["guidelines"]}
     for rule, citation in zip(shown["matched"], shown["citations"], strict=True):
         edition = f", edition {editions[rule['guideline']]}" if editions.get(rule["guideline"]) else ""
         place = (citation["document_id"], citation["start"], citation["end"])
-        yield f"\n{rule['guideline']} §{rule['rule']}, page {rule['page']}{edition} ({rule['risk_level']}):"
+        place_text = f"{rule['guideline']} §{rule['rule']}, page {rule['page']}{edition}"
+        yield f"\n{links.marked(place_text, place[0])} ({level_told(rule['risk_level'], [rule])}):"
         yield f"“{rule['quote']}”"
         yield f"  {links.best(*place)}"
         yield from (f"  {one['state']}: {one['text']}" + _fact(one) for one in rule["conditions"])
@@ -489,7 +493,8 @@ def _guidelines(caller: Caller, asked: GuidelinesTool) -> ToolResult:
             raise InputError("Name the guideline by its document_id; without arguments this tool lists them.")
         rows = [counts_json(guideline) for guideline in service.all(scope)]
         lines = [
-            f"- {row['name']}: {row['title']}, edition {row['edition'] or 'not stated'}, "
+            f"- {caller.links.marked(row['name'], row['document_id'])}: {row['title']}, "
+            f"edition {row['edition'] or 'not stated'}, "
             f"{row['rules']} recommendations (document_id {row['document_id']})"
             for row in rows
         ]
@@ -509,7 +514,8 @@ def _guidelines(caller: Caller, asked: GuidelinesTool) -> ToolResult:
     shown = [_recommendation(guideline, asked.document_id, piece, caller.links) for piece in chosen[: asked.limit]]
     edition = guideline.edition or "not stated"
     parts = [
-        f"{piece['label']}, page {piece['page']}, edition {edition} {piece['link'] or piece['uri']}\n“{piece['text']}”"
+        f"{caller.links.marked(piece['label'], asked.document_id)}, page {piece['page']}, edition {edition} "
+        f"{piece['link'] or piece['uri']}\n“{piece['text']}”"
         for piece in shown
     ]
     more = [f"{len(chosen) - len(shown)} more match."] if len(chosen) > len(shown) else []
@@ -536,10 +542,11 @@ def _recommendation(guideline: Guideline, document_id: str, piece: SearchEntry, 
 # ------------------------------------------------------------------------------------------------------------ the tools
 
 
-def _place(passage: Mapping[str, Any]) -> str:
+def _place(passage: Mapping[str, Any], links: Links) -> str:
     page = f", page {passage['page']}" if passage["page"] is not None else ""
     section = f", {passage['section']}" if passage["section"] else ""
-    return f"{passage['document']}, version {passage['version']}{section}{page}"
+    place = f"{passage['document']}, version {passage['version']}{section}{page}"
+    return links.marked(place, passage["document_id"])
 
 
 def _flag(passage: Mapping[str, Any]) -> str:

@@ -133,7 +133,7 @@ def _model(name: str) -> dict[str, Any]:
 async def complete(request: Request, site: Here, visitor: Member, asked: CompletionRequest) -> Response:
     """Answer the last message with cited, checked sentences, whole or as a stream."""
     _refuse_unanswerable(asked)
-    links = Links(site.base(request.url))
+    links = Links(site.base(request.url), await run_in_threadpool(site.samples, visitor))
     events, is_forgotten = await _begun(site, visitor, asked)
     writing = Completion(asked, links, is_forgotten=is_forgotten)
     if asked.stream:
@@ -228,7 +228,7 @@ class Completion:
                 "url_citation": {
                     "start_index": mark.start(),
                     "end_index": mark.end(),
-                    "title": citation.document,
+                    "title": self._links.marked(citation.document, citation.document_id),
                     "url": self._links.best(citation.document_id, citation.start, citation.end),
                     "quote": citation.quote,
                 },

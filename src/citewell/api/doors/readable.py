@@ -13,6 +13,7 @@ from citewell.web.source_highlights import SourceTarget
 
 SCHEME = "citewell"
 INSTRUCTION = TURN["instruction"]
+SAMPLE = "Sample, invented: not for clinical use"
 NO_QUOTE_CHARACTERS = 600
 """A longer quote is shortened in the list of sources; its link leads to all of it."""
 VERDICT_WORDS = {
@@ -29,6 +30,16 @@ class Links:
 
     base: str | None
     """Where the pages are, as `http://127.0.0.1:8477`; None where no server runs."""
+    samples: frozenset[str] = frozenset()
+    """The documents that are invented samples."""
+
+    def marked(self, words: str, document_id: str | None) -> str:
+        """What a document is called; of a sample with the word that it is one.
+
+        >>> Links(None, frozenset({"d1"})).marked("Breathlessness", "d1")
+        'Sample, invented: not for clinical use. Breathlessness'
+        """
+        return f"{SAMPLE}. {words}" if document_id in self.samples else words
 
     @staticmethod
     def uri(document_id: str, start: int | None = None, end: int | None = None) -> str:
@@ -79,7 +90,7 @@ def sources_text(citations: Iterable[Citation], links: Links) -> str:
     """The sources of an answer, each with its quoted words and the way to them."""
     lines = ["Sources:"]
     for citation in citations:
-        place = citation_place(citation)
+        place = links.marked(citation_place(citation), citation.document_id)
         link = links.best(citation.document_id, citation.start, citation.end)
         lines.append(f"[{citation.n}] {place}: “{shortened(citation.quote)}” {link}")
     return "\n".join(lines)
@@ -105,6 +116,12 @@ def shortened(text: str, limit: int = NO_QUOTE_CHARACTERS) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[:limit].rsplit(' ', 1)[0].rstrip()}…"
+
+
+def level_told(level: str, rules: Iterable[Mapping[str, Any]]) -> str:
+    """The level of recommendations as an assessment shows them; none of them surely met: if confirmed."""
+    states = [rule["state"] for rule in rules if rule["risk_level"] == level]
+    return f"{level} if confirmed" if states and "met" not in states else level
 
 
 def with_links(citation: Mapping[str, Any], links: Links) -> dict[str, Any]:

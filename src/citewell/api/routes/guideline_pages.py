@@ -11,7 +11,14 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from citewell.api.guidelines import assessed, patient_on_file, patients_on_file, recent_assessments, whole_asker
+from citewell.api.guidelines import (
+    applied_guidelines,
+    assessed,
+    patient_on_file,
+    patients_on_file,
+    recent_assessments,
+    whole_asker,
+)
 from citewell.api.problems import Problem, problem_of
 from citewell.api.request_checks import require_our_form
 from citewell.api.server_state import Here, ServerState
@@ -137,7 +144,6 @@ def _form(
     asks: Sequence[Mapping[str, Any]] = (),
 ) -> Response:
     on_file, known = patients_on_file(site, visitor), site.app.guidelines.all(visitor.whole)
-    own = [guideline for guideline in known if guideline.entry and guideline.entry.id not in site.samples(visitor)]
     return site.page(
         "assess.html",
         visitor,
@@ -151,7 +157,7 @@ def _form(
         unreadable=on_file.unreadable,
         smoking=SMOKING,
         guidelines=known,
-        ticked=own or known,
+        ticked=applied_guidelines(site, visitor),
         model=site.app.settings.model if site.app.guidelines.has_model else None,
         recent=recent_assessments(site, visitor),
     )
