@@ -80,7 +80,7 @@ def _of_time(wanted: Intents, papers: Sequence[Paper]) -> list[PaperMention]:
 def _found(spoken: Sequence[Spoken], papers: Sequence[Paper]) -> list[PaperMention]:
     paper_mentions: list[PaperMention] = []
     for entry, document in papers:
-        for start, end in said_in(document.text):
+        for start, end in _said(entry, document):
             if is_coded(entry) and len(document.text[start:end].split()) <= HEADING_WORDS:
                 continue
             if any(fits(document.text[start:end]) for fits in spoken):
@@ -203,6 +203,21 @@ def _signs() -> dict[str, re.Pattern[str]]:
     return {
         name: re.compile(rf"(?<![\w])(?:{signs})(?![\w])[^\w\n]{{0,6}}\d") for name, signs in rows("test_signs.tsv")
     }
+
+
+_PLACES: dict[tuple[str, int], tuple[tuple[int, int], ...]] = {}
+MOST_PLACES = 2_000
+
+
+def _said(entry: LibraryEntry, document: Document) -> tuple[tuple[int, int], ...]:
+    """Where the sentences of a paper stand; kept without a word of it, since every question asks again."""
+    key = entry.content_hash, len(document.text)
+    places = _PLACES.get(key)
+    if places is None:
+        if len(_PLACES) >= MOST_PLACES:
+            _PLACES.clear()
+        places = _PLACES[key] = tuple(said_in(document.text))
+    return places
 
 
 def said_in(text: str) -> Iterator[tuple[int, int]]:
