@@ -62,14 +62,20 @@ def commands() -> str:
         named = [(_verb_of(example, verbs), example) for example in examples]
         missing -= {name for name, _ in named}
         rows = ["| command | what it does |", "|---|---|"]
-        rows += [f"| `{example}` | {verbs[name].help.strip()} |" for name, example in named]
-        options = [f"| `citewell {name}` | {text} |" for name, _ in named if (text := _options(verbs[name]))]
+        rows += [f"| `{example}` | {_line(verbs[name].help)} |" for name, example in named]
+        once = dict.fromkeys(name for name, _ in named)
+        options = [f"| `citewell {name}` | {text} |" for name in once if (text := _options(verbs[name]))]
         if options:
             rows += ["", "| options | |", "|---|---|", *options]
         parts.append("\n".join([f"## {heading}", "", *rows, ""]))
     if missing:
         raise SystemExit(f"{VERBS.name} has no example of: {', '.join(sorted(missing))}")
     return "\n".join(parts)
+
+
+def _line(text: str) -> str:
+    """The paragraphs of a help text in one row of a table."""
+    return " ".join(text.split())
 
 
 def _verb_of(example: str, verbs: dict[str, Any]) -> str:

@@ -785,6 +785,11 @@ class App:
             return decode(source.data)[0]
         return parse(source, parsers=all_parsers(), limits=limits).text
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the library holds no document at all."""
+        return not self.library.visible(self.scope_of_owner()) and not self.entries()
+
     def entries(self, scope: Scope | None = None) -> list[LibraryEntry]:
         """Every document version, newest first."""
         return self.library.entries(scope or self.scope_of_owner())

@@ -164,12 +164,15 @@ class Settings(BaseSettings):
         default=None,
         min_length=3,
         max_length=255,
-        description="Who receives questions that have no owner in the tenant that runs this server, if it has no "
-        "administrator account. Required as soon as `serve` is open to anyone other than the person at this "
-        "computer.",
+        description="Email address of the user who receives questions that have no owner. Needed if other people can "
+        "reach the server and it has no administrator account. If several organisations use the server, it counts for "
+        "the one that runs it.",
     )
     confidence_threshold: float = Field(
-        default=0.6, ge=0, le=1, description="Questions with less confidence than this are sent to a person."
+        default=0.6,
+        ge=0,
+        le=1,
+        description="Questions with a score (`confidence.overall`) below this are not answered.",
     )
     context_chunks: int = Field(default=5, ge=1, le=50, description="Maximum number of passages an answer may draw on.")
     max_context_tokens: int = Field(default=3_000, ge=200, description="Maximum tokens of evidence in a prompt.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from citewell.api.serve import bind, refuse_unready, server, token_for
+from citewell.api.serve import bind, missing_administrator, refuse_unready, server, token_for
 from citewell.app import build
 from citewell.config import Settings
 from citewell.errors import InputError
@@ -64,25 +64,43 @@ def test_one_person_at_their_own_machine_sets_nothing(tmp_path: Path, host: str)
 
 
 @pytest.mark.parametrize(
-    ("host", "chosen", "accounts"),
+    ("host", "chosen", "why"),
     [
-        ("0.0.0.0", {}, 0),
-        ("192.0.2.7", {}, 0),
-        ("127.0.0.1", {"hosts": ("clinic.example",)}, 0),
-        ("127.0.0.1", {"oidc_issuer": "https://sign-in.example"}, 0),
-        ("127.0.0.1", {}, 2),
+        ("0.0.0.0", {}, "listens on 0.0.0.0"),
+        ("192.0.2.7", {}, "listens on 192.0.2.7"),
+        ("127.0.0.1", {"hosts": ("clinic.example",)}, "CITEWELL_HOSTS"),
+        ("127.0.0.1", {"oidc_issuer": "https://sign-in.example"}, "CITEWELL_OIDC_ISSUER"),
     ],
 )
 def test_others_are_served_only_where_an_administrator_is_named(
-    tmp_path: Path, host: str, chosen: dict[str, Any], accounts: int
+    tmp_path: Path, host: str, chosen: dict[str, Any], why: str
 ) -> None:
     with build(Settings(home=tmp_path, **chosen)) as app:
-        for number in range(accounts):
-            app.people.add(tenant="local", email=f"{number}@clinic.example", name="", role=Role.MEMBER, tags=[])
-        with pytest.raises(InputError, match="Set CITEWELL_ADMIN_EMAIL to"):
+        app.people.add(tenant="local", email="bob@clinic.example", name="", role=Role.MEMBER, tags=[])
+        with pytest.raises(InputError, match="Set CITEWELL_ADMIN_EMAIL to") as refused:
             refuse_unready(app, host)
+        assert why in str(refused.value)
     with build(Settings(home=tmp_path, admin_email="it@clinic.example", **chosen)) as app:
         refuse_unready(app, host)
+    with build(Settings(home=tmp_path, **chosen)) as app:
+        app.people.add(tenant="local", email="ann@clinic.example", name="", role=Role.ADMIN, tags=[])
+        refuse_unready(app, host)
+
+
+def test_accounts_alone_do_not_close_the_server_at_this_machine(tmp_path: Path) -> None:
+    with build(Settings(home=tmp_path)) as app:
+        for name in ("ann", "bob"):
+            app.people.add(tenant="local", email=f"{name}@clinic.example", name="", role=Role.MEMBER, tags=[])
+        refuse_unready(app, "127.0.0.1")
+
+
+def test_an_administrator_in_the_settings_who_is_no_user_is_named(tmp_path: Path) -> None:
+    with build(Settings(home=tmp_path, admin_email="It@clinic.example")) as app:
+        assert "no active user has that address" in str(missing_administrator(app))
+        user = app.people.add(tenant="local", email="it@clinic.example", name="", role=Role.ADMIN, tags=[])
+        assert missing_administrator(app) is None
+        app.people.change(user.id, tenant="local", is_active=False)
+        assert missing_administrator(app) is not None
 
 
 def test_among_several_organisations_the_servers_own_must_be_named(tmp_path: Path) -> None:

@@ -107,8 +107,12 @@ def test_a_file_is_added_found_shown_and_deleted(shell: Shell, leaflet: Path) ->
 
 
 def test_people_get_words_not_json(shell: Shell, leaflet: Path) -> None:
-    assert NO_DOCUMENTS in shell("search", "iron")[1]
+    for words in (("search", "iron"), ("ask", "how much iron?"), ("check", "Iron."), ("mcp",)):
+        status, _, err = shell(*words)
+        assert (status, "There is no library in" in err) == (1, True)
+        assert not shell.home.exists()
     assert NO_DOCUMENTS in shell("list")[1]
+    assert NO_DOCUMENTS in shell("search", "iron")[1]
     assert re.match(r"✓ Iron tablets \([0-9a-f]{8}\): 2 passages", shell("add", str(leaflet))[1])
     assert "already in the library" in shell("add", str(leaflet))[1]
     status, out, _ = shell("search", "iron dose")

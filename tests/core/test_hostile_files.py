@@ -57,15 +57,23 @@ def test_a_file_without_text_is_empty(data: bytes) -> None:
             "scan.pdf",
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
         ),
-        (b"Words.", "thesis.pdf", "text/plain"),
+        (b"Words.", "thesis.doc", "text/plain"),
         (b"<article><body><p>Words.</p></body></article>", "image.png", "application/jats+xml"),
     ],
 )
 def test_a_wrong_name_does_not_matter(data: bytes, name: str, media_type: str) -> None:
     document = read(data, name)
     assert (document.text, document.media_type) == ("Words.", media_type)
-    told = "The file name says PDF but the content is text, so it was read as text. Check that this is the right file."
-    assert document.notes == ((told,) if name == "thesis.pdf" else ())
+    told = "The file name says Word but the content is text, so it was read as text. Check that this is the right file."
+    assert document.notes == ((told,) if name == "thesis.doc" else ())
+
+
+@pytest.mark.parametrize("name", ["broken.pdf", "broken.DOCX"])
+@pytest.mark.parametrize("data", [b"x", b"<html><body><p>Not found</p></body></html>"])
+def test_what_is_named_as_a_pdf_or_word_file_and_is_none_is_refused(data: bytes, name: str) -> None:
+    refused = refusal(data, name)
+    assert isinstance(refused, DamagedFile)
+    assert "so it was not added" in str(refused)
 
 
 def test_a_pdf_named_docx_goes_to_the_pdf_parser() -> None:

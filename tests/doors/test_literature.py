@@ -89,7 +89,7 @@ def test_an_article_comes_in_whole_where_it_is_open_access_and_as_an_abstract_ot
     assert (abstract.state, abstract.is_full_text) == ("added", False)
     assert abstract.detail == "Abstract only. The full text is not open access."
     assert bare.state == "failed"
-    assert bare.detail == "PMID 103 has neither an abstract nor an open-access full text, so there is nothing to add."
+    assert bare.detail == "There is neither an abstract nor an open-access full text, so there is nothing to add."
     entry = next(entry for entry in library.entries() if entry.id == abstract.document_id)
     assert entry.title == "Salt water for sore gums"
     assert entry.notes == ("This is only an abstract, not the full text.",)

@@ -15,6 +15,8 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from citewell.app import build
+from citewell.config import Settings
 from tests.api.running import run as in_thread
 from tests.doors.conftest import ATTACKED_QUESTION, EMERGENCY, SAMPLE_QUESTION, WARD_NOTE, WARD_QUESTION, Door
 
@@ -95,7 +97,7 @@ def test_a_key_sees_through_tools_and_resources_what_it_sees_elsewhere(door: Doo
             assert asked.structured_content["sentences"][0]["verdict"] != "supported"
             shown = await client.call_tool("show_source", {"document_id": door.ward_note})
             assert shown.is_error
-            assert text_of(shown) == "Document not found. `GET /api/v1/documents` shows the IDs."
+            assert text_of(shown) == "Document not found. Use `list_documents`."
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(f"citewell://documents/{door.ward_note}")
             assert refused.value.error.code == -32602
@@ -130,6 +132,26 @@ def test_the_way_to_help_comes_first(door: Door) -> None:
         emergency = result.structured_content["emergency"]
         assert text_of(result).startswith(emergency["text"])
         assert "Samaritans 116 123" in emergency["text"]
+
+
+def test_a_question_reaches_a_person_only_where_the_caller_says_so(door: Door) -> None:
+    async def work() -> None:
+        question = {"question": "what dose of zolgensma is given for spinal muscular atrophy?"}
+        with door.client(door.member) as api:
+            before = len(api.get("/api/v1/asked").json()["questions"])
+            async with connected(door, door.member) as client:
+                kept = await client.call_tool("ask", question)
+                assert (kept.structured_content["action"], kept.structured_content["inbox_id"]) == ("ROUTE", None)
+                assert "not sent to anyone" in text_of(kept)
+                assert "send_to_person" in text_of(kept)
+                assert len(api.get("/api/v1/asked").json()["questions"]) == before
+                sent = await client.call_tool("ask", {**question, "send_to_person": True})
+            items = api.get("/api/v1/asked").json()["questions"]
+            assert sent.structured_content["inbox_id"] in [item["id"] for item in items]
+            assert "no owner for" not in text_of(sent)
+            assert "send_to_person" not in text_of(sent)
+
+    run(work())
 
 
 def test_a_patient_is_assessed_with_quoted_recommendations(door: Door) -> None:
@@ -265,6 +287,8 @@ def test_nobody_comes_in_without_a_key(door: Door) -> None:
         for client in (stranger, wrong):
             answer = client.post("/mcp", json={})
             assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+        assert stranger.post("/mcp", json={}).json()["detail"].startswith("There is no key in this request.")
+        assert wrong.post("/mcp", json={}).json()["detail"].startswith("This key is unknown, revoked or expired.")
         browser.get(f"/?token={door.owner}")
         assert browser.get("/api/v1/me").status_code == 200
         assert browser.post("/mcp", json={}).json()["kind"] == "KeyNeeded"
@@ -285,6 +309,27 @@ def test_the_same_over_standard_input_and_output(samples_home: Path, tmp_path: P
                     assert citation["link"] is None
                     assert citation["uri"] in text_of(result)
                     assert citation["quote"] in WARD_NOTE
+
+    run(work())
+
+
+def test_an_empty_library_says_so_and_still_shows_the_way_to_help(tmp_path: Path) -> None:
+    async def work() -> None:
+        build(Settings(home=tmp_path / "home")).close()
+        words = ["-m", "citewell.cli", "--home", str(tmp_path / "home"), "mcp"]
+        server = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
+        async with Client(stdio_client(server)) as client:
+            for tool, arguments in (
+                ("ask", {"question": SAMPLE_QUESTION}),
+                ("search", {"question": SAMPLE_QUESTION}),
+                ("check", {"text": "Give iron."}),
+            ):
+                refused = await client.call_tool(tool, arguments)
+                assert (refused.is_error, text_of(refused).startswith("The library is empty")) == (True, True)
+            help_first = await client.call_tool("search", {"question": EMERGENCY})
+            assert "Samaritans 116 123" in text_of(help_first)
+            given = await client.call_tool("check", {"text": "Give iron daily.", "evidence": "Give iron daily."})
+            assert given.structured_content["sentences"][0]["verdict"] == "supported"
 
     run(work())
 

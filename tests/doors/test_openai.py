@@ -64,6 +64,8 @@ def test_a_stream_says_the_same(door: Door) -> None:
     assert [chunk.choices[0].finish_reason for chunk in chunks][-1] == "stop"
     assert chunks[-1].citewell["action"] == "CITE"
     assert len({chunk.id for chunk in chunks}) == 1
+    with talking(door, door.nurse) as client:
+        assert next(iter(ask(client, WARD_QUESTION, stream=True))).id != chunks[0].id
 
 
 def test_the_way_to_help_comes_first_whole_or_streamed(door: Door) -> None:
@@ -76,7 +78,9 @@ def test_the_way_to_help_comes_first_whole_or_streamed(door: Door) -> None:
     first = next(chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content)
     assert text.startswith(first)
     assert "Samaritans 116 123" in first
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == text
+    streamed = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    kept_in = chunks[-1].citewell["conversation_id"]
+    assert streamed.replace(kept_in, completion.citewell["conversation_id"]) == text
 
 
 def test_a_key_answers_from_what_it_may_see_and_says_plainly_what_it_cannot(door: Door) -> None:
@@ -87,6 +91,29 @@ def test_a_key_answers_from_what_it_may_see_and_says_plainly_what_it_cannot(door
     assert "7 ml" not in completion.choices[0].message.content
     assert completion.choices[0].message.content.startswith("The documents do not")
     assert completion.choices[0].message.refusal is None
+
+
+UNKNOWN = "what dose of zolgensma is given for spinal muscular atrophy?"
+
+
+def test_a_question_reaches_a_person_only_where_the_request_says_so(door: Door) -> None:
+    with talking(door, door.member) as client, door.client(door.member) as api:
+        before = len(api.get("/api/v1/asked").json()["questions"])
+        for model in ("citewell", "citewell-guidelines"):
+            kept = ask(client, UNKNOWN, model=model)
+            assert kept.citewell["inbox_id"] is None
+        kept = ask(client, UNKNOWN)
+        text = kept.choices[0].message.content
+        assert "not sent to anyone" in text
+        assert f"/conversations/{kept.citewell['conversation_id']}#last" in text
+        assert "inbox" not in text
+        assert len(api.get("/api/v1/asked").json()["questions"]) == before
+        sent = ask(client, UNKNOWN, metadata={"citewell_send": "true", "chat": "7"})
+        assert sent.citewell["unused"] == ["metadata"]
+        items = api.get("/api/v1/asked").json()["questions"]
+        assert sent.citewell["inbox_id"] in [item["id"] for item in items]
+        assert "not sent to anyone" not in sent.choices[0].message.content
+        assert "no owner for" not in sent.choices[0].message.content + sent.citewell["reason"]
 
 
 def test_a_follow_up_goes_on_in_its_own_conversation_and_one_that_is_not_known_says_so(door: Door) -> None:
@@ -126,7 +153,21 @@ def test_guidelines_answer_as_a_model_of_their_own(door: Door) -> None:
     labels = [citation["excerpt"] for citation in expected["citations"]]
     assert labels
     assert [citation["quote"] for citation in completion.citewell["citations"]] == labels
-    assert all(annotation.url_citation.quote in labels for annotation in completion.choices[0].message.annotations)
+    message = completion.choices[0].message
+    cited = [annotation.url_citation for annotation in message.annotations]
+    assert {citation.quote for citation in cited} == set(labels)
+    for citation in cited:
+        mark = message.content[citation.start_index : citation.end_index]
+        number = labels.index(citation.quote) + 1
+        assert mark == f"[{number}]"
+        assert f"\n{mark} " in message.content.partition("Sources:")[2]
+    with talking(door, door.owner) as client:
+        chunks = list(ask(client, question, model="citewell-guidelines", stream=True))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == message.content
+    (streamed,) = (
+        chunk.choices[0].delta.annotations for chunk in chunks if hasattr(chunk.choices[0].delta, "annotations")
+    )
+    assert streamed == [annotation.model_dump() for annotation in message.annotations]
 
 
 REFUSALS: list[tuple[Callable[[openai.OpenAI], object], type[openai.APIStatusError], str]] = [
@@ -139,6 +180,7 @@ REFUSALS: list[tuple[Callable[[openai.OpenAI], object], type[openai.APIStatusErr
         openai.BadRequestError,
         "InputError",
     ),
+    (lambda client: ask(client, "iron?", metadata={"citewell_send": "yes"}), openai.BadRequestError, "InputError"),
     (lambda client: ask(client, "iron?", "Iron."), openai.BadRequestError, "InputError"),
     (lambda client: ask(client, " "), openai.BadRequestError, "InputError"),
     (lambda client: ask(client, messages=[]), openai.BadRequestError, "InputError"),
@@ -164,6 +206,10 @@ def test_a_request_that_cannot_be_honoured_gets_the_clients_own_error(door: Door
 def test_a_wrong_key_and_a_role_that_may_not_ask_are_told_apart(door: Door) -> None:
     with talking(door, "cw_wrong") as client, pytest.raises(openai.AuthenticationError):
         ask(client, SAMPLE_QUESTION)
+    with talking(door, door.member) as client, pytest.raises(openai.BadRequestError, match=r"model \(must be text\)"):
+        ask(client, SAMPLE_QUESTION, model=7)
+    with talking(door, door.member) as client, pytest.raises(openai.NotFoundError, match="Nothing is at this address"):
+        client.embeddings.create(model="citewell", input="iron")
     with talking(door, door.reader) as client:
         assert client.models.list().data
         with pytest.raises(openai.PermissionDeniedError):

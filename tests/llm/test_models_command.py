@@ -190,3 +190,13 @@ def test_without_the_extras_the_allowed_models_are_listed_with_the_ways_to_get_t
     ]
     for verb in ("check", "pull"):
         assert isinstance(run(verb, "qwen3:8b").exception, MissingExtra)
+
+
+def test_trying_without_a_name_lists_and_what_cannot_be_tried_says_what_can(ollama: Server) -> None:
+    assert run_json("try") == run_json("list")
+    no_model = run("try", "extractive")
+    assert "quotes word for word and is always available" in str(no_model.exception)
+    foreign = run("try", "google:x")
+    assert isinstance(foreign.exception, ModelNotAllowedError)
+    assert "CITEWELL_ALLOWED_MODELS" in str(foreign.exception)
+    assert "llama3.2" not in str(foreign.exception)

@@ -47,7 +47,7 @@ def route(reason: str, hits: Sequence[Tagged], *, scope: Scope, owners: Owners, 
         if owner is not None:
             return Route(tag, owner.id, owner.email, reason, fallback=False)
         administrator = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
-        return Route(tag, None, administrator, f"{reason}; no owner for tag “{tag}”", fallback=True)
+        return Route(tag, None, administrator, reason, fallback=True)
     administrator = _administrator(owners.administrators(tenant=scope.tenant), admin_email)
     return Route("system", None, administrator, reason, fallback=True)
 
@@ -57,8 +57,6 @@ def told_to_others(reason: str) -> str:
 
     >>> told_to_others("no passage fits; you answer for tag “ward” yourself")
     'no passage fits; the asker answers for tag “ward”'
-    >>> told_to_others("no passage fits; no owner for tag “ward”")
-    'no passage fits; no owner for tag “ward”'
     """
     return _OWN_TAG.sub(r"; the asker answers for tag “\1”", reason)
 

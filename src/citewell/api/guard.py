@@ -23,7 +23,7 @@ from citewell.adapters.store.users import KEY_PREFIX, UserAccount
 from citewell.api.addresses import is_own_host, is_same_origin
 from citewell.api.fair_turns import ASKING, LONG_BYTES, Asking, Person
 from citewell.api.problem_responses import FOR_PROGRAMS, answer
-from citewell.api.problems import Problem, Refused, problem_of
+from citewell.api.problems import FROM_ANOTHER_SITE, Problem, Refused, problem_of
 from citewell.api.rate_limits import too_often
 from citewell.api.request_checks import CSRF_NEEDED
 from citewell.api.server_state import ServerState
@@ -74,6 +74,16 @@ NO_ENTRY = Problem(
     "NotSignedIn",
     "Sign in, or open the link that `citewell serve` printed. Programs must send a key as “Authorization: Bearer …”.",
 )
+NO_KEY = Problem(
+    HTTPStatus.UNAUTHORIZED,
+    "NotSignedIn",
+    "There is no key in this request. Send one as “Authorization: Bearer …”; `citewell users key EMAIL` creates one.",
+)
+UNKNOWN_KEY = Problem(
+    HTTPStatus.UNAUTHORIZED,
+    "NotSignedIn",
+    "This key is unknown, revoked or expired. Check that it was copied whole, or create a new one.",
+)
 ENDED = Problem(
     HTTPStatus.UNAUTHORIZED,
     "SessionEnded",
@@ -82,7 +92,7 @@ ENDED = Problem(
 FOREIGN = Problem(
     HTTPStatus.FORBIDDEN,
     "ForeignPage",
-    "This request came from another site, so nothing was done. Go back and try again.",
+    FROM_ANOTHER_SITE,
 )
 
 ACCOUNT = "/keys"
@@ -236,8 +246,11 @@ class Guard:
             return await self._let_in(asked)
         visitor = await self._visitor(asked)
         if visitor is None:
-            had_session = self._site.keys.cookie in asked.cookies and _bearer(asked.headers) is None
-            raise Refused(ENDED if had_session else NO_ENTRY)
+            if _bearer(asked.headers) is not None:
+                raise Refused(UNKNOWN_KEY)
+            if self._site.keys.cookie in asked.cookies:
+                raise Refused(ENDED)
+            raise Refused(NO_KEY if path.startswith(FOR_PROGRAMS) else NO_ENTRY)
         wait_s = self._site.requests.take(f"{visitor.tenant}/{visitor.user_id}")
         if wait_s:
             raise Refused(too_often(wait_s))

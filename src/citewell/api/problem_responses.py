@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from citewell.api.doors.openai_errors import error_json
-from citewell.api.problems import PROBLEM, Problem, Refused, problem_of
+from citewell.api.problems import AS_PROGRAM, PROBLEM, Problem, Refused, problem_of
 from citewell.api.visitor import VISITOR, Visitor
 from citewell.errors import CitewellError
 from citewell.web.display_words import advice
@@ -45,6 +45,9 @@ WAYS: dict[str, tuple[str, str]] = {
     "vault create": ("POST /api/v1/vaults", "My records"),
 }
 """The command of a message, the route that does the same, and the page."""
+
+TOOLS = {"list": "list_documents", "guidelines list": "guidelines"}
+"""The command of a message, and the tool of assistants that does the same."""
 
 _COMMAND = re.compile(r"`citewell (?P<command>[^`]+)`(?P<ids> shows the (?:names and )?IDs)?")
 
@@ -82,6 +85,25 @@ def advised(detail: str, *, is_program: bool) -> str:
     return _COMMAND.sub(way, detail)
 
 
+def by_tools(detail: str) -> str:
+    """The message for an assistant, which has tools and neither routes nor commands.
+
+    >>> by_tools("Document not found. `citewell list` shows the IDs.")
+    'Document not found. Use `list_documents`.'
+    >>> by_tools("Conversation not found. `citewell conversations` shows the IDs.")
+    'Conversation not found.'
+    """
+    sentences = []
+    for sentence in re.split(r"(?<=\.) (?=[A-Z`])", detail):
+        match = _COMMAND.search(sentence)
+        tool = None if match is None else TOOLS.get(match["command"])
+        if match is None:
+            sentences.append(sentence)
+        elif tool is not None:
+            sentences.append(f"Use `{tool}`.")
+    return " ".join(sentences)
+
+
 def pieces(detail: str) -> list[tuple[str, str | None]]:
     """The message for a person in pieces, each with the address of the page that it names.
 
@@ -105,7 +127,8 @@ def answer(
     """The problem as the asker can read it: with their menu, or with what the form asks for where they must sign in."""
     is_program = path.startswith(FOR_PROGRAMS)
     words = pieces(problem.detail)
-    problem = replace(problem, detail=advised(problem.detail, is_program=is_program))
+    told = AS_PROGRAM.get(problem.detail, problem.detail) if is_program else problem.detail
+    problem = replace(problem, detail=advised(told, is_program=is_program))
     if is_program:
         response = _for_program(path, problem)
     else:

@@ -79,6 +79,19 @@ WHAT_TO_DO = {
 }
 
 
+FROM_ANOTHER_SITE = "This request came from another site, so nothing was done. Go back and try again."
+AS_PROGRAM = {
+    WHAT_TO_DO[HTTPStatus.NOT_FOUND]: "Nothing is at this address. Check the path.",
+    WHAT_TO_DO[
+        HTTPStatus.METHOD_NOT_ALLOWED
+    ]: "This address does not take that method. The Allow header lists those it takes.",
+    WHAT_TO_DO[HTTPStatus.BAD_REQUEST]: "The request could not be understood. Check that its body is valid JSON.",
+    FROM_ANOTHER_SITE: "This request came from a page of another site, so nothing was done. Send it from a program, "
+    "without an Origin header.",
+}
+"""What a program reads where a person is told how to go on in a browser."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What went wrong, for whoever asked."""
@@ -116,8 +129,22 @@ RULES = {
     "string_pattern_mismatch": "not in the expected format",
     "string_type": "must be text",
     "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
     "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "date_from_datetime_parsing": "must be a date such as 2025-03-31",
+    "date_parsing": "must be a date such as 2025-03-31",
     "too_long": "at most {max_length:,} items",
+    "too_short": "at least {min_length:,} items",
+    "greater_than": "more than {gt}",
+    "less_than": "less than {lt}",
     "greater_than_equal": "at least {ge}",
     "less_than_equal": "at most {le}",
     "literal_error": "must be {expected}",
@@ -125,6 +152,10 @@ RULES = {
     "json_invalid": "not valid JSON",
 }
 """What is said of a part of a request, by the rule it breaks."""
+
+
+_KINDS = frozenset({"str", "int", "float", "bool", "list", "dict"})
+"""What stands in the place of a part for each kind that it may have."""
 
 
 class Refused(Exception):
@@ -175,7 +206,8 @@ def _wrong_parts(items: Sequence[Mapping[str, Any]]) -> str:
 def _wrong(item: Mapping[str, Any]) -> str:
     """A part of a request and the rule it broke, in words of our own: others may quote what was sent."""
     rule = RULES.get(item["type"])
-    part = "body" if item["type"] == "json_invalid" else str(item["loc"][-1])
+    named = [str(part) for part in item["loc"] if isinstance(part, str) and part.isidentifier() and part not in _KINDS]
+    part = "body" if item["type"] == "json_invalid" or not named else named[-1]
     return part if rule is None else f"{part} ({rule.format_map(item.get('ctx', {}))})"
 
 

@@ -27,23 +27,37 @@ SWITCH_S = 0.001
 KEEP_ALIVE_S = 30
 """How long an idle connection is kept: well over the 5 s of usual clients, so that none sends into one that closes."""
 NO_ADMINISTRATOR = (
-    "This server would be open to other people, but no one is set to receive questions that have no owner. Set "
-    "CITEWELL_ADMIN_EMAIL to an administrator's email address."
+    "This server would be open to other people ({why}), but no one is set to receive questions that have no owner. Set "
+    "CITEWELL_ADMIN_EMAIL to an administrator's email address, or add one with `citewell users add EMAIL --role admin`."
+)
+NOT_A_USER = (
+    "CITEWELL_ADMIN_EMAIL is {email}, but no active user has that address, so nobody is told of questions without an "
+    "owner. Add them with `citewell users add {email} --role admin`."
 )
 
 
 def refuse_unready(app: App, host: str) -> None:
     """Refuse to serve others before it is said whose library this is, and who gets questions that have no owner."""
-    _ = app.tenant
-    if app.settings.admin_email is None and _is_for_others(app, host):
-        raise InputError(NO_ADMINISTRATOR)
+    administrators = app.people.administrators(tenant=app.tenant)
+    is_named = app.settings.admin_email is not None or bool(administrators)
+    if not is_named and (why := _open_by(app.settings, host)):
+        raise InputError(NO_ADMINISTRATOR.format(why=why))
 
 
-def _is_for_others(app: App, host: str) -> bool:
-    """Whether more people than the one at this machine may come: from elsewhere, or with accounts."""
-    chosen = app.settings
-    is_known_elsewhere = not is_loopback(host) or bool(chosen.hosts) or chosen.oidc_issuer is not None
-    return is_known_elsewhere or app.people.count() > 1
+def missing_administrator(app: App) -> str | None:
+    """What to say where the administrator whom the settings name is no user here."""
+    email = app.settings.admin_email
+    known = {user.email.casefold() for user in app.people.all(tenant=app.tenant) if user.is_active}
+    return None if email is None or email.casefold() in known else NOT_A_USER.format(email=email)
+
+
+def _open_by(chosen: Settings, host: str) -> str:
+    """What lets others than the person at this machine come; nothing where they alone can."""
+    if not is_loopback(host):
+        return f"it listens on {host}"
+    if chosen.hosts:
+        return "CITEWELL_HOSTS names another address"
+    return "" if chosen.oidc_issuer is None else "CITEWELL_OIDC_ISSUER lets people sign in"
 
 
 def token_for(settings: Settings) -> str:

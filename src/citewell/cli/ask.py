@@ -12,7 +12,17 @@ import typer
 from citewell.answer.answer_json import done_json, left_out_words, without_help
 from citewell.answer.cite import Marks, mark
 from citewell.answer.events import AnswerDone, AnswerStarted, Event, Notice, Replace, SentenceChecked, StageStarted
-from citewell.cli.common import Home, Journey, Json, Subject, Tags, need_documents, opened, print_json, printable
+from citewell.cli.common import (
+    Home,
+    Journey,
+    Json,
+    Subject,
+    Tags,
+    need_documents,
+    opened_to_read,
+    print_json,
+    printable,
+)
 from citewell.cli.conversations import conversation_id
 from citewell.errors import CitewellError, InputError
 from citewell.types import MAX_CHUNKS, Answer, AskOptions, Cite, Qualified, Route, User
@@ -83,7 +93,7 @@ def ask(
     json: Json = False,
 ) -> None:
     """Answer a question with every sentence cited and checked, or send it to the right person."""
-    with opened(context, home) as app:
+    with opened_to_read(context, home) as app:
         need_documents(app)
         asker = app.owner(tags=tag, journey=journey, subject=subject)
         if document is not None:
@@ -102,7 +112,7 @@ def ask(
     if json:
         print_json(done_json(done, with_withheld=True, marks=marks))
     else:
-        _print_end(done, marks)
+        _print_end(done, marks, app.policy.threshold)
         if done.answer.query not in ("", question):
             typer.echo(printable(f"Searched for: {done.answer.query}"))
         typer.echo(f"Answer {done.answer.id[:8]} in conversation {(done.conversation_id or '')[:8]}")
@@ -145,7 +155,7 @@ def _chosen(app: App, conversation: str | None, continued: bool) -> str | None:
     return known[0].id if known else None
 
 
-def _print_end(done: AnswerDone, marks: Marks) -> None:
+def _print_end(done: AnswerDone, marks: Marks, threshold: float) -> None:
     """The sources, or why there is no answer and who gets the question."""
     from citewell.answer.gate import UNANSWERED
     from citewell.clinical.spelling_correction import corrections
@@ -173,7 +183,9 @@ def _print_end(done: AnswerDone, marks: Marks) -> None:
     if isinstance(answer.action, Qualified):
         typer.echo(f"Note: {answer.action.reason}.")
     _print_left_out(answer)
-    typer.echo(f"Confidence {min(answer.confidence.calibrated, 0.99):.2f} · {answer.model} · {answer.took_ms:.0f} ms")
+    confidence = f"Chance that it is right {min(answer.confidence.calibrated, 0.99):.2f}"
+    score = f"score {answer.confidence.overall:.2f}, at least {threshold:.2f} needed"
+    typer.echo(f"{confidence} · {score} · {answer.model} · {answer.took_ms:.0f} ms")
 
 
 def _print_flagged(answer: Answer) -> None:

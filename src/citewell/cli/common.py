@@ -73,6 +73,24 @@ def opened(context: typer.Context, home: Path | None) -> Iterator[App]:
         _note(app, context, "done")
 
 
+NO_LIBRARY = (
+    "There is no library in {home}, and none was made. Check --home and CITEWELL_HOME, or begin one with "
+    "`citewell add FILE`."
+)
+
+
+@contextmanager
+def opened_to_read(context: typer.Context, home: Path | None) -> Iterator[App]:
+    """The library, open, where there is one; none is made for who only wants to read."""
+    from citewell.wiring import LIBRARY_FILE
+
+    chosen = settings(context, home)
+    if chosen.database_url is None and not (chosen.home / LIBRARY_FILE).exists():
+        raise InputError(NO_LIBRARY.format(home=chosen.home))
+    with opened(context, home) as app:
+        yield app
+
+
 UNRECORDED = ("doctor", "serve", "worker", "status", "verify", "models", "calibrate", "backup", "migrate", "replica")
 """Verbs that open no document and no person's record for anybody to read."""
 
@@ -94,7 +112,7 @@ def _note(app: App, context: typer.Context, outcome: str) -> None:
 
 def need_documents(app: App) -> None:
     """Say how to begin where the library holds nothing that could answer."""
-    if not app.library.visible(app.scope_of_owner()) and not app.entries():
+    if app.is_empty:
         raise InputError(NO_DOCUMENTS)
 
 

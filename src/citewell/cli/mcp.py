@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from citewell.cli.common import Home, opened
+from citewell.cli.common import Home, opened_to_read
 from citewell.errors import ScopeRefused
 
 
@@ -26,7 +26,7 @@ def mcp(
     from citewell.api.token_signer import TokenSigner
     from citewell.api.visitor import Visitor
 
-    with opened(context, home) as app:
+    with opened_to_read(context, home) as app:
 
         def visitor() -> Visitor:
             if user is None:

@@ -11,11 +11,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.cli.common import Home, Json, print_json, print_result, settings
+from citewell.errors import InputError, ModelNotAllowedError
 
 if TYPE_CHECKING:
     from citewell.adapters.llm.model_list import ModelRow, WriterKind
+    from citewell.config import Settings
     from citewell.operations.try_model import Trial
 
+NOT_A_MODEL = (
+    "extractive is no language model: it quotes word for word and is always available. `citewell models try` compares "
+    "each model with it. `citewell models list` shows the models."
+)
+NOT_ALLOWED = (
+    "The {vendor} model {model} is not allowed. Allow it with CITEWELL_ALLOWED_MODELS='[\"{model}=WINDOW/REPLY\"]' "
+    "(its context window and longest reply, in tokens)."
+)
 app = typer.Typer(help="List, check, download and try language models.", add_completion=False)
 
 Name = Annotated[str, typer.Argument(help="A model, such as qwen3:8b or openai:NAME.", show_default=False)]
@@ -58,10 +68,10 @@ def _install(kind: WriterKind) -> str | None:
 def check(context: typer.Context, name: Name, server: Vendor = None, home: Home = None, json: Json = False) -> None:
     """Check that a model is allowed and that its server has exactly that model."""
     from citewell.adapters.llm.model_limits import allowed
-    from citewell.adapters.llm.model_list import rows, server_of, vendor_of
+    from citewell.adapters.llm.model_list import rows, server_of
 
     chosen = settings(context, home)
-    vendor, model = _named(name, server or vendor_of(chosen))
+    vendor, model = _named(name, chosen, server)
     limits = allowed(model, chosen.allowed_models)
     with closing(server_of(chosen, vendor)) as asked:
         info = asked.check(model)
@@ -82,10 +92,10 @@ def check(context: typer.Context, name: Name, server: Vendor = None, home: Home 
 def pull(context: typer.Context, name: Name, server: Vendor = None, home: Home = None, json: Json = False) -> None:
     """Download an allowed model, if the server supports it."""
     from citewell.adapters.llm.model_limits import allowed
-    from citewell.adapters.llm.model_list import server_of, vendor_of
+    from citewell.adapters.llm.model_list import server_of
 
     chosen = settings(context, home)
-    vendor, model = _named(name, server or vendor_of(chosen))
+    vendor, model = _named(name, chosen, server)
     allowed(model, chosen.allowed_models)
     with closing(server_of(chosen, vendor)) as asked:
         with _bar(f"fetching {model}", quiet=json) as watch:
@@ -101,7 +111,10 @@ def pull(context: typer.Context, name: Name, server: Vendor = None, home: Home =
 @app.command("try")
 def try_model(
     context: typer.Context,
-    name: Name,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A model, such as qwen3:8b. Leave out to see what can be tried.", show_default=False),
+    ] = None,
     server: Vendor = None,
     questions: Annotated[int, typer.Option("--questions", help="How many of the ten to ask.", min=1, max=10)] = 10,
     home: Home = None,
@@ -111,11 +124,13 @@ def try_model(
 
     Only the samples and these questions are sent to it. Nothing is added to your library.
     """
-    from citewell.adapters.llm.model_list import vendor_of
     from citewell.operations.try_model import try_model as tried
 
+    if name is None:
+        list_models(context, server, home, json)
+        return
     chosen = settings(context, home)
-    vendor, model = _named(name, server or vendor_of(chosen))
+    vendor, model = _named(name, chosen, server)
     with _bar("asking", quiet=json) as watch:
         trials = tried(chosen, vendor, model, count=questions, watch=watch)
     if json:
@@ -148,12 +163,20 @@ def _print_trials(trials: Sequence[Trial]) -> None:
     console.print(table)
 
 
-def _named(name: str, vendor: str) -> tuple[str, str]:
-    """Vendor and model; a name may begin with its vendor."""
+def _named(name: str, chosen: Settings, server: str | None) -> tuple[str, str]:
+    """Vendor and model; a name may begin with its vendor, and the models of a service must be allowed by name."""
+    from citewell.adapters.llm.model_limits import allow_list, exact
+    from citewell.adapters.llm.model_list import vendor_of
     from citewell.adapters.llm.vendors import VENDORS
+    from citewell.ports.models import EXTRACTIVE
 
+    if name == EXTRACTIVE:
+        raise InputError(NOT_A_MODEL)
     before, _, after = name.partition(":")
-    return (before, after) if before in VENDORS and after else (vendor, name)
+    vendor, model = (before, after) if before in VENDORS and after else (server or vendor_of(chosen), name)
+    if vendor != "ollama" and exact(model) not in map(exact, allow_list(chosen.allowed_models)):
+        raise ModelNotAllowedError(NOT_ALLOWED.format(vendor=vendor, model=model))
+    return vendor, model
 
 
 def _print(rows: Sequence[ModelRow]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.api.bodies.documents import ResultsResponse
-from citewell.cli.common import NO_DOCUMENTS, Home, Journey, Json, Subject, Tags, opened, print_json, printable
+from citewell.cli.common import NO_DOCUMENTS, Home, Journey, Json, Subject, Tags, opened_to_read, print_json, printable
 
 if TYPE_CHECKING:
     from citewell.app import Results
@@ -29,7 +29,7 @@ def search(
     json: Json = False,
 ) -> None:
     """Find the passages closest to a question, with their sources and why they matched."""
-    with opened(context, home) as app:
+    with opened_to_read(context, home) as app:
         results = app.search(question, scope=app.scope(tags=tag, journey=journey, subject=subject), limit=limit)
         empty = not results.hits and not app.entries()
     if json:

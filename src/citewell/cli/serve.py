@@ -20,10 +20,12 @@ def serve(
     json: Json = False,
 ) -> None:
     """Start the web pages and print a link that opens them."""
-    from citewell.api.serve import bind, refuse_unready, run, token_for
+    from citewell.api.serve import bind, missing_administrator, refuse_unready, run, token_for
 
     with opened(context, home) as app:
         refuse_unready(app, host or app.settings.host)
+        if missing := missing_administrator(app):
+            typer.echo(missing, err=True)
         if samples:
             for outcome in app.add_samples():
                 if outcome.error is not None:

@@ -43,7 +43,8 @@ def watch(
 ) -> None:
     """Watch a folder: add its files, make changes new versions, withdraw what is removed. Nothing is erased.
 
-    The folder stays on the list, and `serve` keeps looking at it. Name it again with other tags to file it anew.
+    The folder stays on the list, and `serve` keeps looking at it. To change its tags, name the folder again
+    with the new ones.
     Without tags only administrators see its documents.
     """
     from citewell.operations.watch import look_at_all, plain_address, watch_folder

@@ -21,8 +21,10 @@ __all__ = ["kind_of", "parse", "safe_name", "sniff"]
 MAX_NAME_CHARACTERS = 120
 MAX_TITLE_CHARACTERS = 300
 
-PROMISES = {".docx": "Word", ".doc": "Word", ".pdf": "PDF"}
-"""What endings of names promise."""
+PROMISES = {".doc": "Word"}
+"""What endings of names promise, of which programs write text and HTML too."""
+ONLY = {".pdf": "PDF", ".docx": "Word"}
+"""What endings of names stand for and nothing else: another content is a broken download or the wrong file."""
 FOUND = {sniffed.TEXT: "text", sniffed.MARKDOWN: "text", sniffed.HTML: "HTML", sniffed.XML: "XML"}
 """What is told of a file that was promised to be one of those."""
 CHECK_IT = "Check that this is the right file."
@@ -34,6 +36,7 @@ def parse(source: Source, *, parsers: Mapping[str, Parser], limits: ParseLimits)
     """One file, one checked Document; anything that goes wrong is an InputError that says what to do."""
     source = Source(source.data, safe_name(source.name))
     media_type = kind_of(source, limits=limits)
+    _refuse_broken(source.name, media_type)
     if media_type not in parsers:
         raise UnsupportedFile(f"Files of type {media_type} cannot be read. Save the file as PDF or DOCX and add that.")
     if media_type in (sniffed.MARKDOWN, sniffed.HTML):
@@ -49,15 +52,14 @@ def parse(source: Source, *, parsers: Mapping[str, Parser], limits: ParseLimits)
             "The file could not be read because it is damaged or in an unusual format. Open it, save it again, and "
             "add that copy."
         ) from error
-    misnamed = _misnamed(source.name, media_type)
-    notes = (*misnamed, *document.notes, *suspicious_note(document))
+    notes = (*_misnamed(source.name, media_type), *document.notes, *suspicious_note(document))
     return checked(replace(document, notes=notes), source.name, limits)
 
 
 def _misnamed(name: str, media_type: str) -> tuple[str, ...]:
     """A word about a file whose name promises another kind than was found: it may not be what was meant.
 
-    >>> _misnamed("broken.docx", "text/plain")[0].partition(". ")[0], _misnamed("letter.docx", "application/pdf")
+    >>> _misnamed("letter.doc", "text/plain")[0].partition(". ")[0], _misnamed("letter.doc", "application/pdf")
     ('The file name says Word but the content is text, so it was read as text', ())
     """
     promised = next((kind for ending, kind in PROMISES.items() if name.lower().endswith(ending)), None)
@@ -65,6 +67,21 @@ def _misnamed(name: str, media_type: str) -> tuple[str, ...]:
     if promised is None or found is None:
         return ()
     return (f"The file name says {promised} but the content is {found}, so it was read as {found}. {CHECK_IT}",)
+
+
+def _refuse_broken(name: str, media_type: str) -> None:
+    """Refuse a text that is named as a PDF or Word file, such as what is left of a download.
+
+    >>> _refuse_broken("broken.pdf", "text/plain")
+    Traceback (most recent call last):
+    citewell.errors.DamagedFile: The file name says PDF but the content is text, so it was not added. ...
+    """
+    named = next((kind for ending, kind in ONLY.items() if name.lower().endswith(ending)), None)
+    if named is not None and media_type in FOUND:
+        raise DamagedFile(
+            f"The file name says {named} but the content is {FOUND[media_type]}, so it was not added. Get the file "
+            "again, or rename it if it is the right one."
+        )
 
 
 def kind_of(source: Source, *, limits: ParseLimits) -> str:

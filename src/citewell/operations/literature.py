@@ -49,7 +49,7 @@ OFF = (
     'CITEWELL_LITERATURE=\'["pubmed", "europepmc"]\'.'
 )
 NOT_ALLOWED = "{name} is not among the sources that CITEWELL_LITERATURE allows."
-NOTHING_TO_READ = "{label} has neither an abstract nor an open-access full text, so there is nothing to add."
+NOTHING_TO_READ = "There is neither an abstract nor an open-access full text, so there is nothing to add."
 NOT_TRIED = "Not tried, because the server stopped responding. Run the same command again to continue."
 SILENT_ARTICLES = 3
 """After so many articles in a row whose server did not respond, the others are not tried."""
@@ -345,7 +345,7 @@ class Literature:
         text, problem = self._full_text(article)
         if text is None and not article.abstract:
             off = "" if self._is_allowed else f" {OFF}"
-            raise problem or EmptyFile(NOTHING_TO_READ.format(label=label) + off)
+            raise problem or EmptyFile(NOTHING_TO_READ + off)
         source, is_whole = Source(text or jats(article), article.name), text is not None
         if before is not None:
             self._app.literature.note(before.tenant, before.lineage, article.notices)

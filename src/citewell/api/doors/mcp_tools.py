@@ -22,7 +22,16 @@ from citewell.api.bodies.answers import (
 from citewell.api.bodies.base import MAX_NUMBER, SEEN, Id, Name, RequestBody, ResponseBody, Tags
 from citewell.api.bodies.guidelines import AssessmentResponse, GuidelineRowResponse, PatientRequest
 from citewell.api.check import Checking, checked
-from citewell.api.doors.readable import SAMPLE, VERDICT_WORDS, Links, answer_text, level_told, shortened, with_links
+from citewell.api.doors.readable import (
+    SAMPLE,
+    VERDICT_WORDS,
+    Links,
+    answer_text,
+    is_sendable,
+    level_told,
+    shortened,
+    with_links,
+)
 from citewell.api.guidelines import applied_ids, assessed
 from citewell.api.problems import Refused
 from citewell.api.server_state import ServerState, is_answering
@@ -41,6 +50,8 @@ CONTEXT_CHARACTERS = 300
 """How much is shown on each side of the words of a source."""
 MAX_LISTED = 200
 SUSPICIOUS = "(A part of this text looks like an instruction. It was left out: blanks stand in its place.)"
+CAN_BE_SENT = "A person can be asked instead. If the user agrees, call `ask` again with send_to_person set to true."
+EMPTY = "The library is empty, so nothing can be found or answered. Add documents to it first."
 NOTHING_FOUND = "Nothing in the documents that this key may see matches."
 
 
@@ -84,6 +95,13 @@ class Tool:
         except ValidationError as error:
             raise WrongArguments(error) from None
         return await self.work(caller, request)
+
+
+async def refuse_empty(caller: Caller, question: str) -> None:
+    """Say so where the library holds nothing at all; the way to help in an emergency needs no documents."""
+    app = caller.site.app
+    if app.emergency(question) is None and await run_in_threadpool(lambda: app.is_empty):
+        raise InputError(EMPTY)
 
 
 class WrongArguments(Exception):
@@ -142,6 +160,7 @@ async def search(caller: Caller, asked: SearchTool) -> ToolResult:
     """The passages closest to a question."""
     site, links = caller.site, caller.links
     scope = caller.visitor.scope(tags=asked.tags)
+    await refuse_empty(caller, asked.question)
     results = await run_in_threadpool(site.search, asked.question, scope, limit=asked.limit)
     emergency = site.app.emergency(asked.question)
     passages = [
@@ -175,6 +194,10 @@ class AskTool(RequestBody):
     conversation_id: Id | None = None
     tags: Tags = None
     journey: Name | None = None
+    send_to_person: Annotated[
+        bool,
+        Field(description="Send the question to a person if the documents do not answer it. Ask the user first."),
+    ] = False
 
 
 class LinkedCitation(CitationResponse, LinkedResponse):
@@ -185,7 +208,8 @@ class AskResult(ResponseBody):
     """An answer whose every sentence was checked against the words it cites, or why there is none."""
 
     action: ActionName
-    """CITE: answered; QUALIFY: answered with a reservation; ROUTE: sent to a person; REFUSE: not answered."""
+    """CITE: answered; QUALIFY: answered with a reservation; ROUTE: not answered, but a person can be asked (one was if
+    there is an inbox_id); REFUSE: not answered."""
     reason: str | None
     text: str
     sentences: list[SentenceResponse]
@@ -200,8 +224,10 @@ async def ask(caller: Caller, asked: AskTool) -> ToolResult:
     """Answer a question with cited, checked sentences, on record."""
     site, visitor = caller.site, caller.visitor
     site.take_ask(visitor)
+    await refuse_empty(caller, asked.question)
     asker = visitor.asker(tags=asked.tags, journey=asked.journey)
-    done = await answered(site, await begun(site, Asking(asked.question, asker, asked.conversation_id)))
+    asking = Asking(asked.question, asker, asked.conversation_id, hand_on=asked.send_to_person)
+    done = await answered(site, await begun(site, asking))
     answer = done.answer
     data = {
         "action": action_name(answer.action),
@@ -217,7 +243,8 @@ async def ask(caller: Caller, asked: AskTool) -> ToolResult:
         "inbox_id": done.routed_id,
     }
     follow_up = f"To ask a follow-up question, send conversation_id {done.conversation_id}."
-    return ToolResult(_joined(None, answer_text(answer, caller.links), follow_up), data)
+    may_send = CAN_BE_SENT if is_sendable(done) else ""
+    return ToolResult(_joined(None, answer_text(answer, caller.links), may_send, follow_up), data)
 
 
 # ---------------------------------------------------------------------------------------------------------------- check
@@ -232,6 +259,8 @@ class CheckResult(ResponseBody):
 async def check(caller: Caller, given: CheckRequest) -> ToolResult:
     """Check a text sentence by sentence."""
     visitor = caller.visitor
+    if given.evidence is None:
+        await refuse_empty(caller, given.text)
     scope = visitor.whole if given.against else visitor.scope(tags=given.tags)
     results = await checked(caller.site, visitor, Checking(given.text, scope, given.against, given.evidence))
     parts = []

@@ -7,8 +7,10 @@ import re
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
+from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
@@ -21,12 +23,13 @@ from citewell.answer.service import AskService
 from citewell.api.asking import BEAT, Asking, answered, as_it_comes, begun, counted, event_stream
 from citewell.api.chat import chatting
 from citewell.api.doors.openai_errors import error_json
-from citewell.api.doors.readable import Links, after_the_sentences, with_links
+from citewell.api.doors.readable import Links, after_the_sentences, is_sendable, with_links
 from citewell.api.guidelines import whole_asker
 from citewell.api.problems import Problem, Refused
 from citewell.api.request_checks import our_request
 from citewell.api.server_state import Here, ServerState
 from citewell.api.visitor import Member, Reader, Visitor
+from citewell.assistants.guidelines.chat_topic import mark
 from citewell.errors import InputError
 from citewell.types import Answer, User
 
@@ -45,7 +48,11 @@ NO_QUESTION = "The last message must be a question from the user."
 FORGOTTEN = "Note: the earlier messages are not on record here, so this question was read on its own."
 CONVERSATIONS_LOOKED_AT = 50
 """Among how many of a person's newest conversations the one is looked for that a request goes on with."""
-USED = frozenset({"model", "messages", "stream", "n", "tools", "functions", "response_format"})
+SEND = "citewell_send"
+"""The entry of `metadata` by which a request has an unanswered question sent to a person."""
+WRONG_SEND = f'Set `metadata.{SEND}` to "true" or "false".'
+TO_SEND = "To send it to a person, open {link} and choose “Ask a person”."
+USED = frozenset({"model", "messages", "stream", "n", "tools", "functions", "response_format", "metadata"})
 _MARK = re.compile(r"\[(\d+)\](?=\s|$)")
 
 
@@ -84,6 +91,12 @@ class CompletionRequest(BaseModel):
     tools: list[Any] | None = None
     functions: list[Any] | None = None
     response_format: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+
+    @property
+    def is_sent_on(self) -> bool:
+        """Whether a question that the documents do not answer is to be sent to a person."""
+        return (self.metadata or {}).get(SEND) == "true"
 
     @property
     def question(self) -> str:
@@ -102,7 +115,8 @@ class CompletionRequest(BaseModel):
         """What was sent and has no bearing on an answer."""
         roles = {"system", "developer"} & {message.role for message in self.messages}
         sent = (self.model_extra or {}).keys() - USED
-        return sorted({*(f"{role} messages" for role in roles), *sent})
+        other = {"metadata"} if (self.metadata or {}).keys() - {SEND} else set()
+        return sorted({*(f"{role} messages" for role in roles), *sent, *other})
 
 
 # --------------------------------------------------------------------------------------------------------------- models
@@ -148,6 +162,7 @@ def _refuse_unanswerable(asked: CompletionRequest) -> None:
         raise Refused(NO_MODEL)
     refusals = (
         (asked.n not in (None, 1), ONE_AT_A_TIME),
+        ((asked.metadata or {}).get(SEND, "false") not in ("true", "false"), WRONG_SEND),
         (bool(asked.tools or asked.functions), NO_TOOLS),
         ((asked.response_format or {}).get("type", "text") != "text", NO_FORMAT),
     )
@@ -165,7 +180,7 @@ async def _begun(site: ServerState, visitor: Visitor, asked: CompletionRequest) 
         return events, bool(before) and known is None
     site.take_ask(visitor)
     known = await run_in_threadpool(_conversation, site.ask_service(), visitor.asker(), before)
-    events = await begun(site, Asking(question, visitor.asker(), known))
+    events = await begun(site, Asking(question, visitor.asker(), known, hand_on=asked.is_sent_on))
     return events, bool(before) and known is None
 
 
@@ -187,35 +202,55 @@ class Completion:
     def __init__(self, asked: CompletionRequest, links: Links, *, is_forgotten: bool) -> None:
         self._asked, self._links = asked, links
         self._forgotten = FORGOTTEN if is_forgotten else ""
-        self._created = int(time.time())
+        self._created, self._name = int(time.time()), f"chatcmpl-{uuid4().hex}"
+        """The time and the ID of this completion."""
 
     def whole(self, done: AnswerDone) -> dict[str, Any]:
         """The completion of an answer."""
-        help_text = self._help(done.answer)
-        text = "\n\n".join(filter(None, (help_text, *self.parts(done.answer))))
+        done = self._numbered(done)
+        text = "\n\n".join(filter(None, (self._help(done.answer), *self.parts(done))))
         annotations = self.annotations(text, done.answer)
         message = {"role": "assistant", "content": text, "refusal": None, "annotations": annotations}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-        return {**self._head(done, "chat.completion"), "choices": [choice], "citewell": self.about(done)}
+        return {**self._head("chat.completion"), "choices": [choice], "citewell": self.about(done)}
 
     def chunk(self, delta: dict[str, Any], *, finish: str | None = None, **more: Any) -> dict[str, Any]:
         """A piece of a completion as it is streamed."""
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
-        return {**self._head(None, "chat.completion.chunk"), "choices": [choice], **more}
+        return {**self._head("chat.completion.chunk"), "choices": [choice], **more}
 
     def chunks(self, done: AnswerDone, shown: str) -> Iterator[dict[str, Any]]:
         """The rest of an answer after what was shown of it: paragraphs, then annotations."""
-        text = shown
-        for part in self.parts(done.answer):
+        text, done = shown, self._numbered(done)
+        for part in self.parts(done):
             piece = f"\n\n{part}" if text else part
             text += piece
             yield self.chunk({"content": piece})
         yield self.chunk({"annotations": self.annotations(text, done.answer)})
         yield self.chunk({}, finish="stop", citewell=self.about(done))
 
-    def parts(self, answer: Answer) -> Iterator[str]:
+    def parts(self, done: AnswerDone) -> Iterator[str]:
         """The paragraphs after the way to help."""
-        yield from filter(None, (self._forgotten, without_help(answer), *after_the_sentences(answer, self._links)))
+        page = self._links.base and f"{self._links.base}/conversations/{done.conversation_id}#last"
+        to_send = TO_SEND.format(link=page) if page and is_sendable(done) else ""
+        answer = done.answer
+        after = after_the_sentences(answer, self._links)
+        yield from filter(None, (self._forgotten, without_help(answer), to_send, *after))
+
+    def _numbered(self, done: AnswerDone) -> AnswerDone:
+        """The answer with the numbers of its sources as marks, where it names recommendations instead."""
+        if self._asked.model != GUIDELINES:
+            return done
+        answer, at = done.answer, 0
+        for claim in answer.claims:
+            cited = [citation for citation in answer.citations if citation.n in claim.citations]
+            named = "".join(f" {mark(citation)}" for citation in cited)
+            place = answer.text.find(named, answer.text.find(claim.text, at)) if claim.is_shown and named else -1
+            if place >= 0:
+                numbers = "".join(f" [{citation.n}]" for citation in cited)
+                answer = replace(answer, text=f"{answer.text[:place]}{numbers}{answer.text[place + len(named) :]}")
+                at = place + len(numbers)
+        return replace(done, answer=answer)
 
     def annotations(self, text: str, answer: Answer) -> list[dict[str, Any]]:
         """Each mark in the text with the address, the document and the quoted words that it stands for."""
@@ -255,9 +290,8 @@ class Completion:
     def _help(answer: Answer) -> str:
         return "" if answer.emergency is None else answer.emergency.text
 
-    def _head(self, done: AnswerDone | None, kind: str) -> dict[str, Any]:
-        name = f"chatcmpl-{self._created}" if done is None else f"chatcmpl-{done.answer.id}"
-        return {"id": name, "object": kind, "created": self._created, "model": self._asked.model}
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {"id": self._name, "object": kind, "created": self._created, "model": self._asked.model}
 
 
 async def _streamed(site: ServerState, events: Iterator[Event], writing: Completion) -> AsyncIterator[bytes]:

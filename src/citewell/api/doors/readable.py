@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from citewell.types import Answer, Citation, Qualified, Verdict
+from citewell.answer.events import AnswerDone
+from citewell.answer.service import is_whole_question
+from citewell.types import Answer, Citation, Qualified, Route, Verdict
 from citewell.web.display_words import TURN
 from citewell.web.source_highlights import SourceTarget
 
@@ -61,6 +63,12 @@ class Links:
     def best(self, document_id: str, start: int | None = None, end: int | None = None) -> str:
         """The page, or where there is none the address."""
         return self.page(document_id, start, end) or self.uri(document_id, start, end)
+
+
+def is_sendable(done: AnswerDone) -> bool:
+    """Whether a question that was not answered could still be sent to a person."""
+    is_waiting = isinstance(done.answer.action, Route) and done.routed_id is None
+    return is_waiting and is_whole_question(done.answer.question)
 
 
 def answer_text(answer: Answer, links: Links) -> str:
