@@ -304,6 +304,7 @@ def test_a_missing_file_does_not_stop_the_others(shell: Shell, leaflet: Path) ->
 
 @pytest.mark.parametrize("words", [("ask", "How much iron?"), ("check", "Take one tablet of 200 mg.")])
 def test_an_empty_library_says_how_to_begin(shell: Shell, words: tuple[str, ...]) -> None:
+    shell("list")  # makes the library
     assert shell(*words) == (1, "", NO_DOCUMENTS + "\n")
     assert shell.json("conversations") == {"conversations": [], "next": None}
     assert shell("check", "Iron is red.", "--evidence", "Iron is red.")[0] == 0

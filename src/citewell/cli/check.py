@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.answer.answer_json import check_json
-from citewell.cli.common import Home, Json, Tags, need_documents, opened_to_read, print_json, printable
+from citewell.cli.common import Home, Json, Tags, need_documents, opened, opened_to_read, print_json, printable
 from citewell.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def check(
     if text == evidence == STANDARD_INPUT:
         raise InputError("Standard input can be used only once. Give the text or the evidence as a file.")
     files = {given: _file(given) for given in (text, evidence) if given is not None}
-    with opened_to_read(context, home) as app:
+    opening = opened_to_read if evidence is None else opened  # given words need no library
+    with opening(context, home) as app:
         texts = {given: _words(app, given, path) for given, path in files.items()}
         words, held = texts[text], None if evidence is None else texts[evidence]
         if held is None:
