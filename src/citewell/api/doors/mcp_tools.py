@@ -100,7 +100,7 @@ class Tool:
 async def refuse_empty(caller: Caller, question: str) -> None:
     """Say so where the library holds nothing at all; the way to help in an emergency needs no documents."""
     app = caller.site.app
-    if app.emergency(question) is None and await run_in_threadpool(lambda: app.is_empty):
+    if await run_in_threadpool(lambda: app.is_empty) and app.emergency(question) is None:
         raise InputError(EMPTY)
 
 
