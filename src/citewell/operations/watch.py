@@ -241,7 +241,13 @@ class _Look:
     def _moved(self, content_hash: str, there: set[str]) -> WatchedFile | None:
         """The file that had these bytes and is not at its place any more."""
         files = (file for path, file in self.known.items() if path not in there or file.is_gone)
-        return next((file for file in files if file.document_id and file.content_hash == content_hash), None)
+        same = (file for file in files if file.document_id and file.content_hash == content_hash)
+        return next((file for file in same if self._has(file.document_id or "", content_hash)), None)
+
+    def _has(self, document_id: str, content_hash: str) -> bool:
+        """Whether a document has these bytes, or is erased; that of a version that was only begun has others."""
+        entry = self._entry(document_id)
+        return entry is None or entry.content_hash == content_hash
 
     def _bring_back(self, was: WatchedFile, file: SeenFile) -> None:
         """The same bytes at another place, or there again: the document is kept, and answers."""
